@@ -26,10 +26,10 @@ demo: $(VENV)/.light  ## translate the events of examples/ into out/demo.db and 
 test: check  ## run all checks and the tests, but those of `make slow` and `make e2e`; pytest's summary comes last
 	@mkdir -p $(dir $(LOG))
 	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not spark" --cov --cov-report= | tee $(LOG)
-	@for part in translation datahub; do \
-		echo "branch coverage of dh_bridge.$$part"; \
-		$(BIN)/coverage report --include "src/dh_bridge/$$part/*" --fail-under 95 || exit 1; \
-	done
+	@echo "branch coverage of the translation"
+	@$(BIN)/coverage report --omit "src/dh_bridge/datahub/*" --fail-under 95
+	@echo "branch coverage of dh_bridge.datahub"
+	@$(BIN)/coverage report --include "src/dh_bridge/datahub/*" --fail-under 95
 	@tail -n 1 $(LOG)
 
 check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports

@@ -30,7 +30,7 @@ def ours(brokers: str, registry: str, topic: str, proposals: list[Proposal]) -> 
 
     def send() -> None:
         delivery = sink.emit(proposals)
-        assert delivery.delivered == len(proposals), delivery.failed[0]  # noqa: S101 - a measurement of errors is none
+        assert delivery.delivered_count == len(proposals), delivery.failures[0]  # noqa: S101 - a measurement of errors is none
 
     return send
 

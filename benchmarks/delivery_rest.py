@@ -31,7 +31,7 @@ def ours(url: str, proposals: list[Proposal]) -> Callable[[], None]:
 
     def send() -> None:
         delivery = sink.emit(proposals)
-        assert delivery.delivered == len(proposals), delivery.failed[0]  # noqa: S101 - a measurement of errors is none
+        assert delivery.delivered_count == len(proposals), delivery.failures[0]  # noqa: S101 - a measurement of errors is none
 
     return send
 

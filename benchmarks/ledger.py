@@ -25,10 +25,10 @@ from results import Table, freeze, held, machine, markdown, peak, put, told
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.options import Options
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.base import SinkOptions, open_sink
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def tenths(events: int, runs: int, to: str, batch: int) -> None:
         lines = synthetic_day.day(JOBS, -(-runs // JOBS), events // runs)
         with Catalog(place) as file:
             sink = CatalogSink(file) if to == "catalog" else open_sink(f"file:{folder}/out.ndjson", SinkOptions())
-            ledger = Ledger(file, Options(settings, stateful=True), sink)
+            ledger = Ledger(file, Options(settings, is_stateful=True), sink)
             freeze()
             for tenth in range(1, 11):
                 busy, before = 0.0, time.perf_counter()
@@ -85,7 +85,7 @@ def _seconds(ledger: Ledger, file: Path) -> float:
     for translation, delivery in ledger.stream(read_events([str(file)])):
         assert not translation.rejected, translation.rejected[0]  # noqa: S101 - a measurement of errors is none
         assert not translation.dead, translation.dead[0]  # noqa: S101 - as above
-        assert not delivery.failed, delivery.failed[0]  # noqa: S101 - as above
+        assert not delivery.failures, delivery.failures[0]  # noqa: S101 - as above
     return time.process_time() - began
 
 

@@ -35,8 +35,8 @@ _DEEPEST = 4
 _METHODS = ("search", "match", "fullmatch", "sub", "finditer", "findall", "split")
 #: Characters of the longest text that a pattern sees, where the caller cuts it first.
 BOUNDS = {
-    "secret_name": 200,
-    "harmless_name": 200,
+    "secret_name_pattern": 200,
+    "harmless_name_pattern": 200,
     "secret_ending": 200,
     "harmless_words": 200,
     "_PART": 200,
@@ -44,19 +44,19 @@ BOUNDS = {
     "_COUNT": 200,
     "root": 200,
     "_LAST_WORD": 21,
-    "_NAMED": 24,
-    "_OPENED": 26,
-    "_NAME_BEFORE": 64,
-    "_TYPED_BEFORE": 64,
-    "_KEY_BEFORE": 64,
-    "_HASHED": 64,
-    "_TESTED": 64,
+    "_NAME_PREFIX": 24,
+    "_ELEMENT_PREFIX": 26,
+    "_PRECEDING_NAME": 64,
+    "_PRECEDING_TYPED_NAME": 64,
+    "_PRECEDING_KEY": 64,
+    "_HASH_COMPARISON": 64,
+    "_COMPARISON": 64,
     "_PRAGMA": 64,
-    "_CALLED": 120,
+    "_CALL_PREFIX": 120,
     "_DIRECTIVE": 120,
     "_NETRC": 120,
     "_OTHER_NAME": 240,
-    "_VALUE_BEFORE": 300,
+    "_PRECEDING_VALUE": 300,
     "_CALL": 1000,
     "_CONSTANT": 10_000,
 }
@@ -110,7 +110,7 @@ def _work() -> None:
 
     rules()
     Bridge({"naming": {"unknown": "drop"}}).translate(EXAMPLES, report=True)
-    reverse = importlib.import_module("dh_bridge.translation.naming.reverse")
+    reverse = importlib.import_module("dh_bridge.naming.reverse")
     with suppress(Exception):
         reverse.Reverse()  # its patterns are made when they are asked for
 

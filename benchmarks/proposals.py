@@ -20,15 +20,15 @@ import synthetic_day
 from results import Table, machine, markdown, put
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.options import Options
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,7 +74,7 @@ def ways(files: list[str], batch: int, profile: str) -> dict[str, Iterator[list[
     def folded() -> Iterator[list[Proposal]]:
         chosen = settings.model_copy(update={"ledger": settings.ledger.model_copy(update={"batch": batch})})
         with Catalog(":memory:") as file:
-            for part, _ in Ledger(file, Options(chosen, stateful=True), CatalogSink(file)).stream(events()):
+            for part, _ in Ledger(file, Options(chosen, is_stateful=True), CatalogSink(file)).stream(events()):
                 yield part.proposals
 
     return {"one by one": alone(), "stateless, one call": together(), f"folded, {batch:,} a batch": folded()}
@@ -90,7 +90,7 @@ def counted(files: list[str], title: str, count: int, batch: int, profile: str) 
                 number += len(proposals)
                 size += sum(len(ndjson_line(one)) for one in proposals)
                 catalog.apply(proposals)
-            found.append((way, number, size, list(dump(catalog))))
+            found.append((way, number, size, list(dump_catalog(catalog))))
         print(title, way, number, flush=True)
     most, end = found[0][1], found[-1][3]
     return [

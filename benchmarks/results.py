@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.cache import collect_rarely
+from dh_bridge.cache import relax_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ def one_core() -> None:
 
 def freeze() -> None:
     """Leave what has been made so far out of garbage collection, and collect as dh_bridge.cli.main does."""
-    collect_rarely()
+    relax_garbage_collection()
     gc.collect()
     gc.freeze()
 

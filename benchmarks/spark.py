@@ -136,17 +136,17 @@ def plain(file: str, cores: int) -> float:  # noqa: ARG001 - as spark
 
 def spark(file: str, cores: int) -> float:
     """Return the seconds of a batch on ``local[cores]``, written as Parquet."""
-    from dh_bridge.spark import Translated, parts_for, read, session, write_folder  # noqa: PLC0415 - a child loads what it measures
+    from dh_bridge.spark import SparkTranslation, partitions_for, read, session, write_folder  # noqa: PLC0415 - a child loads what it measures
 
     conf = {"spark.driver.memory": "1g", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     conf["spark.local.dir"] = str(Path(file).with_suffix(".spark"))  # what is shuffled goes when the file goes
     running = session(master=f"local[{cores}]", conf=conf)
     settings = Settings(profile="1.7")
     with tempfile.TemporaryDirectory() as folder:
-        warm = Translated(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
+        warm = SparkTranslation(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
         write_folder(warm.proposals, f"parquet:{folder}/warm")
         began = time.perf_counter()
-        found = Translated(read(running, file), settings, partitions=parts_for(running, file))
+        found = SparkTranslation(read(running, file), settings, partitions=partitions_for(running, file))
         write_folder(found.proposals, f"parquet:{folder}/out")
         seconds = time.perf_counter() - began
     running.stop()

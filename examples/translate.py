@@ -31,7 +31,7 @@ def main(path: Path = EVENTS) -> None:
         print(f"  {number:>4}  {reason}")
 
     for letter in translation.dead:
-        print(f"cannot be used: {letter.place}: {letter.reason}")
+        print(f"cannot be used: {letter.location}: {letter.reason}")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,12 @@ hypothesis.settings.load_profile("untimed")
 
 _REAL = "TESTS_REAL_HOME"  # workers of xdist start with what their parent has set
 _TESTS = Path(__file__).parent
-#: What counts branches are the quick tests of translation and datahub themselves; to trace all others would double their time.
-_COUNTED = {"translation", "datahub", "golden"}
+#: Branches are counted by the quick tests of the translation and of datahub; to trace all others would double their time.
+_COUNTED = {
+    "aggregate", "assertions", "columns", "datahub", "facet_support", "facets", "golden", "identity", "lineage", "model", "naming",
+    "render", "report", "state_codec", "value_maps", "test_closing.py", "test_hostile_texts.py", "test_options.py", "test_pipeline.py",
+    "test_tombstones.py",
+}  # fmt: skip
 #: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
 _SPREAD = {
     "tests/cli/test_damaged_files.py",
@@ -29,13 +33,13 @@ _SPREAD = {
     "tests/faults/test_faults_process.py",
     "tests/faults/test_faults_rest.py",
     "tests/ledger/test_ledger_orders.py",
-    "tests/replay/test_families.py",
-    "tests/replay/test_replay.py",
+    "tests/partitioned/test_related_runs.py",
+    "tests/partitioned/test_partitioned.py",
     "tests/sinks/test_sink_kafka_faults.py",
     "tests/test_corpus.py",
     "tests/test_orders.py",
     "tests/test_packaging.py",
-    "tests/translation/report/test_report_truth.py",
+    "tests/report/test_report_truth.py",
 }
 
 

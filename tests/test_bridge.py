@@ -17,14 +17,26 @@ import attr
 import pytest
 from openlineage.client import event_v2
 from pydantic import SecretStr
-from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, job_event, lines, one, packed
+from support.sample_events import (
+    AIRFLOW,
+    RUN,
+    T0,
+    dataset,
+    dataset_event,
+    event,
+    examples,
+    job_event,
+    lines,
+    one,
+    packed,
+)
 
 import dh_bridge
 from dh_bridge import Bridge, Settings, bridge, translate
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import MappingError, SettingsError, SinkError
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import EventTimeSettings
 from dh_bridge.sinks.memory import MemorySink
 
@@ -50,11 +62,11 @@ FORMS = {
     "bytes": (TEXT.encode(), ["event"]),
     "a bytearray": (bytearray(TEXT.encode()), ["event"]),
     "a view of bytes": (memoryview(TEXT.encode()), ["event"]),
-    "a parsed event": (parse(TEXT.encode(), "f:1"), ["f:1"]),
+    "a parsed event": (parse_event(TEXT.encode(), "f:1"), ["f:1"]),
     "an array as text": (f"[{TEXT}, {TEXT}]", ["event[0]", "event[1]"]),
     "a list of dicts": ([SAID, SAID], ["event[0]", "event[1]"]),
     "a tuple of all sorts": (
-        (SAID, TEXT, TEXT.encode(), parse(TEXT.encode(), "f:2")),
+        (SAID, TEXT, TEXT.encode(), parse_event(TEXT.encode(), "f:2")),
         ["event[0]", "event[1]", "event[2]", "f:2"],
     ),
 }
@@ -129,7 +141,7 @@ BAD = {
 def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case):
     translation = translate([SAID, BAD[case], job_event()])
     (letter,) = translation.dead
-    assert letter.place.startswith("event[1]")
+    assert letter.location.startswith("event[1]")
     assert letter.reason
     assert set(letter.row()) == {"place", "reason", "event"}
     assert (translation.counts.events, translation.counts.dead) == (2, 1)
@@ -184,7 +196,7 @@ def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
     for path in (tmp_path, tmp_path / "a.ndjson", [tmp_path / "a.ndjson"]):
         found = translate(path)
         assert lines(found) == lines(translate(SAID))
-        assert [letter.place for letter in found.dead] == [f"{tmp_path}/a.ndjson:2"]
+        assert [letter.location for letter in found.dead] == [f"{tmp_path}/a.ndjson:2"]
 
 
 def test_a_dead_letter_among_the_events_is_passed_on():
@@ -329,7 +341,7 @@ def test_the_identity_of_an_event_is_told_without_translating_it():
         },
     }
     said = event(job="dag.task", producer=AIRFLOW, run_facets=facets, job_facets={"jobType": {"jobType": "TASK"}})
-    row = Bridge().identity(parse(packed([said])[0]))
+    row = Bridge().identity(parse_event(packed([said])[0]))
     assert row["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
     assert row["parentInstance"].endswith("1111")
     assert row["upstreamInstances"] == [f"urn:li:dataProcessInstance:{UPSTREAM}"]
@@ -338,10 +350,10 @@ def test_the_identity_of_an_event_is_told_without_translating_it():
 @pytest.mark.parametrize("odd", ["x", 5, [], {"run": 5}, {"run": {"runId": 5}}, {"upstream": 5, "jobType": 5}])
 def test_odd_facets_do_not_hinder_identity(odd):
     facets = {"parent": odd, "jobDependencies": odd}
-    row = Bridge().identity(parse(packed([event(run_facets=facets, job_facets={"jobType": odd})])[0]))
+    row = Bridge().identity(parse_event(packed([event(run_facets=facets, job_facets={"jobType": odd})])[0]))
     assert row["parentInstance"] is None
     for other in (job_event(), dataset_event(dataset("d.s.a"))):
-        assert Bridge().identity(parse(packed([other])[0]))["dpi"] is None
+        assert Bridge().identity(parse_event(packed([other])[0]))["dpi"] is None
 
 
 def test_identity_and_translation_agree_on_real_events():
@@ -388,7 +400,7 @@ def test_other_files_beside_the_folders_of_mappings_are_nobodys_business(tmp_pat
 def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypatch):
     made = []
     monkeypatch.setattr(bridge, "Bridge", lambda settings: made.append(settings) or Bridge(settings))
-    monkeypatch.setattr(bridge, "_made", threading.local())
+    monkeypatch.setattr(bridge, "_thread_cache", threading.local())
     other = Settings(profile="0.15.0")
     changed = {"profile": "0.15.0"}
     calls = [None, None, other, other, Settings(profile="0.15.0"), changed, changed, None]
@@ -410,7 +422,7 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
 def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
     few = Bridge(Settings(profile="1.7", filters={"job_namespace": {"deny": ["ns"]}}, window=3))
     unusable = [DeadLetter(f"log:{i}", "no JSON", b"x") for i in range(4)]
-    left_out = [parse(TEXT.encode(), "e", few.zone)] * 4
+    left_out = [parse_event(TEXT.encode(), "e", few.zone)] * 4
     found = list(few.stream([*unusable, *left_out], report=report))
     assert [(len(one.dead), one.counts.dead, one.counts.events) for one in found] == [(3, 3, 0), (1, 1, 2), (0, 0, 2)]
     assert sum(sum(one.counts.filtered.values()) for one in found) == 4

@@ -28,7 +28,7 @@ print(*(line["outcome"] for line in done.report.lines() if "acme_cost" in line["
 @pytest.fixture
 def checkout(tmp_path):
     """Return a copy of what the recipes touch."""
-    for folder in ("src", "mappings", "avro_schemas", "tests/sinks", "tests/translation/naming"):
+    for folder in ("src", "mappings", "avro_schemas", "tests/sinks", "tests/support", "tests/naming"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", ".importlinter", "README.md"):
         shutil.copy(ROOT / file, tmp_path / file)
@@ -76,7 +76,7 @@ def test_there_are_three_recipes_of_at_most_25_lines():
 
 def test_a_system_is_added_by_its_recipe(checkout):
     written(checkout, "Add a dataset system", "yaml")
-    out = pytest_of(checkout, "tests/translation/naming/test_examples.py", "-k", "acmedb")
+    out = pytest_of(checkout, "tests/naming/test_examples.py", "-k", "acmedb")
     assert int(re.search(r"(\d+) passed", out)[1]) >= 3
     code = "from dh_bridge.cli import main; main()"
     shown = run(checkout, sys.executable, "-c", code, "urn", "acmedb://h:7000", "Sales.Orders")
@@ -98,7 +98,7 @@ def test_a_sink_is_added_by_its_recipe(checkout):
     run(checkout, "bash", "-c", command)
     scheme, case = re.findall(r"```diff\n(.+?)```", recipe, re.DOTALL)
     inserted(checkout / "src/dh_bridge/sinks/base.py", scheme)
-    inserted(checkout / "tests/sinks/sink_contract.py", case)
-    out = pytest_of(checkout, "tests/sinks/test_sink_contract.py", "-k", "queue", "-o", "pythonpath=tests/sinks")
+    inserted(checkout / "tests/support/sink_contract.py", case)
+    out = pytest_of(checkout, "tests/sinks/test_sink_contract.py", "-k", "queue", "-o", "pythonpath=tests")
     assert int(re.search(r"(\d+) passed", out)[1]) > 8
     run(checkout, str(TOOLS / "lint-imports"), "--no-cache")

@@ -10,13 +10,13 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import apache_finding, fastavro_finding, sdk_finding
-from public_data import needs_corpus
-from samples import corpus, event, examples
-from spoilt import documents, scribbled, spoilt
+from support.corrupted_events import documents, scribbled, spoilt
+from support.oracles import apache_finding, fastavro_finding, sdk_finding
+from support.public_data import needs_corpus
+from support.sample_events import corpus, event, examples
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.patching import Draft
+from dh_bridge.catalog.patching import AspectDraft
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import ndjson_line
 
@@ -74,7 +74,7 @@ def aspects(events, version):
             value = proposal.value
             if proposal.change_type == "PATCH":
                 key = proposal.entity_urn, proposal.aspect_name
-                draft = drafts.setdefault(key, Draft(proposal.aspect_name, None))
+                draft = drafts.setdefault(key, AspectDraft(proposal.aspect_name, None))
                 draft.apply(value)
                 value = draft.value()
             yield proposal.entity_type, proposal.aspect_name, value

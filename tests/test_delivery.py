@@ -8,13 +8,13 @@ import socket
 import time
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.delivery import new_run_id, open_destination, plain
+from dh_bridge.delivery import new_run_id, open_target, plain_values
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.ledger import Noted
+from dh_bridge.ledger import LedgerNotes
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.abilities import can_read
 from dh_bridge.sinks.base import Delivery
@@ -35,7 +35,7 @@ def headers_of(gms):
 
 
 def opened(target, settings=None, environ=None, tmp_path="/nowhere", **more):
-    destination = open_destination(
+    destination = open_target(
         target, settings or Settings(), environ={"HOME": str(tmp_path), **(environ or {})}, **more
     )
     destination.sink.close()
@@ -167,7 +167,7 @@ def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
 def test_a_dry_run_reports_what_the_target_can_write(file, creates, dry_run, tmp_path):
     destination = opened(f"file:{tmp_path / file}", Settings(profile="1.3"), dry_run=dry_run)
     with destination.sink:
-        assert destination.creates is creates
+        assert destination.can_create is creates
 
 
 def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
@@ -188,7 +188,7 @@ def test_what_is_no_metadata_service_is_told_so(gms):
 
 
 def test_areas_are_plain_values():
-    area = plain(Settings(rest={"token": "t", "headers": {"a": "b"}, "ca_bundle": "x.pem"}).rest)
+    area = plain_values(Settings(rest={"token": "t", "headers": {"a": "b"}, "ca_bundle": "x.pem"}).rest)
     assert (area["token"], area["headers"], area["ca_bundle"]) == ("t", {"a": "b"}, "x.pem")
 
 
@@ -197,7 +197,7 @@ GUARDED = Settings(profile="1.4", writes={"entities": ["dataset", "dataJob"], "a
 
 def test_only_what_may_be_written_is(tmp_path):
     place = tmp_path / "out.ndjson"
-    destination = open_destination(f"file:{place}", GUARDED, environ={})
+    destination = open_target(f"file:{place}", GUARDED, environ={})
     batch = [
         upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]}),
         upsert("dataset", DATASET, "ownership", {"owners": []}),
@@ -207,7 +207,7 @@ def test_only_what_may_be_written_is(tmp_path):
     with destination.sink as sink:
         assert sink.emit(batch) == Delivery(1, [])
         assert sink.name == "file"
-        assert sink.left_out == {"writes.aspects: ownership": 1, "writes.entities: tag": 2}
+        assert sink.dropped_counts == {"writes.aspects: ownership": 1, "writes.entities: tag": 2}
     assert [json.loads(line)["aspectName"] for line in place.read_text().splitlines()] == ["subTypes"]
     with pytest.raises(SinkError, match="is closed"):
         sink.emit(batch)
@@ -226,11 +226,11 @@ def test_without_a_switch_nothing_stands_between():
 def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
-    destination = opened("rest:", nobody, known=Noted(version="1.4.0.2"))
+    destination = opened("rest:", nobody, target_notes=LedgerNotes(version="1.4.0.2"))
     assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4.0.2")
     assert (
         "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): profile 1.4"
-        in destination.described("rest:")
+        in destination.describe("rest:")
     )
     with pytest.raises(SinkError, match="the connection failed") as caught:
         opened("rest:", nobody)
@@ -240,29 +240,31 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
 
 def test_who_knows_the_last_version_waits_for_no_retries():
     began = time.monotonic()
-    destination = opened("rest:", Settings(rest={"server": "http://127.0.0.1:9"}), known=Noted(version="1.4.0.2"))
+    destination = opened(
+        "rest:", Settings(rest={"server": "http://127.0.0.1:9"}), target_notes=LedgerNotes(version="1.4.0.2")
+    )
     assert time.monotonic() - began < 2
     assert destination.version == "1.4.0.2"
     assert destination.options.rest["retries"] == Settings().rest.retries
 
 
 def test_who_knows_the_last_version_waits_for_no_silent_server(monkeypatch):
-    monkeypatch.setattr("dh_bridge.delivery._SOON", 0.2)
+    monkeypatch.setattr("dh_bridge.delivery._VERSION_TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         target = f"rest:http://127.0.0.1:{silent.getsockname()[1]}"
-        assert opened(target, known=Noted(version="1.4.0.2")).version == "1.4.0.2"
+        assert opened(target, target_notes=LedgerNotes(version="1.4.0.2")).version == "1.4.0.2"
         assert time.monotonic() - began < 2
 
 
 def test_a_server_that_answers_says_its_version_anew(gms):
-    assert opened(f"rest:{gms.url}", known=Noted(version="1.0.0")).version == "1.4.0.2"
+    assert opened(f"rest:{gms.url}", target_notes=LedgerNotes(version="1.0.0")).version == "1.4.0.2"
 
 
 def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
     gms.token = None
     with pytest.raises(SinkError, match="is no metadata service"):
-        opened(f"rest:{gms.url}/openapi", known=Noted(version="1.4.0.2"))
+        opened(f"rest:{gms.url}/openapi", target_notes=LedgerNotes(version="1.4.0.2"))
 
 
 def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):
@@ -289,6 +291,6 @@ def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):
 def test_server_newer_than_those_that_are_known_is_noted(tmp_path, release, environment, note):
     with Gms(tmp_path / "gms.db", version=release) as gms:
         gms.environment = environment
-        destination = open_destination(f"rest:{gms.url}", Settings())
+        destination = open_target(f"rest:{gms.url}", Settings())
         with destination.sink:
-            assert f": profile 1.7{note}, run " in destination.described(f"rest:{gms.url}")
+            assert f": profile 1.7{note}, run " in destination.describe(f"rest:{gms.url}")

@@ -7,10 +7,10 @@ import subprocess
 from importlib import metadata
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import doctor
-from dh_bridge.doctor import MISSING, OK, WRONG, Finding, findings
+from dh_bridge.doctor import MISSING, OK, WRONG, Diagnostic, diagnose
 from dh_bridge.settings.loading import Flag
 
 
@@ -22,11 +22,11 @@ def _no_settings_file(tmp_path, monkeypatch):
 
 
 def _by_subject(*arguments):
-    return {finding.subject: finding for finding in findings(*arguments)}
+    return {finding.subject: finding for finding in diagnose(*arguments)}
 
 
 def test_healthy_installation_has_nothing_wrong():
-    found = findings()
+    found = diagnose()
     assert [finding for finding in found if finding.status == WRONG] == []
     assert {finding.area for finding in found} == {"versions", "files", "extras", "java", "settings", "connections"}
 
@@ -154,7 +154,7 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     file.write_text("mappings: mine\n")
 
     def own():
-        return next(one for one in findings(file) if (one.area, one.subject) == ("settings", "mappings"))
+        return next(one for one in diagnose(file) if (one.area, one.subject) == ("settings", "mappings"))
 
     assert own()[2:4] == (MISSING, f"0 files in {tmp_path / 'mine'}")
     (tmp_path / "mine" / "naming" / "attic.yaml").write_bytes(
@@ -162,13 +162,13 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     )
     assert own()[2:] == (OK, f"1 files in {tmp_path / 'mine'}", "")
     file.write_text("mappings: other\n")
-    (found,) = [one for one in findings(file) if one.status == WRONG]
+    (found,) = [one for one in diagnose(file) if one.status == WRONG]
     assert "is no folder" in found.found
 
 
 def test_a_setting_that_only_a_translation_would_refuse_is_wrong():
     flag = Flag("naming.rules", "[{namespace: x, rename: '{y}'}]", "--set")
-    (found,) = [one for one in findings(flags=[flag]) if one.status == WRONG]
+    (found,) = [one for one in diagnose(flags=[flag]) if one.status == WRONG]
     assert (found.subject, found.found) == ("naming.rules[0].rename", "no such part: y")
 
 
@@ -189,16 +189,18 @@ def gms(tmp_path, monkeypatch):
 
 
 def connections(**options):
-    return [finding for finding in findings(**options) if finding.area == "connections"]
+    return [finding for finding in diagnose(**options) if finding.area == "connections"]
 
 
 def test_a_configured_server_is_named_and_left_alone(gms):
-    assert connections() == [Finding("connections", "rest", OK, gms.url, "dh-bridge doctor --connect asks it")]
+    assert connections() == [Diagnostic("connections", "rest", OK, gms.url, "dh-bridge doctor --connect asks it")]
     assert gms.requests == []
 
 
 def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
-    assert connections(connect=True) == [Finding("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, profile 1.4")]
+    assert connections(connect=True) == [
+        Diagnostic("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, profile 1.4")
+    ]
 
 
 @pytest.mark.parametrize(

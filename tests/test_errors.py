@@ -9,7 +9,7 @@ import pytest
 
 from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
 
-NAMED = {"where": "$.run", "now": "mend it"}
+NAMED = {"location": "$.run", "remedy": "mend it"}
 
 
 @pytest.mark.parametrize(

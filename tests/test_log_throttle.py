@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from dh_bridge.log_throttle import MAX_KINDS, PERIOD, LogThrottle, kind_of
+from dh_bridge.log_throttle import MAX_KINDS, PERIOD_SECONDS, LogThrottle, kind_of
 
 
 class Clock:
@@ -25,7 +25,7 @@ def test_first_of_each_kind_is_logged_and_the_others_are_counted(caplog):
         throttled.log(kind_of(f"line {number}: bad"), f"line {number}: bad")
     throttled.log("other", "other: bad")
     assert caplog.messages == ["line 0: bad", "other: bad"]
-    clock.now += PERIOD
+    clock.now += PERIOD_SECONDS
     throttled.log(kind_of("line 5: bad"), "line 5: bad")
     assert caplog.messages[2:] == ["line 5: bad (99,999 more like this before)"]
     throttled.log(kind_of("line 6: bad"), "line 6: bad")

@@ -7,7 +7,7 @@ import json
 import jsonschema
 import pytest
 import yaml
-from our_tables import TABLES, document
+from support.value_tables import TABLES, document
 
 from dh_bridge.bundled import AVRO_SCHEMAS, MAPPINGS, load_yaml
 
@@ -90,8 +90,8 @@ def symbols(node, enum):
     + [("nothing", None), (" create ", "CREATE"), ("", None)],
 )
 def test_a_word_is_the_operation_of_its_row(word, kind):
-    assert TABLES.operation_types.of_word(word) == kind
-    assert TABLES.operation_types.of_word(word.lower()) == kind
+    assert TABLES.operation_types.find_by_word(word) == kind
+    assert TABLES.operation_types.find_by_word(word.lower()) == kind
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_word_is_the_owner_type_of_its_row(word, kind):
     ],
 )
 def test_sql_that_tells_nothing_is_no_operation(sql, kind):
-    assert TABLES.operation_types.of_sql(sql) == kind
+    assert TABLES.operation_types.find_by_sql(sql) == kind
 
 
 def test_symlinks_name_systems_that_have_a_sheet():

@@ -14,9 +14,9 @@ from functools import cache
 from itertools import islice, permutations
 
 import pytest
-from gen_runs import group
-from public_data import needs_corpus
-from samples import corpus, dataset, event, examples, lines, packed
+from support.generated_runs import group
+from support.public_data import needs_corpus
+from support.sample_events import corpus, dataset, event, examples, lines, packed
 
 from dh_bridge import Bridge, Settings
 
@@ -96,7 +96,7 @@ def test_jobs_of_the_corpus_give_the_same_proposals_in_any_order_of_their_runs()
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "dbt_structured_logs", "great_expectations", "spark"])
 def test_what_a_producer_really_sent_gives_the_same_proposals_in_any_order(producer):
-    events = [one for one in examples() if f"{producer}.ndjson" in one.place]
+    events = [one for one in examples() if f"{producer}.ndjson" in one.location]
     assert differences(events, 6, seed=producer) == []
     assert differences(events, 2, "1.7 with queries", seed=producer) == []
     for run, mine in by_run(events).items():

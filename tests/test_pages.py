@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from gms import Gms
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
-from receiving import metrics, served
-from typed import typed
+from support.gms import Gms
+from support.receivers import metrics, served
+from support.shell import typed
 
 from dh_bridge.catalog.store import Catalog
 

@@ -12,7 +12,7 @@ import pytest
 
 from dh_bridge import private_files
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.ledger.delivery_lock import turn
+from dh_bridge.ledger.delivery_lock import try_delivery_lock
 
 EVENT = json.dumps(
     {
@@ -60,7 +60,11 @@ def test_files_of_a_user_keep_their_mode(folder):
 def test_files_beside_a_database_have_its_mode(tmp_path):
     before = os.umask(0)
     try:
-        with Catalog(tmp_path / "shop.db") as catalog, turn(str(tmp_path / "shop.db")), catalog.transaction():
+        with (
+            Catalog(tmp_path / "shop.db") as catalog,
+            try_delivery_lock(str(tmp_path / "shop.db")),
+            catalog.transaction(),
+        ):
             assert {path.name for path in tmp_path.iterdir()} >= {"shop.db", "shop.db-wal", "shop.db-shm"}
             assert {mode(path) for path in tmp_path.iterdir()} == {PRIVATE}
     finally:
@@ -68,8 +72,8 @@ def test_files_beside_a_database_have_its_mode(tmp_path):
 
 
 def test_creation_where_it_is_impossible_is_left_to_the_caller(tmp_path):
-    private_files.create(tmp_path / "none" / "shop.db")
-    private_files.create(tmp_path)
+    private_files.create_private(tmp_path / "none" / "shop.db")
+    private_files.create_private(tmp_path)
     private_files.copy_mode(tmp_path / "none", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -77,7 +81,7 @@ def test_creation_where_it_is_impossible_is_left_to_the_caller(tmp_path):
 def test_file_is_private_from_its_first_moment(tmp_path):
     before = os.umask(0)
     try:
-        with private_files.opened(str(tmp_path / "a"), "wb") as file:
+        with private_files.open_private(str(tmp_path / "a"), "wb") as file:
             assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == PRIVATE
     finally:
         os.umask(before)

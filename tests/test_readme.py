@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 import yaml
-from gms import Gms
-from typed import typed
+from support.gms import Gms
+from support.shell import typed
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands

@@ -9,7 +9,7 @@ import pytest
 from dh_bridge import retry_buffer
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.retry_buffer import Backoff, RetryBuffer, may_pass, outcome
+from dh_bridge.retry_buffer import Backoff, RetryBuffer, is_retryable, outcome_of
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -49,12 +49,12 @@ def test_the_examples_of_the_module_are_right():
     ],
 )
 def test_an_error_may_pass_unless_a_sink_says_otherwise(error, passes):
-    assert may_pass(error) is passes
+    assert is_retryable(error) is passes
 
 
 def test_an_outcome_tells_what_may_arrive_from_what_never_will():
-    done = outcome(Delivery(1, [Failure(A, "no room", retryable=True), Failure(B, "no such aspect")]))
-    assert done.delivered == 1
+    done = outcome_of(Delivery(1, [Failure(A, "no room", retryable=True), Failure(B, "no such aspect")]))
+    assert done.delivered_count == 1
     assert [one.proposal for one in done.retryable] == [A]
     assert [one.proposal for one in done.permanent] == [B]
 
@@ -87,6 +87,6 @@ def test_of_too_many_the_oldest_are_forgotten_and_counted():
 
 def test_pauses_begin_again_after_something_arrived():
     backoff = Backoff(5, 60)
-    assert [backoff.next(), backoff.next(), backoff.next(asked=30)] == [5, 10, 30]
+    assert [backoff.next(), backoff.next(), backoff.next(min_seconds=30)] == [5, 10, 30]
     backoff.reset()
     assert backoff.next() == 5

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dh_bridge.bundled import mapping_files
-from dh_bridge.translation.facets import specs
+from dh_bridge.facets import specs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

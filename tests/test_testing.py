@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import find as simplest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as hypothesis_strategies
-from samples import dataset, event, packed
+from support.sample_events import dataset, event, packed
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SettingsError
+from dh_bridge.facets import registry
 from dh_bridge.testing import assert_golden, cases, events, facets, find, runs, strategies, values_at
 from dh_bridge.testing.golden import differences
-from dh_bridge.translation.facets import registry
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(a,b,c),d)"

@@ -6,21 +6,21 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from samples import RUN, dataset, event, job_event, names, one
+from support.sample_events import RUN, dataset, event, job_event, names, one
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.aggregate.run_history import THINNING_INTERVAL
 from dh_bridge.bridge import Counts
 from dh_bridge.datahub.validation import Validator
-from dh_bridge.openlineage.inputs import given_events
-from dh_bridge.openlineage.parsing import parse
-from dh_bridge.redaction import DEFAULT, mode
-from dh_bridge.translation.runs.history import MANY
-from dh_bridge.translation.translate import Fold
-from dh_bridge.window import PATIENCE, Window
+from dh_bridge.openlineage.inputs import iter_events
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.pipeline import RunAggregator
+from dh_bridge.redaction import DEFAULT, current_mode
+from dh_bridge.window import MAX_SILENT_WINDOWS, Window
 
 
 def due(window, *said, size=10):
-    return [window.saw(key, ended, size) for key, ended in said]
+    return [window.add_event(key, ended, size) for key, ended in said]
 
 
 def test_without_a_size_nothing_is_ever_due():
@@ -41,12 +41,12 @@ def test_a_late_event_within_the_window_keeps_its_run_open():
 
 def test_a_run_that_never_ends_is_due_after_windows_of_silence():
     window = Window(1)
-    found = due(window, ("a", False), *[("b", False)] * (PATIENCE + 2))
-    assert found == [*[[]] * (PATIENCE + 1), ["a"], []]
+    found = due(window, ("a", False), *[("b", False)] * (MAX_SILENT_WINDOWS + 2))
+    assert found == [*[[]] * (MAX_SILENT_WINDOWS + 1), ["a"], []]
 
 
 def test_a_window_ends_early_when_its_events_are_large():
-    window = Window(1000, most_bytes=100)
+    window = Window(1000, max_bytes=100)
     assert due(window, ("a", True), ("b", False), size=60) == [[], []]
     assert due(window, ("b", False), ("b", False), size=60) == [[], ["a"]]
 
@@ -56,7 +56,9 @@ def test_a_window_ends_early_when_its_events_are_large():
 
 def stream(bridge, events, window):
     return list(
-        bridge.stream((parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events)), window=window)
+        bridge.stream(
+            (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events)), window=window
+        )
     )
 
 
@@ -72,7 +74,7 @@ def runs(count):
 
 
 def pieces(bridge, events, window=None):
-    given = (parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events))
+    given = (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events))
     return list(bridge.stream(given, window=window, piecewise=True))
 
 
@@ -94,7 +96,8 @@ def test_what_a_schema_refuses_is_told_with_its_piece():
     bridge = Bridge()
     real = bridge.options.profile
     without = SimpleNamespace(
-        name=real.name, has=lambda entity, name: name != "dataProcessInstanceProperties" and real.has(entity, name)
+        name=real.name,
+        has_aspect=lambda entity, name: name != "dataProcessInstanceProperties" and real.has_aspect(entity, name),
     )
     bridge.options.validator = Validator(without)
     whole, found = stream(bridge, runs(100), None), pieces(bridge, runs(100))
@@ -104,21 +107,21 @@ def test_what_a_schema_refuses_is_told_with_its_piece():
 
 def test_between_pieces_secrets_are_hidden_as_those_want_who_take_them():
     bridge = Bridge(Settings(redaction="off"))
-    given = (parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(100)))
+    given = (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(100)))
     for _ in bridge.stream(given, window=None, piecewise=True):
-        assert mode() == DEFAULT
+        assert current_mode() == DEFAULT
 
 
 def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
     open_runs = []
-    add = Fold.add
+    add = RunAggregator.add
 
     def counting(fold, *said):
         found = add(fold, *said)
         open_runs.append(len(fold.runs))
         return found
 
-    monkeypatch.setattr(Fold, "add", counting)
+    monkeypatch.setattr(RunAggregator, "add", counting)
     parts = stream(Bridge(), runs(3000), 60)
     assert len(open_runs) == 9000
     assert max(open_runs) <= 2 * 60 / 3 + 1
@@ -169,7 +172,7 @@ def test_job_events_close_with_their_window_and_none_is_lost():
 
 
 def test_the_window_of_the_settings_is_used_unless_one_is_given():
-    items = [parse(json.dumps(said).encode()) for said in runs(20)]
+    items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
     assert len(list(Bridge(Settings(window=6)).stream(items))) > 2
     assert len(list(Bridge(Settings(window=6)).stream(items, window=None))) == 1
     assert len(list(Bridge().stream(items))) == 1
@@ -177,8 +180,8 @@ def test_the_window_of_the_settings_is_used_unless_one_is_given():
 
 def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
     bridge = Bridge()
-    items = [parse(json.dumps(said).encode()) for said in runs(20)]
-    letters = list(given_events(["nonsense"]))
+    items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
+    letters = list(iter_events(["nonsense"]))
     parts = list(bridge.stream([*letters, *items, *letters], window=6))
     assert [part.counts.dead for part in parts] == [1, *[0] * (len(parts) - 2), 1]
     assert [len(part.dead) for part in parts] == [part.counts.dead for part in parts]
@@ -187,7 +190,7 @@ def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
 
 @pytest.mark.parametrize("report", [False, True])
 def test_the_report_of_a_part_is_of_its_own_events(report):
-    items = [parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(20))]
+    items = [parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(20))]
     parts = list(Bridge().stream(items, window=6, report=report))
     if not report:
         assert {part.report for part in parts} == {None}
@@ -209,9 +212,9 @@ def test_a_run_that_never_ends_is_held_in_the_memory_of_its_last_few_hundred():
     said = {"run_facets": {"x": {"text": "y" * 1_000}}}
     moments = (f"2026-11-20T10:{n // 60:02}:{n % 60:02}Z" for n in range(3_500))
     raws = [json.dumps(event("RUNNING", moment, **said)).encode() for moment in moments]
-    fold = Fold(Bridge().options)
+    fold = RunAggregator(Bridge().options)
     for raw in raws:
-        fold.add(parse(raw))
+        fold.add(parse_event(raw))
     (state,) = fold.runs.values()
-    assert len(state.events) < 2 * MANY
-    assert sum(len(stamp[2]._raw) for stamp, _ in state.events) < MANY * len(raws[0])
+    assert len(state.events) < 2 * THINNING_INTERVAL
+    assert sum(len(stamp[2]._raw) for stamp, _ in state.events) < THINNING_INTERVAL * len(raws[0])

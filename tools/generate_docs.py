@@ -22,7 +22,7 @@ from tables import facets_block, facets_page, systems_block, systems_page
 
 from dh_bridge.cli import MENU, commands
 from dh_bridge.settings import Settings
-from dh_bridge.settings.introspection import REQUIRED, Leaf, area, leaves, names
+from dh_bridge.settings.introspection import REQUIRED, SettingField, field_annotations, iter_setting_fields, model_of
 from dh_bridge.settings.loading import json_schema
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def cli_page() -> str:
 def settings_page() -> str:
     """Return docs/settings.md: one table per area."""
     parts = [f"# Settings\n\n{NOTE}\n\n{_SETTINGS_HEAD}"]
-    for title, group in groupby(sorted(leaves(Settings), key=_area), key=_area):
-        model = area(names(Settings)[title]) if title else None
+    for title, group in groupby(sorted(iter_setting_fields(Settings), key=_area), key=_area):
+        model = model_of(field_annotations(Settings)[title]) if title else None
         parts.append(f"## {title or 'General'}\n\n" + (f"{_sentence(model)}\n\n" if model is not None else ""))
         rows = [(f"`{leaf.key}`", leaf.kind, _default(leaf.default), leaf.description) for leaf in group]
         parts.append(table(("setting", "value", "default", "what it does"), rows) + "\n")
@@ -136,7 +136,7 @@ Paths in a file are relative to that file; `~` is the home folder.
 """
 
 
-def _area(leaf: Leaf) -> str:
+def _area(leaf: SettingField) -> str:
     """Return the area of a setting; those of none come first."""
     return leaf.key.partition(".")[0] if "." in leaf.key else ""
 

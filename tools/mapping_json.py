@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import orjson
 from tables import target_paths
 
-from dh_bridge.translation.envelope import ENVELOPE, ENVELOPE_KEPT
-from dh_bridge.translation.facet import PROPERTY_KINDS
-from dh_bridge.translation.facets import specs
-from dh_bridge.translation.render.targets import documented
+from dh_bridge.facet_support.envelope import ENVELOPE_PROPERTIES, ENVELOPE_TARGETS
+from dh_bridge.facet_support.facet_spec import PROPERTY_KINDS
+from dh_bridge.facets import specs
+from dh_bridge.render.targets import documented_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dh_bridge.translation.facet import FacetSpec
+    from dh_bridge.facet_support.facet_spec import FacetSpec
 
 _CORE = {"$.run.runId": "run.id", "$.inputs[]": "input", "$.outputs[]": "output"}
 _ENDS = {"run": "RunFacet", "job": "JobFacet", "dataset": "DatasetFacet"}
@@ -46,8 +46,8 @@ def mapping_page() -> str:
     mapped = {"core": {_core(path): _text(targets) for path, targets in sorted(_envelope().items())}}
     unmapped: dict[str, list[str]] = {}
     for spec in specs():
-        reached = {path: _text(target_paths(row, spec)) for path, row in spec.leaves.items() if not row.reason}
-        nowhere = [path for path, row in spec.leaves.items() if row.reason]
+        reached = {path: _text(target_paths(row, spec)) for path, row in spec.outcomes.items() if not row.reason}
+        nowhere = [path for path, row in spec.outcomes.items() if row.reason]
         for name in schema_names(spec):
             if reached:
                 mapped[name] = mapped.get(name, {}) | reached
@@ -64,16 +64,20 @@ def schema_names(spec: FacetSpec) -> tuple[str, ...]:
         return _IRREGULAR[key]
     if spec.producer:
         return (key,)
-    return ("".join(word[:1].upper() + word[1:] for word in key.split("_")) + _ENDS[spec.at],)
+    return ("".join(word[:1].upper() + word[1:] for word in key.split("_")) + _ENDS[spec.attach],)
 
 
 def _envelope() -> dict[str, dict[str, None]]:
     """Return where the fields of the envelope go, over the three kinds of event."""
     found: dict[str, dict[str, None]] = {}
-    for (_, path), targets in ENVELOPE.items():
-        found.setdefault(path, {}).update(dict.fromkeys(path for target in targets for path in documented(target)))
-    for (key,), name in ENVELOPE_KEPT.items():
-        found[f"$.{key}"] = dict.fromkeys(path for kind in PROPERTY_KINDS.values() for path in documented(kind[name]))
+    for (_, path), targets in ENVELOPE_TARGETS.items():
+        found.setdefault(path, {}).update(
+            dict.fromkeys(path for target in targets for path in documented_paths(target))
+        )
+    for (key,), name in ENVELOPE_PROPERTIES.items():
+        found[f"$.{key}"] = dict.fromkeys(
+            path for kind in PROPERTY_KINDS.values() for path in documented_paths(kind[name])
+        )
     return found
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.facet_support.facet_spec import PROPERTY_KINDS
+from dh_bridge.facets import specs
+from dh_bridge.naming import Naming
+from dh_bridge.naming.reader import DATASET_LEVELS
+from dh_bridge.render.targets import documented_paths, is_property
 from dh_bridge.settings import Settings
-from dh_bridge.translation.facet import PROPERTY_KINDS
-from dh_bridge.translation.facets import specs
-from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.naming.reader import DATASET_LEVELS
-from dh_bridge.translation.render.targets import documented, is_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dh_bridge.translation.facet import FacetSpec, Row
-    from dh_bridge.translation.naming import System
+    from dh_bridge.facet_support.facet_spec import FacetSpec, FieldOutcome
+    from dh_bridge.naming import System
 
     Table = Callable[[Iterable[str], Iterable[Iterable[Any]]], str]
 
@@ -59,20 +59,20 @@ def systems_page(table: Table, note: str) -> str:
 
 def facets_block(table: Table) -> str:
     """Return the short table of facets."""
-    rows = [(f"`{one.keys[0]}`", one.at, ", ".join(_targets(one)), _first_sentence(one)) for one in specs()]
+    rows = [(f"`{one.keys[0]}`", one.attach, ", ".join(_targets(one)), _first_sentence(one)) for one in specs()]
     return table(("facet", "of a", "goes to", "what it is"), rows)
 
 
 def facets_page(table: Table, note: str) -> str:
     """Return docs/facets.md: each facet with its fields and the outcome of each field."""
     parts = [f"# Facets\n\n{note}\n\n{_FACETS_HEAD}"]
-    for at, group in groupby(specs(), key=lambda one: one.at):
+    for at, group in groupby(specs(), key=lambda one: one.attach):
         parts.append(f"## Of a {at}\n\n")
         for one in group:
             also = "".join(f", also `{key}`" for key in one.keys[1:])
             producer = f" ({one.producer})" if one.producer else ""
             parts.append(f"### `{one.keys[0]}`{also}{producer}\n\n{_first_sentence(one)}\n\n")
-            rows = [(f"`{path}`", *_outcome(row, one)) for path, row in one.leaves.items()]
+            rows = [(f"`{path}`", *_outcome(row, one)) for path, row in one.outcomes.items()]
             parts.append(table(("field", "outcome", "goes to, or reason"), rows) + "\n")
     return "".join(parts).rstrip() + "\n"
 
@@ -115,19 +115,19 @@ def _table_name(system: System) -> str:
 def _targets(spec: FacetSpec) -> list[str]:
     """Return the aspects that the facet's fields reach, in the order of its rows."""
     aspects: dict[str, None] = {}
-    for row in spec.leaves.values():
+    for row in spec.outcomes.values():
         if not row.reason:
             aspects.update(dict.fromkeys(target.split(".")[0] for target in target_paths(row, spec)))
     return list(aspects)
 
 
-def target_paths(row: Row, spec: FacetSpec) -> list[str]:
+def target_paths(row: FieldOutcome, spec: FacetSpec) -> list[str]:
     """Return where the fields of a row may go; without targets they are properties of what the facet is attached to."""
-    targets = row.targets or (PROPERTY_KINDS[spec.at],)
-    return list(dict.fromkeys(path for target in targets for path in documented(target)))
+    targets = row.targets or (PROPERTY_KINDS[spec.attach],)
+    return list(dict.fromkeys(path for target in targets for path in documented_paths(target)))
 
 
-def _outcome(row: Row, spec: FacetSpec) -> tuple[str, str]:
+def _outcome(row: FieldOutcome, spec: FacetSpec) -> tuple[str, str]:
     if row.reason:
         return "dropped", row.reason
     paths = target_paths(row, spec)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Bridge", "Proposal", "Settings", "Translation", "__version__", "translate"]
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES = {
     "Bridge": "dh_bridge.bridge",
     "Proposal": "dh_bridge.datahub.proposal",
     "Settings": "dh_bridge.settings",
@@ -28,10 +28,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load the public classes when they are first asked for: importing the package costs next to nothing."""
-    if name in _HOMES:
+    if name in _MODULES:
         import importlib  # noqa: PLC0415 - as above
 
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'dh_bridge' has no attribute {name!r}")
 
 

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.identity.event import event_identity, identity_input
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.openlineage.inputs import given_events
-from dh_bridge.session import Call, Counts, Translation
+from dh_bridge.openlineage.inputs import iter_events
+from dh_bridge.options import Options
+from dh_bridge.report.report import Report
+from dh_bridge.session import Counts, Session, Translation
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import settings_of
-from dh_bridge.sinks.base import Closing
-from dh_bridge.translation.identity.event import event_facts, event_identity
-from dh_bridge.translation.options import Options
-from dh_bridge.translation.report.report import Report
+from dh_bridge.sinks.base import Closable
 from dh_bridge.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dh_bridge.identity.warnings import Sightings
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
-    from dh_bridge.translation.identity.warnings import Sightings
 
 __all__ = ["Bridge", "Counts", "Translation"]
 
 
-class Bridge(Closing):
+class Bridge(Closable):
     """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*).
 
     Threads may share one. One with a sink is closed at the end of ``with``, or by :meth:`close`.
@@ -51,13 +51,13 @@ class Bridge(Closing):
         self.zone = zone_of(self.settings)
         self._sink, self._on_error = sink, on_error
         self._pipeline: Any = None
-        self._opening = Lock()
+        self._pipeline_lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process (Spark's, multiprocessing's) as what it was made of; a SettingsError for a sink that is open here."""
         if not isinstance(self._sink, str | None):
-            now = 'name its place, e.g. Bridge(sink="catalog:shop.db")'
-            raise SettingsError("a sink object cannot go to another process", where="sink", now=now)
+            remedy = 'name its place, e.g. Bridge(sink="catalog:shop.db")'
+            raise SettingsError("a sink object cannot go to another process", location="sink", remedy=remedy)
         return partial(type(self), sink=self._sink, on_error=self._on_error), (self.settings,)
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
@@ -66,16 +66,20 @@ class Bridge(Closing):
         ``events`` may be an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python,
         the ``Path`` of a file or folder, or an iterable of those. Unusable events are in ``dead``; they never stop the others.
         """
-        call = Call(self.options, report=report)
+        session = Session(self.options, report=report)
         if type(events) is Event:
-            call.add(events)
+            session.add(events)
         else:
-            for found in given_events(events, self.zone, follow_links=self.settings.follow_links):
-                if isinstance(found, DeadLetter):
-                    call.dead.append(found)
+            for item in iter_events(events, self.zone, follow_links=self.settings.follow_links):
+                if isinstance(item, DeadLetter):
+                    session.dead.append(item)
                 else:
-                    call.add(found)
-        return call.close(None) if call.waiting else Translation([], [], [], Counts(), Report() if report else None)
+                    session.add(item)
+        return (
+            session.close(None)
+            if session.has_pending
+            else Translation([], [], [], Counts(), Report() if report else None)
+        )
 
     def stream(
         self,
@@ -93,32 +97,32 @@ class Bridge(Closing):
         those who do with each what they do with all; that is faster, for they are still in the processor's cache.
         """
         size = self.settings.window if window == -1 else window
-        call = Call(self.options, report=report)
-        pending, apart = Window(size), Window(size)
+        session = Session(self.options, report=report)
+        run_window, filtered_window = Window(size), Window(size)
         for item in items:
             if isinstance(item, DeadLetter):
                 key = None
-                call.dead.append(item)
+                session.dead.append(item)
             else:
-                key = call.add(item)
+                key = session.add(item)
             if key is None or isinstance(item, DeadLetter):
-                if apart.full(len(item.raw)):
-                    yield call.close([])
-            elif due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw)):
-                yield from call.closing(due, piecewise=piecewise)
-        if call.waiting:
-            yield from call.closing(None, piecewise=piecewise)
+                if filtered_window.count_event(len(item.raw)):
+                    yield session.close([])
+            elif due_runs := run_window.add_event(key, item.is_terminal or item.kind != "run", len(item.raw)):
+                yield from session.close_in_pieces(due_runs, piecewise=piecewise)
+        if session.has_pending:
+            yield from session.close_in_pieces(None, piecewise=piecewise)
 
     def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""
-        return event_identity(self.options.identity, event_facts(self.options.masking.event(event)), sightings)
+        return event_identity(self.options.identity, identity_input(self.options.masking.mask_event(event)), sightings)
 
     @property
     def pipeline(self) -> Any:
         """The :class:`dh_bridge.sdk.Pipeline` of this configuration; a SettingsError without a sink."""
         if self._sink is None:
-            raise SettingsError("the bridge has no sink", where="sink", now='e.g. Bridge(sink="catalog:shop.db")')
-        with self._opening:  # of threads that begin together one opens the place
+            raise SettingsError("the bridge has no sink", location="sink", remedy='e.g. Bridge(sink="catalog:shop.db")')
+        with self._pipeline_lock:  # of threads that begin together one opens the place
             if self._pipeline is None:
                 # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
                 self._pipeline = import_module("dh_bridge.sdk").Pipeline(
@@ -126,13 +130,13 @@ class Bridge(Closing):
                 )
         return self._pipeline
 
-    def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **said: Any) -> Any:
+    def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **options: Any) -> Any:
         """Return a run to be used in a ``with`` statement; see :meth:`dh_bridge.sdk.Pipeline.run`."""
-        return self.pipeline.run(job, inputs, outputs, **said)
+        return self.pipeline.run(job, inputs, outputs, **options)
 
-    def assertion(self, dataset: Any, check: Any, **said: Any) -> Any:
+    def assertion(self, dataset: Any, check: Any, **options: Any) -> Any:
         """Tell what is checked and return the check, to report results; see :meth:`dh_bridge.sdk.Pipeline.assertion`."""
-        return self.pipeline.assertion(dataset, check, **said)
+        return self.pipeline.assertion(dataset, check, **options)
 
     def close(self) -> None:
         """Close the sink if it was opened here."""
@@ -140,18 +144,18 @@ class Bridge(Closing):
             self._pipeline.close()
 
 
-_made = local()
+_thread_cache = local()
 
 
-def bridge_of(said: SettingsLike) -> Bridge:
+def bridge_of(source: SettingsLike) -> Bridge:
     """Return the bridge that this thread made last, if it was for the same settings, else a new one."""
-    last: tuple[SettingsLike, Bridge] | None = getattr(_made, "last", None)
+    last: tuple[SettingsLike, Bridge] | None = getattr(_thread_cache, "last", None)
     if (
-        last is None or last[0] is not said or not isinstance(said, Settings | None)
+        last is None or last[0] is not source or not isinstance(source, Settings | None)
     ):  # a mapping or a file may say another thing now
-        settings = settings_of(said)
-        kept = last[1] if last is not None and last[1].settings == settings else Bridge(settings)
-        last = _made.last = (said, kept)
+        settings = settings_of(source)
+        bridge = last[1] if last is not None and last[1].settings == settings else Bridge(settings)
+        last = _thread_cache.last = (source, bridge)
     return last[1]
 
 
@@ -164,5 +168,5 @@ def zone_of(settings: Settings) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise SettingsError(
-            f"no time zone {name!r}", where="event_time.default_zone", now="e.g. Europe/Berlin"
+            f"no time zone {name!r}", location="event_time.default_zone", remedy="e.g. Europe/Berlin"
         ) from error

@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from dh_bridge.errors import MappingError, SettingsError
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.msgspec_threads import prepare_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Zipped(zipfile.Path):
+class ZipPath(zipfile.Path):
     """A path in a zip, with what Python 3.10 lacks of :class:`pathlib.Path`."""
 
     @property
@@ -38,21 +38,21 @@ class Zipped(zipfile.Path):
         """No folder of the user's is above."""
         return ()
 
-    def rglob(self, pattern: str) -> Iterator[Zipped]:
+    def rglob(self, pattern: str) -> Iterator[ZipPath]:
         """Yield the files below whose names match."""
         names = (name for name in self.root.namelist() if name.startswith(self.at))
-        return (Zipped(self.root, name) for name in names if PurePosixPath(name).match(pattern))
+        return (ZipPath(self.root, name) for name in names if PurePosixPath(name).match(pattern))
 
 
-def root(package: Path, loader: object) -> Path:
+def find_root(package: Path, loader: object) -> Path:
     """Return where the folders lie: in the package, in the zip that it is imported from, or at the top of the checkout."""
     if isinstance(loader, zipimporter):
-        return cast("Path", Zipped(loader.archive, f"{package.name}/_bundled/"))
+        return cast("Path", ZipPath(loader.archive, f"{package.name}/_bundled/"))
     wheel = package / "_bundled"
     return wheel if wheel.is_dir() else package.parent.parent
 
 
-_ROOT = root(Path(__file__).parent, __spec__.loader)
+_ROOT = find_root(Path(__file__).parent, __spec__.loader)
 
 MAPPINGS = _ROOT / "mappings"
 AVRO_SCHEMAS = _ROOT / "avro_schemas"
@@ -61,24 +61,24 @@ EXAMPLES = _ROOT / "examples" / "events"
 
 FOLDERS = ("naming", "producers", "tables")
 """The folders of mapping files, ours and a user's."""
-_YAML = (".yaml", ".yml")
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_YAML_SUFFIXES = (".yaml", ".yml")
+_YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return the text of a mapping file; a MappingError says why a user's cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise MappingError(f"cannot be read: {error}", where=str(path), now="write a file in UTF-8") from error
+        raise MappingError(f"cannot be read: {error}", location=str(path), remedy="write a file in UTF-8") from error
 
 
-def load_yaml(text: str, place: str) -> Any:
-    """Return the YAML document in ``text``; a MappingError names ``place`` when it does not parse."""
+def load_yaml(text: str, location: str) -> Any:
+    """Return the YAML document in ``text``; a MappingError names ``location`` when it does not parse."""
     try:
-        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - the loader is a safe one
+        return yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - the loader is a safe one
     except yaml.YAMLError as error:
-        raise MappingError(str(error).replace("\n", " "), where=place, now="mend the YAML") from error
+        raise MappingError(str(error).replace("\n", " "), location=location, remedy="mend the YAML") from error
 
 
 def profile_names() -> list[str]:
@@ -97,71 +97,77 @@ def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     A SettingsError when ``overlay`` is no folder that can be read, a MappingError for what would be passed over in it; it need not
     have one of the name ``folder``.
     """
-    files = _yaml_files(MAPPINGS / folder) | _own_files(folder, overlay)
+    files = _yaml_files(MAPPINGS / folder) | _user_files(folder, overlay)
     return iter(files[stem] for stem in sorted(files))
 
 
-def _own_files(folder: str, overlay: Path | None) -> dict[str, Path]:
+def _user_files(folder: str, overlay: Path | None) -> dict[str, Path]:
     """Return the files of the user's by stem; see :func:`mapping_files`."""
     if overlay is None:
         return {}
-    now = "name the folder of your mapping files"
+    remedy = "name the folder of your mapping files"
     try:
         if not overlay.is_dir():
-            raise SettingsError(f"{overlay} is no folder", where="mappings", now=now)
-        _look_at(overlay)
+            raise SettingsError(f"{overlay} is no folder", location="mappings", remedy=remedy)
+        _check_overlay(overlay)
         return _yaml_files(overlay / folder)
     except OSError as error:
-        raise SettingsError(f"{error.filename} cannot be read: {error.strerror}", where="mappings", now=now) from error
+        raise SettingsError(
+            f"{error.filename} cannot be read: {error.strerror}", location="mappings", remedy=remedy
+        ) from error
 
 
 def _yaml_files(folder: Path) -> dict[str, Path]:
-    found = (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else ()
-    return {path.stem: path for path in found}
+    paths = (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else ()
+    return {path.stem: path for path in paths}
 
 
-def _look_at(overlay: Path) -> None:
+def _check_overlay(overlay: Path) -> None:
     """Raise a MappingError for a file of the user's that stands where nobody looks, or under a name that nobody reads."""
     folders = [overlay / name for name in FOLDERS if (overlay / name).is_dir()]
-    if not folders and any(path.suffix in _YAML for path in overlay.iterdir()):
-        raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(FOLDERS)}")
+    if not folders and any(path.suffix in _YAML_SUFFIXES for path in overlay.iterdir()):
+        raise MappingError(
+            "has no folder of mapping files", location=str(overlay), remedy=f"one of {', '.join(FOLDERS)}"
+        )
     for folder in sorted(overlay.iterdir()):
-        near = get_close_matches(folder.name.lower(), FOLDERS, 1, 0.7) if folder.name not in FOLDERS else []
-        if near and folder.is_dir() and any(path.suffix in _YAML for path in folder.iterdir()):
-            raise MappingError("is not read by this name", where=str(folder), now=f"rename it to {near[0]}")
-    for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):
+        suggestions = get_close_matches(folder.name.lower(), FOLDERS, 1, 0.7) if folder.name not in FOLDERS else []
+        if suggestions and folder.is_dir() and any(path.suffix in _YAML_SUFFIXES for path in folder.iterdir()):
+            raise MappingError(
+                "is not read by this name", location=str(folder), remedy=f"rename it to {suggestions[0]}"
+            )
+    for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML_SUFFIXES):
         if path.suffix != ".yaml":
-            raise MappingError("is not read by this name", where=str(path), now=f"rename it to {path.stem}.yaml")
+            raise MappingError("is not read by this name", location=str(path), remedy=f"rename it to {path.stem}.yaml")
         if path.parent.name == "tables" and path.stem not in (tables := _yaml_files(MAPPINGS / "tables")):
-            raise MappingError("is no table of ours", where=str(path), now=f"one of {', '.join(sorted(tables))}")
+            raise MappingError("is no table of ours", location=str(path), remedy=f"one of {', '.join(sorted(tables))}")
 
 
-def own_tables(overlay: Path | None) -> dict[str, Path]:
+def user_tables(overlay: Path | None) -> dict[str, Path]:
     """Return the tables that the user's folder shadows, by name; errors as of :func:`mapping_files`."""
-    return _own_files("tables", overlay)
+    return _user_files("tables", overlay)
 
 
-def table(name: str, build: Callable[[Any, str], _T], overlay: Path | None = None) -> _T:
+def load_table(name: str, build: Callable[[Any, str], _T], overlay: Path | None = None) -> _T:
     """Return what ``build`` makes of the document and the path of ``mappings/tables/<name>.yaml``, or of the user's file of that name.
 
     Of ours it is made once.
     """
-    mine = own_tables(overlay).get(name)
-    return cast("_T", _ours(name, build)) if mine is None else _built(mine, build)
+    user_file = user_tables(overlay).get(name)
+    return cast("_T", _load_bundled_table(name, build)) if user_file is None else _build_table(user_file, build)
 
 
 @cache
-def _ours(name: str, build: Callable[[Any, str], Any]) -> Any:
-    return _built(MAPPINGS / "tables" / f"{name}.yaml", build)
+def _load_bundled_table(name: str, build: Callable[[Any, str], Any]) -> Any:
+    return _build_table(MAPPINGS / "tables" / f"{name}.yaml", build)
 
 
-def _built(path: Path, build: Callable[[Any, str], _T]) -> _T:
-    return build(load_yaml(text_of(path), str(path)), str(path))
+def _build_table(path: Path, build: Callable[[Any, str], _T]) -> _T:
+    return build(load_yaml(read_text(path), str(path)), str(path))
 
 
-def typed(document: Any, kind: type[_T], schema: str, where: str) -> _T:
-    """Return a document of ``mappings/`` as ``kind``; a MappingError names ``where`` and the schema that tells what may stand there."""
+def convert_document(document: Any, kind: type[_T], schema: str, location: str) -> _T:
+    """Return a document of ``mappings/`` as ``kind``; a MappingError names ``location`` and the schema that tells what may stand there."""
     try:
-        return msgspec.convert(document, prepared(kind))
+        return msgspec.convert(document, prepare_type(kind))
     except msgspec.ValidationError as error:
-        raise MappingError(str(error), where=where, now=f"see mappings/schema/{schema}.schema.json") from error
+        raise MappingError(str(error), location=location, remedy=f"see mappings/schema/{schema}.schema.json") from error

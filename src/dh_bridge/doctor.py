@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge import bundled
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.delivery import open_destination, rest_area
+from dh_bridge.delivery import open_target, rest_options
 from dh_bridge.errors import BridgeError
+from dh_bridge.options import Options
 from dh_bridge.settings.loading import examine
 from dh_bridge.sinks.abilities import can_read
-from dh_bridge.sinks.base import METADATA_SERVICE
-from dh_bridge.sinks.rest.options import address
-from dh_bridge.translation.options import Options
+from dh_bridge.sinks.base import METADATA_SERVICE_TARGET
+from dh_bridge.sinks.rest.options import server_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,10 +50,10 @@ _EXTRAS = {
 }
 
 
-_EVERYWHERE = "urn:li:corpuser:datahub"
+_PROBE_URN = "urn:li:corpuser:datahub"
 
 
-class Finding(NamedTuple):
+class Diagnostic(NamedTuple):
     """One line of the doctor: area, subject, ``ok | missing | wrong``, what was found, and what to do about it."""
 
     area: str
@@ -63,40 +63,44 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def findings(config: Path | str | None = None, *, flags: Sequence[Flag] = (), connect: bool = False) -> list[Finding]:
+def diagnose(
+    config: Path | str | None = None, *, flags: Sequence[Flag] = (), connect: bool = False
+) -> list[Diagnostic]:
     """Examine the installation; ``wrong`` is what keeps the bridge from working, ``missing`` what somebody may want.
 
     ``flags`` are settings of the command line. ``connect`` asks the configured server, too; without it nothing leaves this
     machine.
     """
-    rooms = (
+    checks = (
         _versions,
-        _bundled,
+        _bundled_files,
         _extras,
         _java,
         partial(_settings, config, flags),
         partial(_connections, config, flags, connect=connect),
     )
-    return [finding for room in rooms for finding in _visited(room)]
+    return [diagnostic for check in checks for diagnostic in _run_check(check)]
 
 
-def _visited(room: Callable[[], Iterator[Finding]]) -> list[Finding]:
+def _run_check(check: Callable[[], Iterator[Diagnostic]]) -> list[Diagnostic]:
     try:
-        return list(room())
+        return list(check())
     except Exception as error:  # noqa: BLE001 - a doctor who faints helps nobody: the fault is a finding
-        return [Finding("doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "please report this")]
+        return [Diagnostic("doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "please report this")]
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding("versions", "dh-bridge", OK, _version(_DISTRIBUTION) or "not installed (a plain checkout)")
+def _versions() -> Iterator[Diagnostic]:
+    yield Diagnostic("versions", "dh-bridge", OK, _version(_DISTRIBUTION) or "not installed (a plain checkout)")
     python = platform.python_version()
-    known = sys.version_info >= (3, 10)
-    yield Finding("versions", "Python", OK if known else WRONG, python, "" if known else "use Python 3.10 or newer")
-    yield Finding("versions", "SQLite", *_sqlite())
+    is_supported = sys.version_info >= (3, 10)
+    yield Diagnostic(
+        "versions", "Python", OK if is_supported else WRONG, python, "" if is_supported else "use Python 3.10 or newer"
+    )
+    yield Diagnostic("versions", "SQLite", *_sqlite())
     for name, extra in _requirements():
         if extra is None:
             version = _version(name)
-            yield Finding(
+            yield Diagnostic(
                 "versions",
                 name,
                 OK if version else WRONG,
@@ -112,111 +116,121 @@ def _sqlite() -> tuple[str, str, str]:
     return WRONG, version, "the catalogue needs SQLite 3.24 (upsert): use a newer Python"
 
 
-def _bundled() -> Iterator[Finding]:
+def _bundled_files() -> Iterator[Diagnostic]:
     for subject, folder, pattern in (
         ("mappings", bundled.MAPPINGS, "*.yaml"),
         ("schemas", bundled.AVRO_SCHEMAS, "*.avsc"),
     ):
-        number = sum(1 for _ in folder.rglob(pattern)) if folder.is_dir() else 0
-        remedy = "" if number else "install the package again: pip install --force-reinstall dh-bridge"
-        yield Finding("files", subject, OK if number else WRONG, f"{number} files in {folder}", remedy)
+        file_count = sum(1 for _ in folder.rglob(pattern)) if folder.is_dir() else 0
+        remedy = "" if file_count else "install the package again: pip install --force-reinstall dh-bridge"
+        yield Diagnostic("files", subject, OK if file_count else WRONG, f"{file_count} files in {folder}", remedy)
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnostic]:
     requirements = list(_requirements())
     for extra, purpose in _EXTRAS.items():
-        needed = {name: _version(name) for name, of in requirements if of == extra}
-        lacking = [name for name, version in needed.items() if version is None]
-        if lacking or not requirements:
+        versions = {name: _version(name) for name, required_extra in requirements if required_extra == extra}
+        missing_names = [name for name, version in versions.items() if version is None]
+        if missing_names or not requirements:
             remedy = f"to {purpose}: pip install 'dh-bridge[{extra}]'"
-            yield Finding("extras", extra, MISSING, f"absent: {', '.join(lacking) or 'all of it'}", remedy)
+            yield Diagnostic("extras", extra, MISSING, f"absent: {', '.join(missing_names) or 'all of it'}", remedy)
         else:
-            found = ", ".join(f"{name} {version}" for name, version in needed.items())
-            yield Finding("extras", extra, OK, found or "nothing more is needed")
+            versions_text = ", ".join(f"{name} {version}" for name, version in versions.items())
+            yield Diagnostic("extras", extra, OK, versions_text or "nothing more is needed")
 
 
-def _java() -> Iterator[Finding]:
+def _java() -> Iterator[Diagnostic]:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
-        where = f"no java in JAVA_HOME={home}" if home else "no java on the PATH"
-        yield Finding("java", "Java", MISSING, where, "only Spark needs it: install a JRE 17, or set JAVA_HOME")
+        reason = f"no java in JAVA_HOME={home}" if home else "no java on the PATH"
+        yield Diagnostic("java", "Java", MISSING, reason, "only Spark needs it: install a JRE 17, or set JAVA_HOME")
         return
     try:
-        ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=False)  # noqa: S603 - the user's own java
+        process = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=False)  # noqa: S603 - the user's own java
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Finding("java", "Java", MISSING, f"{java} does not run: {error}", "only Spark needs it: install a JRE 17")
+        yield Diagnostic(
+            "java", "Java", MISSING, f"{java} does not run: {error}", "only Spark needs it: install a JRE 17"
+        )
         return
-    version = _JAVA_VERSION.search(ran.stderr + ran.stdout)
-    yield Finding("java", "Java", OK, f"{version['version'] if version else 'unknown version'} ({java})")
+    version = _JAVA_VERSION.search(process.stderr + process.stdout)
+    yield Diagnostic("java", "Java", OK, f"{version['version'] if version else 'unknown version'} ({java})")
 
 
-def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Finding]:
+def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Diagnostic]:
     loaded, problems = examine(config, flags=flags)
     for problem in problems:
-        yield Finding("settings", problem.where or "settings", WRONG, problem.what, problem.now)
+        yield Diagnostic("settings", problem.location or "settings", WRONG, problem.problem, problem.remedy)
     if loaded is None:
         return
-    yield Finding("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
+    yield Diagnostic("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
     yield from _profile(loaded.settings.profile)
     try:
         Options(loaded.settings.model_copy(update={"profile": None}))
     except BridgeError as error:
-        yield Finding("settings", error.where or "settings", WRONG, error.what, error.now)
+        yield Diagnostic("settings", error.location or "settings", WRONG, error.problem, error.remedy)
         return
     if loaded.settings.mappings is not None:
-        yield _own_mappings(loaded.settings.mappings)
+        yield _user_mappings(loaded.settings.mappings)
 
 
-def _own_mappings(folder: Path) -> Finding:
+def _user_mappings(folder: Path) -> Diagnostic:
     """Count the files that take part: those of the folders that ours have, too."""
-    number = sum(1 for name in bundled.FOLDERS for _ in (folder / name).glob("*.yaml"))
-    remedy = "" if number else f"files are looked for in its folders {', '.join(bundled.FOLDERS)}"
-    return Finding("settings", "mappings", OK if number else MISSING, f"{number} files in {folder}", remedy)
+    file_count = sum(1 for name in bundled.FOLDERS for _ in (folder / name).glob("*.yaml"))
+    remedy = "" if file_count else f"files are looked for in its folders {', '.join(bundled.FOLDERS)}"
+    return Diagnostic("settings", "mappings", OK if file_count else MISSING, f"{file_count} files in {folder}", remedy)
 
 
-def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: bool) -> Iterator[Finding]:
+def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: bool) -> Iterator[Diagnostic]:
     loaded, _ = examine(config, flags=flags)
     if loaded is None:
         return
     try:
-        area = rest_area(loaded.settings, "", os.environ)
-        server = area["server"] and address(area["server"], area["named_by"])
+        area = rest_options(loaded.settings, "", os.environ)
+        server = area["server"] and server_url(area["server"], area["named_by"])
     except BridgeError as error:
-        yield Finding("connections", "rest", WRONG, error.fault, error.now)
+        yield Diagnostic("connections", "rest", WRONG, error.fault, error.remedy)
         return
     if server is None:
-        found = "none configured: emit writes to files and catalogues"
-        yield Finding("connections", "servers", OK, found, "rest: set DATAHUB_GMS_URL or rest.server")
+        description = "none configured: emit writes to files and catalogues"
+        yield Diagnostic("connections", "servers", OK, description, "rest: set DATAHUB_GMS_URL or rest.server")
     elif not connect:
-        yield Finding("connections", "rest", OK, server, "dh-bridge doctor --connect asks it")
+        yield Diagnostic("connections", "rest", OK, server, "dh-bridge doctor --connect asks it")
     else:
-        yield _asked(loaded.settings, server)
+        yield _check_server(loaded.settings, server)
 
 
-def _asked(settings: Settings, server: str) -> Finding:
+def _check_server(settings: Settings, server: str) -> Diagnostic:
     """Ask the server who it is, and read an entity that every server has: that needs the token."""
     try:
-        destination = open_destination(METADATA_SERVICE, settings.model_copy(update={"profile": None}))
-        with destination.sink as sink:
+        target = open_target(METADATA_SERVICE_TARGET, settings.model_copy(update={"profile": None}))
+        with target.sink as sink:
             if can_read(sink):
-                sink.read({_EVERYWHERE: ["corpUserKey"]})
+                sink.read({_PROBE_URN: ["corpUserKey"]})
     except BridgeError as error:
-        return Finding("connections", "rest", WRONG, error.fault, error.now)
-    version = destination.version or "of an unknown version"
-    chosen = profile(settings.profile or destination.settings.profile).name
-    return Finding("connections", "rest", OK, f"{server}: DataHub {version}, profile {chosen}")
+        return Diagnostic("connections", "rest", WRONG, error.fault, error.remedy)
+    version = target.version or "of an unknown version"
+    profile_name = profile(settings.profile or target.settings.profile).name
+    return Diagnostic("connections", "rest", OK, f"{server}: DataHub {version}, profile {profile_name}")
 
 
-def _profile(name: str | None) -> Iterator[Finding]:
+def _profile(datahub_version: str | None) -> Iterator[Diagnostic]:
     try:
-        chosen = profile(name).name
+        profile_name = profile(datahub_version).name
     except BridgeError as error:
-        yield Finding("settings", "profile", WRONG, error.what, error.now)
+        yield Diagnostic("settings", "profile", WRONG, error.problem, error.remedy)
         return
-    remedy = "" if name else "if your server is older and cannot be asked, set profile to its version, such as 1.4"
-    yield Finding(
-        "settings", "profile", OK, f"DataHub {chosen}" + ("" if name else " (the newest: none is set)"), remedy
+    remedy = (
+        ""
+        if datahub_version
+        else "if your server is older and cannot be asked, set profile to its version, such as 1.4"
+    )
+    yield Diagnostic(
+        "settings",
+        "profile",
+        OK,
+        f"DataHub {profile_name}" + ("" if datahub_version else " (the newest: none is set)"),
+        remedy,
     )
 
 

@@ -20,19 +20,19 @@ import traceback
 class BridgeError(Exception):
     """An error with a place, a reason and, where there is one, a remedy."""
 
-    def __init__(self, what: str, *, where: str = "", now: str = "") -> None:
-        self.what = what
-        self.where = where
-        self.now = now
-        super().__init__(what)  # the rest is in __dict__: what else stood here no other process could read back
+    def __init__(self, problem: str, *, location: str = "", remedy: str = "") -> None:
+        self.problem = problem
+        self.location = location
+        self.remedy = remedy
+        super().__init__(problem)  # the rest is in __dict__: what else stood here no other process could read back
 
     @property
     def fault(self) -> str:
         """Where and what, for who shows the remedy elsewhere."""
-        return f"{self.where}: {self.what}" if self.where else self.what
+        return f"{self.location}: {self.problem}" if self.location else self.problem
 
     def __str__(self) -> str:
-        return f"{self.fault} ({self.now})" if self.now else self.fault
+        return f"{self.fault} ({self.remedy})" if self.remedy else self.fault
 
 
 class EventError(BridgeError):
@@ -54,10 +54,10 @@ class SettingsError(BridgeError):
 class SinkError(BridgeError):
     """A delivery that failed; ``retryable``: trying again can help, but not before ``after`` seconds (0: nobody said)."""
 
-    after = 0.0
+    retry_after = 0.0
 
-    def __init__(self, what: str, *, where: str = "", now: str = "", retryable: bool = False) -> None:
-        super().__init__(what, where=where, now=now)
+    def __init__(self, problem: str, *, location: str = "", remedy: str = "", retryable: bool = False) -> None:
+        super().__init__(problem, location=location, remedy=remedy)
         self.retryable = retryable
 
 
@@ -67,6 +67,6 @@ def empty_frames(error: BaseException) -> None:
     urllib3 keeps its error in a frame that the error leads to (``urlopen``, ``new_e``): a cycle that holds the body, and our
     callers' frames with all of theirs, until the garbage collector comes by.
     """
-    for one in (error, *error.args):
-        if isinstance(one, BaseException):
-            traceback.clear_frames(one.__traceback__)
+    for exception in (error, *error.args):
+        if isinstance(exception, BaseException):
+            traceback.clear_frames(exception.__traceback__)

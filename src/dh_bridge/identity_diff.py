@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from dh_bridge.translation.extract import Walk
-from dh_bridge.translation.facts import CHECKS, DATASET, JOB, STUB_JOB, STUB_RUN
-from dh_bridge.translation.identity.hints import facet
-from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
-from dh_bridge.translation.options import Options
+from dh_bridge.extract import FactExtractor
+from dh_bridge.identity.hints import decode_facet
+from dh_bridge.model.facts import CHECKS, DATASET, IMPLIED_PARENT_JOB, IMPLIED_PARENT_RUN, JOB
+from dh_bridge.naming.datasets import dataset_name, datasets_of
+from dh_bridge.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from dh_bridge.model.facts import FactKind
+    from dh_bridge.model.fold import FactsByEntity
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.facts import Slot
-    from dh_bridge.translation.fold import Cells
 
 MERGE, SPLIT, CYCLE = "many-to-one", "one-to-many", "cycle"
 """Why a pair is no matter for ``datahub migrate``: a person decides."""
@@ -36,11 +36,11 @@ Pair = tuple[str, "str | None"]
 
 
 class Move(NamedTuple):
-    """An entity that gets another URN; ``why`` is "" where it can move by itself."""
+    """An entity that gets another URN; ``reason`` is "" where it can move by itself."""
 
     source: str
     target: str
-    why: str = ""
+    reason: str = ""
 
     @property
     def entity_type(self) -> str:
@@ -48,21 +48,21 @@ class Move(NamedTuple):
         return kind_of(self.source)
 
 
-class Plan(NamedTuple):
-    """What to do: move each of ``moves`` in this order, look at ``apart``, remove ``left``, which nothing writes any more."""
+class MovePlan(NamedTuple):
+    """What to do: move each of ``moves`` in this order, look at ``manual_moves``, remove ``unwritten_urns``, which nothing writes any more."""
 
     moves: list[Move]
-    apart: list[Move]
-    left: list[str]
+    manual_moves: list[Move]
+    unwritten_urns: list[str]
 
 
-class Moves:
+class IdentityDiff:
     """Follows events under two settings; grows with the number of entities, and of runs that move."""
 
     def __init__(self, old: Options, new: Options) -> None:
         self._old = _with_parents(old)
         self._new = _with_parents(new)
-        self._walks = (Walk(self._old), Walk(self._new))
+        self._extractors = (FactExtractor(self._old), FactExtractor(self._new))
         #: old URN -> new URNs; empty: nothing writes it any more
         self._targets: dict[str, set[str]] = {}
 
@@ -73,63 +73,64 @@ class Moves:
             if target is not None:
                 targets.add(target)
 
-    def plan(self) -> Plan:
+    def plan(self) -> MovePlan:
         """Return the moves so far, sorted by what can be done with them."""
-        return planned(self._targets)
+        return plan_moves(self._targets)
 
     # -- what one event names -------------------------------------------------------------------------------------------
 
     def _pairs(self, event: Event) -> Iterator[Pair]:
-        before, after = (walk.event(event, {}) for walk in self._walks)
+        before, after = (extractor.extract(event, {}) for extractor in self._extractors)
         if before is None:
             return
-        old, new = before.cells, {} if after is None else after.cells
+        old, new = before.facts, {} if after is None else after.facts
         if event.kind != "dataset":
             for source, target in self._jobs(event, old, new):
                 yield source, target if after is not None else None
             yield from _parents(old, new)
         if event.kind == "run":
-            both = [options.identity.of(event) for options in (self._old, self._new)]
-            source, target = (names.run_urn(event.namespace, event.name, event.run_id) for names in both)
+            identities = [options.identity.for_event(event) for options in (self._old, self._new)]
+            source, target = (identity.run_urn(event.namespace, event.name, event.run_id) for identity in identities)
             if source != target:
                 yield source, target
         datasets = set(self._datasets(event, old, new))
         yield from datasets
         yield from _checks(datasets, old, new)
 
-    def _jobs(self, event: Event, written: Cells, rewritten: Cells) -> Iterator[Pair]:
+    def _jobs(self, event: Event, old_facts: FactsByEntity, new_facts: FactsByEntity) -> Iterator[Pair]:
         has_io = bool(event.inputs or event.outputs)
-        old, new = self._old.identity.of(event), self._new.identity.of(event)
+        old, new = self._old.identity.for_event(event), self._new.identity.for_event(event)
         for position, name in enumerate(_jobs_of(event)):
-            was, becomes = (
-                names.carrier(names.job(event.namespace, name, event.producer), event.producer) for names in (old, new)
+            old_job, new_job = (
+                identity.carrier(identity.job(event.namespace, name, event.producer), event.producer)
+                for identity in (old, new)
             )
             if position:  # a task that its DAG lists: whether it is one, the walk tells
-                if JOB in written.get(was.job_urn, ()):
-                    yield was.job_urn, becomes.job_urn if JOB in rewritten.get(becomes.job_urn, ()) else None
+                if JOB in old_facts.get(old_job.job_urn, ()):
+                    yield old_job.job_urn, new_job.job_urn if JOB in new_facts.get(new_job.job_urn, ()) else None
                 continue
-            if not was.placeholder and not was.skip:
-                yield was.flow_urn, None if becomes.placeholder or becomes.skip else becomes.flow_urn
-            if old.has_job(was, has_io=has_io):
-                yield was.job_urn, becomes.job_urn if new.has_job(becomes, has_io=has_io) else None
+            if not old_job.placeholder and not old_job.skip:
+                yield old_job.flow_urn, None if new_job.placeholder or new_job.skip else new_job.flow_urn
+            if old.has_job(old_job, has_io=has_io):
+                yield old_job.job_urn, new_job.job_urn if new.has_job(new_job, has_io=has_io) else None
 
-    def _datasets(self, event: Event, old: Cells, new: Cells) -> Iterator[Pair]:
+    def _datasets(self, event: Event, old: FactsByEntity, new: FactsByEntity) -> Iterator[Pair]:
         """Yield the datasets that the event lists, and those that only a facet mentions."""
-        mentioned = {urn: slots[DATASET][""][1] for urn, slots in old.items() if DATASET in slots}
-        written = {urn for urn, slots in new.items() if DATASET in slots}
+        mentioned = {urn: kinds[DATASET][""][1] for urn, kinds in old.items() if DATASET in kinds}
+        written_urns = {urn for urn, kinds in new.items() if DATASET in kinds}
         pairs = {
             (dataset_name(dataset, self._old.naming).endpoint, dataset_name(dataset, self._new.naming).endpoint)
             for dataset in datasets_of(event, self._new.naming)
         }
-        listed = {was for was, _ in pairs}
+        listed_urns = {old_urn for old_urn, _ in pairs}
         pairs |= {
             (urn, self._new.naming(name.namespace, name.name).endpoint)
             for urn, name in mentioned.items()
-            if urn not in listed
+            if urn not in listed_urns
         }
-        for was, becomes in pairs:
-            if was in mentioned:
-                yield was, becomes if becomes in written else None
+        for old_urn, new_urn in pairs:
+            if old_urn in mentioned:
+                yield old_urn, new_urn if new_urn in written_urns else None
 
 
 def _with_parents(options: Options) -> Options:
@@ -137,69 +138,79 @@ def _with_parents(options: Options) -> Options:
 
     What ``compat`` names was written by DataHub's endpoint, which does not.
     """
-    found = Options(options.settings, stateful=True)
-    found.stubs = found.stubs and options.settings.identity.mode != "compat"
-    return found
-
-
-def _parents(old: Cells, new: Cells) -> Iterator[Pair]:
-    """Yield the parent's flow and job, and its run if that moves."""
-    was, becomes = (
-        {kind_of(urn): urn for urn, slots in cells.items() if STUB_JOB in slots or STUB_RUN in slots}
-        for cells in (old, new)
+    options_with_parents = Options(options.settings, is_stateful=True)
+    options_with_parents.has_implied_parents = (
+        options_with_parents.has_implied_parents and options.settings.identity.mode != "compat"
     )
-    for kind, source in was.items():
-        target = becomes.get(kind)
+    return options_with_parents
+
+
+def _parents(old: FactsByEntity, new: FactsByEntity) -> Iterator[Pair]:
+    """Yield the parent's flow and job, and its run if that moves."""
+    old_urns, new_urns = (
+        {
+            kind_of(urn): urn
+            for urn, kinds in facts.items()
+            if IMPLIED_PARENT_JOB in kinds or IMPLIED_PARENT_RUN in kinds
+        }
+        for facts in (old, new)
+    )
+    for kind, source in old_urns.items():
+        target = new_urns.get(kind)
         if kind != _RUN or target not in (None, source):
             yield source, target
 
 
-def _checks(datasets: Iterable[Pair], old: Cells, new: Cells) -> Iterator[Pair]:
+def _checks(datasets: Iterable[Pair], old: FactsByEntity, new: FactsByEntity) -> Iterator[Pair]:
     """Yield the assertions of each pair of datasets: the same checks, in the order of the event."""
-    for was, becomes in datasets:
-        asked, told = (_by_check(cells.get(urn or "", {})) for cells, urn in ((old, was), (new, becomes)))
-        for check, sources in asked.items():
-            targets = told.get(check, [])
+    for old_urn, new_urn in datasets:
+        old_checks, new_checks = (
+            _urns_by_check(facts.get(urn or "", {})) for facts, urn in ((old, old_urn), (new, new_urn))
+        )
+        for check, sources in old_checks.items():
+            targets = new_checks.get(check, [])
             yield from zip_longest(sources, targets[: len(sources)])
 
 
-def _by_check(slots: Mapping[Slot, Mapping[Any, Any]]) -> dict[str, list[str]]:
+def _urns_by_check(kinds: Mapping[FactKind, Mapping[Any, Any]]) -> dict[str, list[str]]:
     """Return check -> its assertions: several where nothing tells them apart."""
-    found: dict[str, list[str]] = {}
-    for urn, (_, stated) in slots.get(CHECKS, {}).items():
-        found.setdefault(repr(replace(stated.check, others=())), []).append(urn)
-    return found
+    urns_by_check: dict[str, list[str]] = {}
+    for urn, (_, check_fact) in kinds.get(CHECKS, {}).items():
+        urns_by_check.setdefault(repr(replace(check_fact.check, other_datasets=())), []).append(urn)
+    return urns_by_check
 
 
-def planned(targets: Mapping[str, set[str]]) -> Plan:
+def plan_moves(targets: Mapping[str, set[str]]) -> MovePlan:
     """Return what to do with old URNs (the keys) that become new ones (none: nothing writes the old one any more)."""
     sources: dict[str, list[str]] = {}
-    for source, others in targets.items():
-        for target in others:
+    for source, new_urns in targets.items():
+        for target in new_urns:
             sources.setdefault(target, []).append(source)
     moves: dict[str, str] = {}
-    apart: list[Move] = []
-    left: list[str] = []
+    manual_moves: list[Move] = []
+    unwritten_urns: list[str] = []
     for source, all_targets in targets.items():
-        others = all_targets - {source}
-        if source not in all_targets and len(others) != 1 and source not in sources:
-            left.append(source)
+        new_urns = all_targets - {source}
+        if source not in all_targets and len(new_urns) != 1 and source not in sources:
+            unwritten_urns.append(source)
         if len(all_targets) > 1:
-            apart += [Move(source, target, SPLIT) for target in others]
-        elif others:
-            (moves[source],) = others
+            manual_moves += [Move(source, target, SPLIT) for target in new_urns]
+        elif new_urns:
+            (moves[source],) = new_urns
     # Onto one that stays, or that several become, nothing moves by itself; who waits for its place stays, too.
-    stay = {source for source in targets if source not in moves}
-    while merged := [source for source, target in moves.items() if len(sources[target]) > 1 or target in stay]:
-        for source in merged:
-            apart.append(Move(source, moves.pop(source), MERGE))
-            stay.add(source)
-    ordered, cycles = _ordered(moves)
-    apart += [Move(source, moves[source], CYCLE) for source in cycles]
-    return Plan(
+    fixed_urns = {source for source in targets if source not in moves}
+    while merged_urns := [
+        source for source, target in moves.items() if len(sources[target]) > 1 or target in fixed_urns
+    ]:
+        for source in merged_urns:
+            manual_moves.append(Move(source, moves.pop(source), MERGE))
+            fixed_urns.add(source)
+    ordered, cycles = _order_moves(moves)
+    manual_moves += [Move(source, moves[source], CYCLE) for source in cycles]
+    return MovePlan(
         sorted((Move(source, moves[source]) for source in ordered), key=lambda move: rank(move.source)),
-        sorted(apart, key=lambda move: (rank(move.source), move)),
-        sorted(left, key=lambda urn: (rank(urn), urn)),
+        sorted(manual_moves, key=lambda move: (rank(move.source), move)),
+        sorted(unwritten_urns, key=lambda urn: (rank(urn), urn)),
     )
 
 
@@ -217,30 +228,30 @@ def rank(urn: str) -> int:
 def _jobs_of(event: Event) -> Iterator[str]:
     """Yield the names of the event's job and of the tasks that a DAG's START lists."""
     yield event.name
-    tasks = facet(event.job_facets, "airflow").get("tasks")
+    tasks = decode_facet(event.job_facets, "airflow").get("tasks")
     for task in tasks if isinstance(tasks, dict) else ():
         yield f"{event.name}.{task}"
 
 
-def _ordered(moves: dict[str, str]) -> tuple[list[str], list[str]]:
+def _order_moves(moves: dict[str, str]) -> tuple[list[str], list[str]]:
     """Return the sources so that each target is free before something moves there, and those that go in circles.
 
     Each target has one source, so that chains and circles do not branch.
     """
-    ends = sorted(source for source, target in moves.items() if target not in moves)
-    before = {target: source for source, target in moves.items()}
+    chain_ends = sorted(source for source, target in moves.items() if target not in moves)
+    predecessors = {target: source for source, target in moves.items()}
     ordered: list[str] = []
-    for end in ends:
-        source: str | None = end
+    for chain_end in chain_ends:
+        source: str | None = chain_end
         while source is not None:
             ordered.append(source)
-            source = before.get(source)
+            source = predecessors.get(source)
     return ordered, sorted(moves.keys() - set(ordered))
 
 
-def by_type(urns: Iterable[str]) -> dict[str, int]:
+def count_by_type(urns: Iterable[str]) -> dict[str, int]:
     """Return how many URNs there are of each entity type."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for urn in urns:
-        found[kind_of(urn)] = found.get(kind_of(urn), 0) + 1
-    return found
+        counts[kind_of(urn)] = counts.get(kind_of(urn), 0) + 1
+    return counts

@@ -7,25 +7,25 @@ from typing import Any
 import orjson
 
 
-def encodable(value: Any) -> Any:
-    """Return ``value`` with :func:`sound` texts, and numbers of base types."""
+def make_encodable(value: Any) -> Any:
+    """Return ``value`` with :func:`to_utf8_text` texts, and numbers of base types."""
     if isinstance(value, dict):
-        return {encodable(key): encodable(one) for key, one in value.items()}
+        return {make_encodable(key): make_encodable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [encodable(one) for one in value]
+        return [make_encodable(inner) for inner in value]
     if isinstance(value, str):
-        return sound(value)
+        return to_utf8_text(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     return int(value) if isinstance(value, int) else float(value)
 
 
-def sound(text: str) -> str:
+def to_utf8_text(text: str) -> str:
     """Return a text that is UTF-8: half a character, as a byte of a file's name may be, as people see it on stderr."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def said_by(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the text of an error, whatever its class makes of it; the words of one that fails are those of ``traceback``."""
     try:
         return str(error)

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable
 
-PERIOD = 60.0
+PERIOD_SECONDS = 60.0
 """Seconds after which a message of the same kind is logged again."""
 MAX_KINDS = 100
 """Kinds that are told apart; all others are one kind."""
-_TEXT_CHARACTERS = 1_000
-_KIND_CHARACTERS = 200
+_MAX_TEXT_LENGTH = 1_000
+_MAX_KIND_LENGTH = 200
 _VALUES = re.compile(r"'[^']*'?|\"[^\"]*\"?|[0-9]+")
 
 
@@ -26,12 +26,12 @@ def kind_of(text: str) -> str:
     >>> kind_of("not an ISO 8601 time: 'yesterday'") == kind_of("not an ISO 8601 time: 'tomorrow'")
     True
     """
-    return _VALUES.sub("…", text[:_KIND_CHARACTERS])
+    return _VALUES.sub("…", text[:_MAX_KIND_LENGTH])
 
 
-def shortened(text: str) -> str:
+def shorten_message(text: str) -> str:
     """Return a message that fits a line: it may quote a value of many megabytes."""
-    return text if len(text) <= _TEXT_CHARACTERS else f"{text[:_TEXT_CHARACTERS]}…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
 
 
 class KindCounter:
@@ -62,7 +62,7 @@ class LogThrottle:
         self._level = level
         self._clock = clock
         self._lock = Lock()
-        self._begun: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
         self._counter = KindCounter()
 
     def log(self, kind: str, text: str) -> None:
@@ -70,19 +70,19 @@ class LogThrottle:
         now = self._clock()
         with self._lock:
             kind, first = self._counter.add(kind)
-            if not first and now - self._begun[kind] < PERIOD:
+            if not first and now - self._logged_at[kind] < PERIOD_SECONDS:
                 return
             left_out = max(0, self._counter.counts[kind] - 2)  # neither the last line nor this one
-            self._begun[kind] = now
+            self._logged_at[kind] = now
             self._counter.counts[kind] = 1
-        more = f" ({left_out:,} more like this before)" if left_out else ""
-        self._log.log(self._level, "%s%s", shortened(text), more)
+        suffix = f" ({left_out:,} more like this before)" if left_out else ""
+        self._log.log(self._level, "%s%s", shorten_message(text), suffix)
 
     def flush(self) -> None:
         """Log the counts of what was left out until now."""
         with self._lock:
             left_out = {kind: count - 1 for kind, count in self._counter.counts.items() if count > 1}
             self._counter.counts.clear()
-            self._begun.clear()
+            self._logged_at.clear()
         for kind, count in left_out.items():
             self._log.log(self._level, "%s more like this: %s", f"{count:,}", kind)

@@ -14,11 +14,11 @@ import msgspec
 
 _Kind = TypeVar("_Kind", bound=type[Any])
 
-_one_at_a_time = Lock()
+_prepare_lock = Lock()
 
 
-def prepared(kind: _Kind) -> _Kind:
+def prepare_type(kind: _Kind) -> _Kind:
     """Return ``kind``, which any number of threads may convert to from now on."""
-    with _one_at_a_time:
+    with _prepare_lock:
         msgspec.json.Decoder(kind)
     return kind

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 MODE = 0o600
 
 
-def opened(path: str, mode: str, *, buffering: int = 0) -> IO[bytes]:
+def open_private(path: str, mode: str, *, buffering: int = 0) -> IO[bytes]:
     """Return an open file, as :func:`open` does (``mode``: wb or ab); a new one has the mode 0600 from its first moment."""
     return open(path, mode, buffering=buffering, opener=lambda name, flags: os.open(name, flags, MODE))
 
 
-def create(path: str | Path) -> None:
+def create_private(path: str | Path) -> None:
     """Create an empty file with the mode 0600 if there is none; SQLite gives the mode of a database to the files beside it.
 
     Where that is not possible nothing happens: the caller opens the file, and says why it cannot.

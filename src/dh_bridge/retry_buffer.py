@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Delivery, Failure, Sink
 
 
-class Outcome(NamedTuple):
+class BatchOutcome(NamedTuple):
     """The outcome of a batch: how many proposals arrived, those that may arrive another time, and those refused for good."""
 
-    delivered: int
+    delivered_count: int
     retryable: list[Failure]
     permanent: list[Failure]
 
 
-def outcome(delivery: Delivery) -> Outcome:
+def outcome_of(delivery: Delivery) -> BatchOutcome:
     """Return the outcome of a batch that a sink took.
 
     >>> from dh_bridge.datahub.proposal import upsert
     >>> from dh_bridge.sinks.base import Delivery, Failure
     >>> tag = upsert("tag", "urn:li:tag:a", "status", {"removed": False})
-    >>> outcome(Delivery(2, [Failure(tag, "no room", retryable=True)])).retryable[0].reason
+    >>> outcome_of(Delivery(2, [Failure(tag, "no room", retryable=True)])).retryable[0].reason
     'no room'
     """
-    return Outcome(
-        delivery.delivered,
-        [failure for failure in delivery.failed if failure.retryable],
-        [failure for failure in delivery.failed if not failure.retryable],
+    return BatchOutcome(
+        delivery.delivered_count,
+        [failure for failure in delivery.failures if failure.retryable],
+        [failure for failure in delivery.failures if not failure.retryable],
     )
 
 
-def may_pass(error: Exception) -> bool:
+def is_retryable(error: Exception) -> bool:
     """Return whether a batch that broke off with this error may arrive another time.
 
     A sink says so itself. Any other error, such as a token's file that is missing, may be mended by somebody.
@@ -51,22 +51,22 @@ def may_pass(error: Exception) -> bool:
 
 
 class Backoff:
-    """Pauses between tries, in seconds: each is twice as long as the one before, from ``first`` up to ``longest``.
+    """Pauses between tries, in seconds: each is twice as long as the one before, from ``first_seconds`` up to ``max_seconds``.
 
     >>> backoff = Backoff(5, 60)
-    >>> [backoff.next() for _ in range(5)], backoff.next(asked=90)
+    >>> [backoff.next() for _ in range(5)], backoff.next(min_seconds=90)
     ([5, 10, 20, 40, 60], 90)
     """
 
-    def __init__(self, first: float, longest: float = float("inf")) -> None:
-        self._first = first
-        self._longest = longest
+    def __init__(self, first_seconds: float, max_seconds: float = float("inf")) -> None:
+        self._first_seconds = first_seconds
+        self._max_seconds = max_seconds
         self._pause = 0.0
 
-    def next(self, asked: float = 0.0) -> float:
-        """Return the next pause; a place that ``asked`` for a longer one gets that."""
-        self._pause = min(max(2 * self._pause, self._first), self._longest)
-        return max(self._pause, asked)
+    def next(self, min_seconds: float = 0.0) -> float:
+        """Return the next pause; a place that ``min_seconds`` for a longer one gets that."""
+        self._pause = min(max(2 * self._pause, self._first_seconds), self._max_seconds)
+        return max(self._pause, min_seconds)
 
     def reset(self) -> None:
         """Begin with the first pause again: something arrived."""
@@ -88,27 +88,27 @@ class RetryBuffer:
 
     def keep_newest(self, limit: int) -> int:
         """Forget the oldest proposals, so that ``limit`` wait at most; return how many are forgotten."""
-        over = max(0, len(self.proposals) - limit)
-        del self.proposals[:over]
-        return over
+        excess = max(0, len(self.proposals) - limit)
+        del self.proposals[:excess]
+        return excess
 
     def clear(self) -> list[Proposal]:
         """Return what waits, and forget it."""
         proposals, self.proposals = self.proposals, []
         return proposals
 
-    def send(self, sink: Sink) -> Outcome:
+    def send(self, sink: Sink) -> BatchOutcome:
         """Send what waits, and keep what may arrive another time.
 
         Raises:
             Exception: that of the sink; what waits is kept if the error may pass, and forgotten if not.
         """
-        sent: Sequence[Proposal] = self.proposals
+        batch: Sequence[Proposal] = self.proposals
         try:
-            done = outcome(sink.emit(sent))
+            batch_outcome = outcome_of(sink.emit(batch))
         except Exception as error:
-            if not may_pass(error):
+            if not is_retryable(error):
                 self.proposals = []
             raise
-        self.proposals = [failure.proposal for failure in done.retryable]
-        return done
+        self.proposals = [failure.proposal for failure in batch_outcome.retryable]
+        return batch_outcome

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from dh_bridge.datahub.proposal import Proposal, Remembered, upsert
-from dh_bridge.datahub.search_texts import cut_fields, shortened
+from dh_bridge.aggregate.foreign_owned import states_by_key
+from dh_bridge.aggregate.skipped import resolve_notes
+from dh_bridge.closing import RejectedProposal
+from dh_bridge.datahub.proposal import CachedProposal, Proposal, upsert
+from dh_bridge.datahub.search_texts import cut_fields, cut_long_texts
+from dh_bridge.model.trace import Trace
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.redaction import DEFAULT, redaction
-from dh_bridge.translation.closing import Rejected
-from dh_bridge.translation.report.newer import newer_aspects
-from dh_bridge.translation.report.report import Report
-from dh_bridge.translation.report.written import Written, entities, proposed
-from dh_bridge.translation.runs.foreign_owned import by_key
-from dh_bridge.translation.runs.skipped import settled_notes
-from dh_bridge.translation.trace import Trace
-from dh_bridge.translation.translate import Fold
+from dh_bridge.pipeline import RunAggregator
+from dh_bridge.redaction import DEFAULT, redaction_mode
+from dh_bridge.report.newer import count_newer_aspects
+from dh_bridge.report.report import Report
+from dh_bridge.report.written import WrittenAspects, entity_urns, proposed_aspects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dh_bridge.translation.extract import Walk
-    from dh_bridge.translation.options import Options
-    from dh_bridge.translation.runstate import RunState
+    from dh_bridge.extract import FactExtractor
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.options import Options
 
-Found = TypeVar("Found")
+ResultT = TypeVar("ResultT")
 
 _PLATFORM = "openlineage"
 PLATFORM_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
@@ -63,19 +63,19 @@ class Counts(msgspec.Struct):
     properties: int | None = None
     dropped: int | None = None
 
-    def add(self, other: Counts) -> None:
+    def add(self, counts: Counts) -> None:
         """Add the counts of another translation; entities of several windows are counted in each."""
         for name in ("events", "runs", "jobs", "datasets", "proposals", "dead", "rejected", "newer", "cut"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.filtered.update(other.filtered)
-        self.notes.update(other.notes)
+            setattr(self, name, getattr(self, name) + getattr(counts, name))
+        self.filtered.update(counts.filtered)
+        self.notes.update(counts.notes)
         for name in ("mapped", "properties", "dropped"):
-            count = getattr(other, name)
+            count = getattr(counts, name)
             if count is not None:
                 setattr(self, name, (getattr(self, name) or 0) + count)
 
 
-class _Named:
+class _CountedEntities:
     """URNs of the jobs and datasets that the proposals of a call are about, told piece by piece."""
 
     def __init__(self) -> None:
@@ -83,25 +83,28 @@ class _Named:
         self.datasets: set[str] = set()
 
 
-def counted(proposals: list[Proposal], named: _Named | None = None) -> tuple[set[str], Counts]:
+def count_entities(proposals: list[Proposal], entity_urns: _CountedEntities | None = None) -> tuple[set[str], Counts]:
     """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals.
 
-    ``named``: the jobs and datasets of those before them, which are not counted again; theirs come to it.
+    ``entity_urns``: the jobs and datasets of those before them, which are not counted again; theirs come to it.
     """
-    named = _Named() if named is None else named
-    jobs, datasets = len(named.jobs), len(named.datasets)
+    entity_urns = _CountedEntities() if entity_urns is None else entity_urns
+    jobs, datasets = len(entity_urns.jobs), len(entity_urns.datasets)
     flows: set[str] = set()
-    of_type = {"dataFlow": flows, "dataJob": named.jobs, "dataset": named.datasets}
+    of_type = {"dataFlow": flows, "dataJob": entity_urns.jobs, "dataset": entity_urns.datasets}
     last = ""
-    cut = 0
+    cut_count = 0
     for proposal in proposals:
-        if type(proposal) is Remembered:
-            cut += len(cut_fields(proposal))
+        if type(proposal) is CachedProposal:
+            cut_count += len(cut_fields(proposal))
         if (urn := proposal.entity_urn) != last and (urns := of_type.get(proposal.entity_type)) is not None:
             urns.add(urn)
         last = urn
     counts = Counts(
-        jobs=len(named.jobs) - jobs, datasets=len(named.datasets) - datasets, proposals=len(proposals), cut=cut
+        jobs=len(entity_urns.jobs) - jobs,
+        datasets=len(entity_urns.datasets) - datasets,
+        proposals=len(proposals),
+        cut=cut_count,
     )
     return flows, counts
 
@@ -111,17 +114,17 @@ class Translation(msgspec.Struct):
 
     proposals: list[Proposal]
     dead: list[DeadLetter]
-    rejected: list[Rejected]
+    rejected: list[RejectedProposal]
     counts: Counts
     report: Report | None = None
 
 
-class Folds(Protocol):
+class Aggregator(Protocol):
     """What a call folds its events with: `translate.Fold`, or a fold over states that outlive the call."""
 
-    walk: Walk
-    rejected: list[Rejected]
-    closed: list[RunState]
+    extractor: FactExtractor
+    rejected: list[RejectedProposal]
+    closed_runs: list[RunState]
 
     @property
     def runs(self) -> dict[str, RunState]:
@@ -130,160 +133,167 @@ class Folds(Protocol):
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
         """Fold one event into its run; None when a filter left it out."""
 
-    def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
+    def close_in_pieces(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
         """Yield the valid proposals of the runs ``keys``, of all by default, piece by piece.
 
-        With the first, ``closed`` has the runs as they were settled.
+        With the first, ``closed_runs`` has the runs as they were settled.
         """
 
-    def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
+    def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Yield what was written in earlier calls of entities that these did not change."""
 
 
-class Call:
+class Session:
     """The open runs of one call, and what the report needs of their events."""
 
-    def __init__(self, options: Options, *, report: bool, fold: Folds | None = None) -> None:
-        options.need_environments()
+    def __init__(self, options: Options, *, report: bool, aggregator: Aggregator | None = None) -> None:
+        options.check_environments()
         self._options = options
-        self._fold: Folds = fold or Fold(options)
-        self._plain = options.settings.redaction == DEFAULT
-        self._report = report
-        self._seen: dict[str, list[tuple[Event, Trace]]] = {}
-        self._loose: list[tuple[Event, Trace]] = []
+        self._aggregator: Aggregator = aggregator or RunAggregator(options)
+        self._has_default_redaction = options.settings.redaction == DEFAULT
+        self._has_report = report
+        self._events_by_run: dict[str, list[tuple[Event, Trace]]] = {}
+        self._filtered_events: list[tuple[Event, Trace]] = []
         self._events = 0
         self._notes: list[str] = []
-        self._introduced = not options.settings.identity.register_platform
+        self._has_platform = not options.settings.identity.register_platform
         self.dead: list[DeadLetter] = []
 
     @property
-    def waiting(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether anything is left to tell: after an input that ends with a window, runs are open all the same."""
-        return bool(self._events or self._fold.runs or self.dead)
+        return bool(self._events or self._aggregator.runs or self.dead)
 
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""
-        self._options.masking.event(event)
-        refusal = self._options.refusal(event)
+        self._options.masking.mask_event(event)
+        refusal = self._options.rejection_reason(event)
         if refusal is not None:  # counted as dead alone: events and dead letters are together all that came
-            self.dead.append(DeadLetter(event.place, refusal, event.raw))
+            self.dead.append(DeadLetter(event.location, refusal, event.raw))
             return None
         self._events += 1
         self._notes += event.notes
-        trace = Trace() if self._report else None
-        state = self._hiding(self._fold.add, event, trace)
+        trace = Trace() if self._has_report else None
+        state = self._call_redacted(self._aggregator.add, event, trace)
         if state is None:
             if trace is not None:
-                self._loose.append((event, trace))
+                self._filtered_events.append((event, trace))
             return None
         if trace is not None:
-            self._seen.setdefault(state.key, []).append((event, trace))
+            self._events_by_run.setdefault(state.key, []).append((event, trace))
         return state.key
 
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all that are open."""
-        states = self._open(keys)
-        pieces = self._fold.closing(states)
-        proposals, counts = self._with_platform(self._hiding(list, chain.from_iterable(pieces)), _Named())
-        report = self._reported(states, proposals) if self._report else None
-        return self._told_of(states, proposals, counts, report)
+        states = self._open_states(keys)
+        pieces = self._aggregator.close_in_pieces(states)
+        proposals, counts = self._add_platform(
+            self._call_redacted(list, chain.from_iterable(pieces)), _CountedEntities()
+        )
+        report = self._build_report(states, proposals) if self._has_report else None
+        return self._build_translation(states, proposals, counts, report)
 
-    def closing(self, keys: list[str] | None, *, piecewise: bool) -> Iterator[Translation]:
+    def close_in_pieces(self, keys: list[str] | None, *, piecewise: bool) -> Iterator[Translation]:
         """Yield what :meth:`close` returns; ``piecewise``: some hundreds of proposals at a time, each soon after it was made.
 
         The first tells what came in. A report is told at once, of all of it.
         """
-        if self._report or not piecewise:
+        if self._has_report or not piecewise:
             yield self.close(keys)
             return
-        states, named = self._open(keys), _Named()
-        pieces = self._fold.closing(states)
-        first = self._hiding(next, pieces, [])
-        yield self._told_of(states, *self._with_platform(first, named), None)
-        while (piece := self._hiding(next, pieces, None)) is not None:
-            proposals, counts = self._with_platform(piece, named)
-            rejected = self._rejected()
+        states, entity_urns = self._open_states(keys), _CountedEntities()
+        pieces = self._aggregator.close_in_pieces(states)
+        first_piece = self._call_redacted(next, pieces, [])
+        yield self._build_translation(states, *self._add_platform(first_piece, entity_urns), None)
+        while (piece := self._call_redacted(next, pieces, None)) is not None:
+            proposals, counts = self._add_platform(piece, entity_urns)
+            rejected = self._take_rejected()
             counts.rejected = len(rejected)
             yield Translation(proposals, [], rejected, counts)
 
-    def _told_of(
+    def _build_translation(
         self, states: dict[str, RunState], proposals: list[Proposal], counts: Counts, report: Report | None
     ) -> Translation:
         """Return the translation of ``states`` that became ``proposals``, with all that came in beside them."""
-        fold = self._fold
+        aggregator = self._aggregator
         counts.runs = sum([1 for state in states.values() if state.urn])
-        fold.closed = []
-        counts.newer = newer_aspects(states.values(), self._options)
+        aggregator.closed_runs = []
+        counts.newer = count_newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
-        rejected = self._rejected()
+        rejected = self._take_rejected()
         counts.dead, counts.rejected = len(self.dead), len(rejected)
-        if fold.walk.filters.dropped:
-            counts.filtered, fold.walk.filters.dropped = fold.walk.filters.dropped, Counter()
+        if aggregator.extractor.filters.drop_counts:
+            counts.filtered, aggregator.extractor.filters.drop_counts = (
+                aggregator.extractor.filters.drop_counts,
+                Counter(),
+            )
         if self._notes:
             counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
             counts.mapped, counts.properties, counts.dropped = report.mapped, report.properties, report.dropped
-        letters = [self._options.masking.letter(letter) for letter in self.dead]
-        found = Translation(proposals, letters, rejected, counts, report)
+        letters = [self._options.masking.mask_dead_letter(letter) for letter in self.dead]
+        translation = Translation(proposals, letters, rejected, counts, report)
         self.dead = []
-        return found
+        return translation
 
-    def _open(self, keys: list[str] | None) -> dict[str, RunState]:
+    def _open_states(self, keys: list[str] | None) -> dict[str, RunState]:
         """Return the open ones of the runs ``keys``, or all that are open."""
-        runs = self._fold.runs
+        runs = self._aggregator.runs
         return dict(runs) if keys is None else {key: runs[key] for key in keys if key in runs}
 
-    def _rejected(self) -> list[Rejected]:
+    def _take_rejected(self) -> list[RejectedProposal]:
         """Return what was refused since the last time; those that are still being made go to the same list."""
-        found = self._fold.rejected[:]
-        self._fold.rejected.clear()
-        return found
+        rejected = self._aggregator.rejected[:]
+        self._aggregator.rejected.clear()
+        return rejected
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Drop what came since the last close: whoever keeps the states took it back."""
         self._events, self._notes, self.dead = 0, [], []
-        self._seen.clear()
-        self._loose.clear()
-        self._introduced = not self._options.settings.identity.register_platform
-        self._fold.rejected = []
-        self._fold.walk.filters.dropped = Counter()
+        self._events_by_run.clear()
+        self._filtered_events.clear()
+        self._has_platform = not self._options.settings.identity.register_platform
+        self._aggregator.rejected = []
+        self._aggregator.extractor.filters.drop_counts = Counter()
 
-    def _hiding(self, do: Callable[..., Found], *args: Any) -> Found:
-        """Return what ``do`` returns, secrets hidden as the settings say."""
-        if self._plain:
-            return do(*args)
-        with redaction(self._options.settings.redaction):
-            return do(*args)
+    def _call_redacted(self, function: Callable[..., ResultT], *args: Any) -> ResultT:
+        """Return what ``function`` returns, secrets hidden as the settings say."""
+        if self._has_default_redaction:
+            return function(*args)
+        with redaction_mode(self._options.settings.redaction):
+            return function(*args)
 
-    def _with_platform(self, proposals: list[Proposal], named: _Named) -> tuple[list[Proposal], Counts]:
+    def _add_platform(self, proposals: list[Proposal], entity_urns: _CountedEntities) -> tuple[list[Proposal], Counts]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself."""
-        flows, counts = counted(proposals, named)
-        if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
-            self._introduced = True
+        flows, counts = count_entities(proposals, entity_urns)
+        if not self._has_platform and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
+            self._has_platform = True
             proposals = [PLATFORM, *proposals]
             counts.proposals += 1
         return proposals, counts
 
-    def _reported(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
-        with redaction(self._options.settings.redaction):  # the report tells what it hid
-            return self._told(states, proposals)
+    def _build_report(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
+        with redaction_mode(self._options.settings.redaction):  # the report tells what it hid
+            return self._report_states(states, proposals)
 
-    def _told(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
+    def _report_states(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
         report = Report(self._options.prefix)
-        for event, trace in self._loose:
+        for event, trace in self._filtered_events:
             report.add(event, trace, None)
-        self._loose = []
-        settled_by = by_key(self._fold.closed)
-        closed = [(key, settled_by.get(key, state)) for key, state in states.items() if key in self._seen]
+        self._filtered_events = []
+        resolved_states = states_by_key(self._aggregator.closed_runs)
+        closed = [(key, resolved_states.get(key, state)) for key, state in states.items() if key in self._events_by_run]
         version = self._options.profile.name
-        standing = [
-            shortened(one, version)
-            for one in self._fold.standing({urn for _, state in closed for urn in entities(state)})
+        earlier_proposals = [
+            cut_long_texts(item, version)
+            for item in self._aggregator.unchanged_proposals({urn for _, state in closed for urn in entity_urns(state)})
         ]
-        by_urn = proposed([*standing, *proposals], [one.proposal for one in self._fold.rejected], self._options)
+        by_urn = proposed_aspects(
+            [*earlier_proposals, *proposals], [item.proposal for item in self._aggregator.rejected], self._options
+        )
         for key, state in closed:
-            written = Written(state, by_urn, self._options)
-            for event, trace in self._seen.pop(key):
-                trace.notes = settled_notes(trace.notes, state)
+            written = WrittenAspects(state, by_urn, self._options)
+            for event, trace in self._events_by_run.pop(key):
+                trace.notes = resolve_notes(trace.notes, state)
                 report.add(event, trace, written)
         return report

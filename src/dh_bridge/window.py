@@ -3,48 +3,48 @@
 from __future__ import annotations
 
 #: A window also ends when its raw events are this large, so that memory stays flat whatever the events' size.
-BYTES = 16 * 1024 * 1024
+MAX_WINDOW_BYTES = 16 * 1024 * 1024
 #: A run without a terminal event is closed after this many windows of silence.
-PATIENCE = 4
+MAX_SILENT_WINDOWS = 4
 
 
 class Window:
     """Counts events and says which runs are due; ``size`` in events, None for no bound."""
 
-    def __init__(self, size: int | None, *, most_bytes: int = BYTES) -> None:
+    def __init__(self, size: int | None, *, max_bytes: int = MAX_WINDOW_BYTES) -> None:
         self._size = size
-        self._most_bytes = most_bytes
-        self._seen = 0
-        self._bytes = 0
+        self._max_bytes = max_bytes
+        self._event_count = 0
+        self._byte_count = 0
         self._number = 0
-        self._open: dict[str, tuple[int, bool]] = {}
+        self._open_runs: dict[str, tuple[int, bool]] = {}
 
-    def saw(self, key: str, ended: bool, size: int) -> list[str]:  # noqa: FBT001 - one fact of the event
+    def add_event(self, key: str, is_ended: bool, size: int) -> list[str]:  # noqa: FBT001 - one fact of the event
         """Note an event of run ``key``; return the runs that are due when this event ends a window."""
         if self._size is None:
             return []
-        self._open[key] = (self._number, ended or self._open.get(key, (0, False))[1])
-        return self.due() if self.full(size) else []
+        self._open_runs[key] = (self._number, is_ended or self._open_runs.get(key, (0, False))[1])
+        return self.take_due_runs() if self.count_event(size) else []
 
-    def full(self, size: int) -> bool:
+    def count_event(self, size: int) -> bool:
         """Count an event of ``size`` bytes; return whether it ends the window."""
         if self._size is None:
             return False
-        self._seen += 1
-        self._bytes += size
-        if self._seen < self._size and self._bytes < self._most_bytes:
+        self._event_count += 1
+        self._byte_count += size
+        if self._event_count < self._size and self._byte_count < self._max_bytes:
             return False
-        self._seen = self._bytes = 0
+        self._event_count = self._byte_count = 0
         return True
 
-    def due(self) -> list[str]:
+    def take_due_runs(self) -> list[str]:
         """Begin the next window; return the runs that are due at the end of this one."""
-        due = [
+        due_runs = [
             run
-            for run, (number, over) in self._open.items()
-            if number < (self._number if over else self._number - PATIENCE)
+            for run, (number, is_ended) in self._open_runs.items()
+            if number < (self._number if is_ended else self._number - MAX_SILENT_WINDOWS)
         ]
         self._number += 1
-        for run in due:
-            del self._open[run]
-        return due
+        for run in due_runs:
+            del self._open_runs[run]
+        return due_runs

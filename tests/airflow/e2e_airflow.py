@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from real_airflow import ROOT, Airflow2, Airflow3
+from support.real_airflow import ROOT, Airflow2, Airflow3
 
 from dh_bridge import Bridge
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.errors import SinkError
@@ -238,7 +238,7 @@ def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_e
     done = CliRunner().invoke(commands, ["emit", str(told), "--to", f"catalog:{emitted}"])
     assert done.exit_code == 0, done.stderr
     with Catalog(sent, readonly=True) as transported, Catalog(emitted, readonly=True) as read:
-        assert list(dump(transported)) == list(dump(read))
+        assert list(dump_catalog(transported)) == list(dump_catalog(read))
 
 
 def test_an_outage_of_datahub_fails_no_task(airflow):

@@ -13,8 +13,8 @@ from types import ModuleType
 from types import SimpleNamespace as Thing
 
 import pytest
-from airflow_contexts import DAY, VERSIONS, airflow3, raised
-from gms import Fault, Gms
+from support.airflow_contexts import DAY, VERSIONS, airflow3, raised
+from support.gms import Fault, Gms
 
 from dh_bridge import Bridge, airflow
 from dh_bridge.airflow import (
@@ -26,18 +26,18 @@ from dh_bridge.airflow import (
     lineage_parent_id,
 )
 from dh_bridge.airflow import sending as sending_module
-from dh_bridge.airflow.context import occasion
-from dh_bridge.airflow.events import events
+from dh_bridge.airflow.context import read_context
+from dh_bridge.airflow.events import build_events
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
-from dh_bridge.airflow.sending import Sent, within
+from dh_bridge.airflow.sending import CallbackDelivery, run_until
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.closing import RejectedProposal
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.delivery import hurried_settings
+from dh_bridge.delivery import settings_with_deadline
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.sinks.rest.responses import LaterError
-from dh_bridge.translation.closing import Rejected
+from dh_bridge.sinks.rest.responses import RetryLaterError
 
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
 CALLBACKS = [emit_on_execute, emit_on_failure, emit_on_retry, emit_on_skipped, emit_on_success]
@@ -383,16 +383,14 @@ class Server:
 def server(monkeypatch):
     def put(*answers):
         found = Server(*answers)
-        monkeypatch.setattr(
-            sending_module, "open_destination", lambda _to, settings: Thing(sink=found, settings=settings)
-        )
-        monkeypatch.setattr(sending_module, "_FIRST_PAUSE", 0.001)
+        monkeypatch.setattr(sending_module, "open_target", lambda _to, settings: Thing(sink=found, settings=settings))
+        monkeypatch.setattr(sending_module, "_FIRST_PAUSE_SECONDS", 0.001)
         return found
 
     return put
 
 
-BUSY = SinkError("is busy", where="server", retryable=True)
+BUSY = SinkError("is busy", location="server", retryable=True)
 
 
 def test_what_can_be_sent_again_is_sent_again(server, caplog):
@@ -429,38 +427,46 @@ def clock(monkeypatch):
 
 def test_what_stays_busy_is_given_up_in_time(server, clock):
     found = server(*[lambda proposals: [Failure(one, "busy", retryable=True) for one in proposals]] * 100)
-    sent = sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+    sent = sending_module._deliver_with_retries(
+        build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
+    )
     assert 1 < len(found.got) < 20
-    assert (sent.delivered, len(sent.problems)) == (0, found.got[0])
+    assert (sent.delivered_count, len(sent.problems)) == (0, found.got[0])
     assert clock.now < 8
 
 
 def test_a_server_that_is_down_is_given_up_in_time(server, clock):
     found = server(*[BUSY] * 100)
     with pytest.raises(SinkError, match="is busy"):
-        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+        sending_module._deliver_with_retries(
+            build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
+        )
     assert 1 < len(found.got) < 20
     assert clock.now < 8
 
 
 def test_a_pause_that_the_server_asks_for_is_as_long_as_it_asks(server, clock):
-    found = server(LaterError("is busy", after=5), LaterError("is busy", after=0))
-    sent = sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
-    assert (sent.delivered, sent.problems) == (found.got[0], [])
+    found = server(RetryLaterError("is busy", retry_after=5), RetryLaterError("is busy", retry_after=0))
+    sent = sending_module._deliver_with_retries(
+        build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
+    )
+    assert (sent.delivered_count, sent.problems) == (found.got[0], [])
     assert len(found.got) == 3
     assert 5 < clock.now < 5.1
 
 
 def test_pause_that_is_longer_than_the_deadline_is_not_begun(server, clock):
-    found = server(LaterError("is busy", after=5))
+    found = server(RetryLaterError("is busy", retry_after=5))
     with pytest.raises(SinkError, match="is busy"):
-        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 5)
+        sending_module._deliver_with_retries(
+            build_events(read_context(airflow3()), "success", "x")[0], load().settings, 5
+        )
     assert len(found.got) == 1
     assert clock.now == 0
 
 
 def test_a_refusal_for_good_is_not_repeated(server, caplog):
-    found = server(SinkError("no such token", where="server"))
+    found = server(SinkError("no such token", location="server"))
     emit_on_success(airflow3())
     assert len(found.got) == 1
     assert "no such token" in caplog.messages[0]
@@ -477,9 +483,9 @@ def test_a_server_that_never_answers_is_left_behind(server, caplog):
 
 def test_what_is_done_in_time_is_done_and_what_it_raises_is_raised():
     deadline = time.monotonic() + 30
-    assert within(deadline, lambda: Sent(3, [])) == Sent(3, [])
+    assert run_until(deadline, lambda: CallbackDelivery(3, [])) == CallbackDelivery(3, [])
     with pytest.raises(SinkError, match="is busy"):
-        within(deadline, lambda: (_ for _ in ()).throw(BUSY))
+        run_until(deadline, lambda: (_ for _ in ()).throw(BUSY))
 
 
 def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch):
@@ -489,7 +495,7 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
         seen.append(settings)
         raise SettingsError("enough")
 
-    monkeypatch.setattr(sending_module, "open_destination", opened)
+    monkeypatch.setattr(sending_module, "open_target", opened)
     monkeypatch.setenv(
         "DH_BRIDGE_KAFKA__PRODUCER", "{message.timeout.ms: '60000', linger.ms: '500', sasl.username: ann}"
     )
@@ -503,7 +509,7 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
 def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
     for name in ("REST__TIMEOUT", "KAFKA__TIMEOUT"):
         monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
-    found = hurried_settings(load().settings, 5.0)
+    found = settings_with_deadline(load().settings, 5.0)
     assert (found.rest.timeout, found.kafka.timeout) == (0.5, 0.5)
 
 
@@ -522,15 +528,17 @@ def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):
 
 def test_what_is_opened_too_late_is_not_written(server, clock, monkeypatch):
     found = server()
-    opened = sending_module.open_destination
+    opened = sending_module.open_target
 
     def slowly(to, settings):
         clock.sleep(9)
         return opened(to, settings)
 
-    monkeypatch.setattr(sending_module, "open_destination", slowly)
+    monkeypatch.setattr(sending_module, "open_target", slowly)
     with pytest.raises(SinkError, match="no answer in time"):
-        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+        sending_module._deliver_with_retries(
+            build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
+        )
     assert found.got == []
 
 
@@ -538,7 +546,7 @@ def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
     server()
     bad = upsert("dataFlow", "urn:li:dataFlow:(airflow,x,y)", "status", {"removed": False})
     translation = Bridge().translate("{}")
-    rejected = Rejected(bad, "not in its schema")
+    rejected = RejectedProposal(bad, "not in its schema")
     monkeypatch.setattr(
         sending_module,
         "Bridge",
@@ -588,10 +596,10 @@ def test_reading_a_file_of_dags_loads_next_to_nothing():
 
 def test_calling_one_loads_no_airflow(tmp_path):
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from airflow_contexts import airflow3\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from support.airflow_contexts import airflow3\n"
         "from dh_bridge.airflow import emit_on_success; emit_on_success(airflow3()); print('airflow' in sys.modules)"
     )
-    folder = __file__.rpartition("/")[0]
+    folder = __file__.rpartition("/airflow/")[0]
     done = subprocess.run(
         [sys.executable, "-c", code, folder], capture_output=True, text=True, check=True, cwd=tmp_path
     )

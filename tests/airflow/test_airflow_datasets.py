@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace as Thing
 
 import pytest
-from airflow_contexts import OutletEvents, airflow2, airflow3
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import schema_dataset
+from support.airflow_contexts import OutletEvents, airflow2, airflow3
 
-from dh_bridge.airflow.context import occasion
-from dh_bridge.airflow.datasets import datasets, pair
+from dh_bridge.airflow.context import read_context
+from dh_bridge.airflow.datasets import parse_asset_uri, task_datasets
 
 # The first block is what convert_asset_to_openlineage of the providers common.io, postgres, mysql, trino, amazon and google
 # (November 2026) gives.
@@ -69,7 +69,7 @@ class AssetAlias:
 
 @pytest.mark.parametrize(("uri", "expected"), PAIRS)
 def test_a_uri_names_the_dataset_that_the_providers_make_of_it(uri, expected):
-    assert pair(uri) == expected
+    assert parse_asset_uri(uri) == expected
 
 
 def names(found):
@@ -77,7 +77,7 @@ def names(found):
 
 
 def of(context):
-    return datasets(occasion(context))
+    return task_datasets(read_context(context))
 
 
 @pytest.mark.parametrize("context", [airflow2, airflow3])

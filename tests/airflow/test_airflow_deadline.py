@@ -7,8 +7,8 @@ import threading
 import time
 
 import pytest
-from airflow_contexts import airflow3
-from gms import Fault, Gms
+from support.airflow_contexts import airflow3
+from support.gms import Fault, Gms
 
 from dh_bridge.airflow import emit_on_success
 

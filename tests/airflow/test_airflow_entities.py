@@ -6,12 +6,12 @@ import logging
 import re
 
 import pytest
-from airflow_contexts import VERSIONS, airflow3
 from datahub.emitter.mce_builder import make_dataset_urn_with_platform_instance
 from datahub.metadata.urns import DatasetUrn
+from support.airflow_contexts import VERSIONS, airflow3
 
 from dh_bridge.airflow import emit_on_success
-from dh_bridge.airflow.entities import URNS, led_back
+from dh_bridge.airflow.entities import URN_NAMESPACE, map_urns
 from dh_bridge.bundled import mapping_files
 from dh_bridge.settings import Settings
 
@@ -61,18 +61,18 @@ def test_what_is_no_dataset_is_named_in_the_log_and_costs_nothing_else(shop, cap
 
 
 def told(*urns):
-    return [{"inputs": [{"namespace": URNS, "name": urn} for urn in urns], "outputs": []}]
+    return [{"inputs": [{"namespace": URN_NAMESPACE, "name": urn} for urn in urns], "outputs": []}]
 
 
 def test_without_urns_settings_and_events_stay_as_they_are():
     events, settings = [{"inputs": [{"namespace": "s3://lake", "name": "x"}], "outputs": []}], Settings()
-    assert led_back(events, settings) == (settings, [])
+    assert map_urns(events, settings) == (settings, [])
     assert events[0]["inputs"] == [{"namespace": "s3://lake", "name": "x"}]
 
 
 def test_the_users_own_rules_still_hold():
     rules = [{"namespace": "postgres://db", "env": "DEV"}]
-    settings, _ = led_back(told(ORDERS), Settings.model_validate({"naming": {"rules": rules}}))
+    settings, _ = map_urns(told(ORDERS), Settings.model_validate({"naming": {"rules": rules}}))
     assert [rule.namespace for rule in settings.naming.rules] == ["postgres://db", "urn:li:dataPlatform:snowflake,PROD"]
 
 
@@ -80,7 +80,7 @@ def test_urns_of_most_systems_are_led_back_and_of_no_other_is_another_urn_told()
     """Some platforms have names that depend on what only their namespace says; these are left out, and named."""
     urns = sorted({urn for sheet in sheets() for urn in re.findall(r"urn: '(urn:li:dataset:[^']+)'", sheet)})
     events = told(*urns)
-    _, lost = led_back(events, Settings())
+    _, lost = map_urns(events, Settings())
     platforms = {urn.split(",")[0].rpartition(":")[2] for urn in lost}
     assert platforms == {"dremio", "iceberg"}
     assert len(events[0]["inputs"]) == len(urns) - len(lost) > 100

@@ -11,12 +11,12 @@ from types import ModuleType
 from types import SimpleNamespace as Thing
 
 import pytest
-from airflow_contexts import BEGIN, DAY, END, VERSIONS, PythonOperator, airflow2, airflow3, raised
+from support.airflow_contexts import BEGIN, DAY, END, VERSIONS, PythonOperator, airflow2, airflow3, raised
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.airflow import emit_on_skipped
-from dh_bridge.airflow.context import occasion
-from dh_bridge.airflow.events import events, run_names
+from dh_bridge.airflow.context import read_context
+from dh_bridge.airflow.events import build_events, run_names
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 from dh_bridge.errors import EventError
 
@@ -26,7 +26,7 @@ both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
 
 
 def told(context, kind="success"):
-    found, _ = events(occasion(context), kind, NAMESPACE)
+    found, _ = build_events(read_context(context), kind, NAMESPACE)
     assert json.loads(json.dumps(found)) == found
     return found
 
@@ -93,7 +93,7 @@ def test_the_airflow_facet_tells_dag_run_task_and_try(context):
     assert facet["dagRun"]["logical_date"] == DAY.isoformat()
     assert facet["dagRun"]["conf"] == {"day": "monday"}
     assert facet["task"]["operator_class"] == "PythonOperator"
-    assert facet["task"]["operator_class_path"] == "airflow_contexts.PythonOperator"
+    assert facet["task"]["operator_class_path"] == "support.airflow_contexts.PythonOperator"
     assert facet["task"]["upstream_task_ids"] == ["extract"]
     assert facet["task"]["retries"] == 2
     assert facet["taskInstance"]["try_number"] == 2
@@ -157,7 +157,7 @@ def test_each_pass_of_a_loop_has_runs_of_its_own(kind, deep):
     inner = Thing(group_id="loop.in", parent_group=weakref.proxy(loop))  # groups know those above them by weak proxies
     context = airflow3(operator={"task_group": inner if deep else loop}, region_id=REGION, id=ID, map_index=-1)
     assert {one["run"]["runId"] for one in told(context)} == {str(ID)}
-    assert run_names(occasion(context), NAMESPACE)[2] == str(ID)
+    assert run_names(read_context(context), NAMESPACE)[2] == str(ID)
 
 
 @pytest.mark.parametrize("region", [REGION, uuid.UUID(int=0), None])
@@ -202,7 +202,7 @@ def test_a_run_without_a_logical_date_goes_by_when_it_may_run():
 
 def test_a_context_without_a_dag_run_says_so():
     with pytest.raises(EventError, match=r"^manual__1: the context has no DAG run"):
-        occasion({"dag": None, "run_id": "manual__1", "reason": "success"})
+        read_context({"dag": None, "run_id": "manual__1", "reason": "success"})
 
 
 @both
@@ -288,7 +288,7 @@ def test_the_entities_are_those_of_the_provider(context):
 def test_the_names_of_a_run_are_what_its_events_say(context):
     made = context(map_index=3, try_number=2)
     start, _ = told(made)
-    assert run_names(occasion(made), NAMESPACE) == (NAMESPACE, "shop.load", start["run"]["runId"])
+    assert run_names(read_context(made), NAMESPACE) == (NAMESPACE, "shop.load", start["run"]["runId"])
 
 
 def test_values_of_any_kind_become_json():

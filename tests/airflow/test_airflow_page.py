@@ -10,8 +10,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from gms import Gms
-from samples import EXAMPLES, ROOT
+from support.gms import Gms
+from support.sample_events import EXAMPLES, ROOT
 
 from dh_bridge import airflow
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from catalog_sample import LOAD, NOON, ORDERS, RAW, RUN, column, edge, esc, field, io, point, shop
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.catalog_sample import LOAD, NOON, ORDERS, RAW, RUN, column, edge, esc, field, io, point, shop
 
-from dh_bridge.catalog.dump import canonical, dump
+from dh_bridge.catalog.dump import canonical_aspect, dump_catalog
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.templates import STAMP
+from dh_bridge.catalog.templates import AUDIT_STAMP
 from dh_bridge.datahub.proposal import Payload, Proposal, patch, upsert
 
 TAG = "/editableSchemaFieldInfo/id/globalTags/tags/urn:li:tag:pii"
@@ -17,8 +17,8 @@ TAG = "/editableSchemaFieldInfo/id/globalTags/tags/urn:li:tag:pii"
 
 def dumped(*proposals):
     with Catalog(":memory:") as catalog:
-        assert catalog.apply(proposals).failed == []
-        return list(dump(catalog))
+        assert catalog.apply(proposals).failures == []
+        return list(dump_catalog(catalog))
 
 
 def test_lines_are_proposals_sorted_by_urn_aspect_and_time():
@@ -127,8 +127,8 @@ DIFFERENT = {
     "a description beside an emptied tag": (
         "editableSchemaMetadata",
         {
-            "created": STAMP,
-            "lastModified": STAMP,
+            "created": AUDIT_STAMP,
+            "lastModified": AUDIT_STAMP,
             "editableSchemaFieldInfo": [{"fieldPath": "id", "description": "x", "globalTags": {"tags": []}}],
         },
     ),
@@ -145,16 +145,16 @@ def test_what_says_something_is_in_the_dump(aspect, value):
 def test_keys_nulls_and_keyed_arrays_are_evened_out():
     one = {"tags": [{"tag": "urn:li:tag:b"}, {"tag": "urn:li:tag:a", "context": None}]}
     other = {"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]}
-    assert canonical("globalTags", one) == canonical("globalTags", other)
+    assert canonical_aspect("globalTags", one) == canonical_aspect("globalTags", other)
     assert dumped(upsert("dataset", ORDERS, "x", {"b": 1, "a": {"d": 1, "c": 2}})) == dumped(
         upsert("dataset", ORDERS, "x", {"a": {"c": 2, "d": 1}, "b": 1})
     )
     emptied = {
-        "created": STAMP,
+        "created": AUDIT_STAMP,
         "editableSchemaFieldInfo": [{"fieldPath": "id", "description": "x", "globalTags": {"tags": []}}],
     }
-    plain = {"created": STAMP, "editableSchemaFieldInfo": [{"fieldPath": "id", "description": "x"}]}
-    assert canonical("editableSchemaMetadata", emptied) == canonical("editableSchemaMetadata", plain)
+    plain = {"created": AUDIT_STAMP, "editableSchemaFieldInfo": [{"fieldPath": "id", "description": "x"}]}
+    assert canonical_aspect("editableSchemaMetadata", emptied) == canonical_aspect("editableSchemaMetadata", plain)
 
 
 def test_the_order_of_other_arrays_is_kept():

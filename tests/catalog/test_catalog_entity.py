@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from catalog_sample import DAG_RUN, FLOW, LOAD, NOON, ORDERS, RAW, REPORT, RUN, job, shop
+from support.catalog_sample import DAG_RUN, FLOW, LOAD, NOON, ORDERS, RAW, REPORT, RUN, job, shop
 
 from dh_bridge.catalog.edges import column_edges, entity_type
-from dh_bridge.catalog.entity import display_name, entity
-from dh_bridge.catalog.summary import summary
+from dh_bridge.catalog.entity import display_name, find_entity
+from dh_bridge.catalog.summary import summarize
 from dh_bridge.datahub.proposal import patch, upsert
 
 
@@ -17,7 +17,7 @@ def shop_catalog(catalog):
 
 
 def test_everything_that_is_known_of_a_job(shop_catalog):
-    found = entity(shop_catalog, LOAD)
+    found = find_entity(shop_catalog, LOAD)
     assert (found.type, found.name, found.raw_names) == ("dataJob", "shop.load", [("prod", "shop.load")])
     assert list(found.aspects) == ["dataJobInfo", "dataJobInputOutput"]
     assert [(one.name, one.urn) for one in found.relationships] == [
@@ -31,7 +31,7 @@ def test_everything_that_is_known_of_a_job(shop_catalog):
 
 
 def test_points_of_a_run_are_shown_with_it(shop_catalog):
-    found = entity(shop_catalog, RUN)
+    found = find_entity(shop_catalog, RUN)
     assert [point["timestampMillis"] for point in found.points["dataProcessInstanceRunEvent"]] == [
         NOON + 1000,
         NOON + 61_000,
@@ -39,12 +39,12 @@ def test_points_of_a_run_are_shown_with_it(shop_catalog):
 
 
 def test_what_is_only_referred_to_is_known_by_who_refers_to_it(shop_catalog):
-    found = entity(shop_catalog, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.totals,PROD)")
+    found = find_entity(shop_catalog, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.totals,PROD)")
     assert (found.aspects, [one.urn for one in found.referrers]) == ({}, [REPORT])
 
 
 def test_an_unknown_entity_is_none(shop_catalog):
-    assert entity(shop_catalog, "urn:li:dataset:nothing") is None
+    assert find_entity(shop_catalog, "urn:li:dataset:nothing") is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_container_names_come_from_their_properties(catalog):
 
 
 def test_a_summary_counts_what_is_there(shop_catalog):
-    counted = summary(shop_catalog)
+    counted = summarize(shop_catalog)
     assert counted.entities == {"dataFlow": 1, "dataJob": 2, "dataProcessInstance": 3, "dataset": 2}
     assert counted.aspects["dataJobInputOutput"] == 2
     assert counted.points == {"dataProcessInstanceRunEvent": 5}
@@ -93,8 +93,8 @@ def test_a_summary_counts_what_is_there(shop_catalog):
 
 
 def test_an_empty_catalogue_counts_nothing(catalog):
-    assert summary(catalog).entities == {}
-    assert summary(catalog).lineage == 0
+    assert summarize(catalog).entities == {}
+    assert summarize(catalog).lineage == 0
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from catalog_sample import FLOW, LOAD, ORDERS, RAW, REPORT, RUN, TOTALS, edge, field, io, job, shop
+from support.catalog_sample import FLOW, LOAD, ORDERS, RAW, REPORT, RUN, TOTALS, edge, field, io, job, shop
 
 from dh_bridge.catalog.drawing import to_dot, to_mermaid
-from dh_bridge.catalog.lineage import lineage, to_json
+from dh_bridge.catalog.lineage import lineage_tree, to_json
 from dh_bridge.datahub.proposal import patch, upsert
 
 GOLDEN_DOT = f"""digraph lineage {{
@@ -32,7 +32,7 @@ def shop_catalog(catalog):
 
 
 def test_upstream_goes_through_jobs_to_their_inputs(shop_catalog):
-    root = lineage(shop_catalog, TOTALS, direction="up")
+    root = lineage_tree(shop_catalog, TOTALS, direction="up")
     assert (root.urn, root.type, root.downstream) == (TOTALS, "dataset", [])
     assert names(root.upstream, "upstream") == [
         ("shop.report", [("shop.public.orders", [("shop.load", [("lake/raw", [])])])])
@@ -40,7 +40,7 @@ def test_upstream_goes_through_jobs_to_their_inputs(shop_catalog):
 
 
 def test_downstream_goes_the_other_way(shop_catalog):
-    root = lineage(shop_catalog, RAW, direction="down")
+    root = lineage_tree(shop_catalog, RAW, direction="down")
     assert root.upstream == []
     assert names(root.downstream, "downstream") == [
         ("shop.load", [("shop.public.orders", [("shop.report", [("shop.public.totals", [])])])])
@@ -48,7 +48,7 @@ def test_downstream_goes_the_other_way(shop_catalog):
 
 
 def test_both_sides_of_one_in_the_middle(shop_catalog):
-    root = lineage(shop_catalog, ORDERS)
+    root = lineage_tree(shop_catalog, ORDERS)
     assert names(root.upstream, "upstream") == [("shop.load", [("lake/raw", [])])]
     assert names(root.downstream, "downstream") == [("shop.report", [("shop.public.totals", [])])]
     assert root.upstream[0].via == ["dataJobInputOutput"]
@@ -64,19 +64,19 @@ def test_both_sides_of_one_in_the_middle(shop_catalog):
     ],
 )
 def test_depth_counts_entities_and_says_where_there_is_more(shop_catalog, depth, expected):
-    assert names(lineage(shop_catalog, TOTALS, direction="up", depth=depth).upstream, "upstream") == expected
+    assert names(lineage_tree(shop_catalog, TOTALS, direction="up", depth=depth).upstream, "upstream") == expected
 
 
 def test_a_cycle_is_marked_and_not_followed(catalog):
     catalog.apply(
         [io(LOAD, edge("input", RAW), edge("output", ORDERS)), io(REPORT, edge("input", ORDERS), edge("output", RAW))]
     )
-    assert names(lineage(catalog, RAW, direction="down").downstream, "downstream") == [
+    assert names(lineage_tree(catalog, RAW, direction="down").downstream, "downstream") == [
         ("shop.load", [("shop.public.orders", [("shop.report", [("lake/raw cycle", [])])])])
     ]
     itself = "urn:li:dataJob:(urn:li:dataFlow:(airflow,x,prod),x.self)"
     catalog.apply([io(itself, edge("input", TOTALS), edge("output", TOTALS))])
-    assert names(lineage(catalog, TOTALS, direction="up").upstream, "upstream") == [
+    assert names(lineage_tree(catalog, TOTALS, direction="up").upstream, "upstream") == [
         ("x.self", [("shop.public.totals cycle", [])])
     ]
 
@@ -89,7 +89,7 @@ def test_what_is_reached_twice_is_followed_once_where_it_is_nearest(catalog):
             io(other, edge("input", ORDERS), edge("input", RAW), edge("output", TOTALS)),
         ]
     )
-    assert names(lineage(catalog, TOTALS, direction="up").upstream, "upstream") == [
+    assert names(lineage_tree(catalog, TOTALS, direction="up").upstream, "upstream") == [
         ("shop.other", [("shop.public.orders", [("shop.load", [("lake/raw again", [])])]), ("lake/raw", [])])
     ]
 
@@ -99,13 +99,13 @@ def test_datasets_may_be_linked_without_a_job_and_jobs_without_a_dataset(catalog
     value = {"upstreams": [{"dataset": RAW, "type": "COPY", "auditStamp": stamp}]}
     depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
     catalog.apply([upsert("dataset", ORDERS, "upstreamLineage", value), io(REPORT, depends)])
-    [up] = lineage(catalog, ORDERS, direction="up").upstream
+    [up] = lineage_tree(catalog, ORDERS, direction="up").upstream
     assert (up.urn, up.via) == (RAW, ["upstreamLineage"])
-    assert [node.urn for node in lineage(catalog, LOAD).downstream] == [REPORT]
+    assert [node.urn for node in lineage_tree(catalog, LOAD).downstream] == [REPORT]
 
 
 def test_columns_are_shown_on_the_links(shop_catalog):
-    root = lineage(shop_catalog, TOTALS, direction="up", columns=True)
+    root = lineage_tree(shop_catalog, TOTALS, direction="up", columns=True)
     [report] = root.upstream
     [orders] = report.upstream
     [load] = orders.upstream
@@ -116,23 +116,25 @@ def test_columns_are_shown_on_the_links(shop_catalog):
     assert orders.columns == report.columns
     assert [one.downstream for one in load.columns] == [field(ORDERS, "id"), field(ORDERS, "total")]
     assert [one.upstream for one in raw.columns] == [field(RAW, "id"), field(RAW, "sum")]
-    assert lineage(shop_catalog, TOTALS, direction="up").upstream[0].columns == []
+    assert lineage_tree(shop_catalog, TOTALS, direction="up").upstream[0].columns == []
 
 
 def test_no_columns_are_on_a_link_between_jobs(shop_catalog):
     depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
     shop_catalog.apply([io(REPORT, depends)])
-    links = {node.urn: node.columns for node in lineage(shop_catalog, REPORT, direction="up", columns=True).upstream}
+    links = {
+        node.urn: node.columns for node in lineage_tree(shop_catalog, REPORT, direction="up", columns=True).upstream
+    }
     assert links[LOAD] == []
     assert links[ORDERS] != []
 
 
 def test_columns_of_another_dataset_are_not_on_a_link(shop_catalog):
-    down = lineage(shop_catalog, RAW, direction="down", columns=True)
+    down = lineage_tree(shop_catalog, RAW, direction="down", columns=True)
     [load] = down.downstream
     assert {one.upstream for one in load.columns} == {field(RAW, "id"), field(RAW, "sum")}
     shop_catalog.apply([io(LOAD, edge("input", TOTALS))])
-    links = {node.urn: node.columns for node in lineage(shop_catalog, LOAD, direction="up", columns=True).upstream}
+    links = {node.urn: node.columns for node in lineage_tree(shop_catalog, LOAD, direction="up", columns=True).upstream}
     assert links[TOTALS] == []
     assert len(links[RAW]) == 2
 
@@ -151,45 +153,45 @@ def test_columns_of_a_link_without_a_job_are_those_of_the_downstream_dataset(cat
         "fineGrainedLineages": [entry, whole, entry | {"upstreams": [field(TOTALS, "c")]}],
     }
     catalog.apply([upsert("dataset", ORDERS, "upstreamLineage", value)])
-    [raw] = lineage(catalog, ORDERS, direction="up", columns=True).upstream
-    [orders] = lineage(catalog, RAW, direction="down", columns=True).downstream
+    [raw] = lineage_tree(catalog, ORDERS, direction="up", columns=True).upstream
+    [orders] = lineage_tree(catalog, RAW, direction="down", columns=True).downstream
     assert raw.columns == orders.columns
     assert [one.upstream for one in raw.columns] == [RAW, field(RAW, "a")]
 
 
 def test_a_column_has_a_tree_of_its_own_and_is_called_with_its_dataset(shop_catalog):
-    root = lineage(shop_catalog, field(TOTALS, "total"), direction="up")
+    root = lineage_tree(shop_catalog, field(TOTALS, "total"), direction="up")
     assert names([root], "upstream") == [
         ("shop.public.totals.total", [("shop.public.orders.total", [("lake/raw.sum", [])])])
     ]
     assert root.upstream[0].urn == field(ORDERS, "total")
     assert root.upstream[0].via == [REPORT]
-    down = lineage(shop_catalog, field(RAW, "sum"), direction="down")
+    down = lineage_tree(shop_catalog, field(RAW, "sum"), direction="down")
     assert names(down.downstream, "downstream") == [("shop.public.orders.total", [("shop.public.totals.total", [])])]
 
 
 def test_an_entity_that_was_removed_says_so(shop_catalog):
     shop_catalog.apply([upsert("dataset", RAW, "status", {"removed": True})])
-    [load] = lineage(shop_catalog, ORDERS, direction="up").upstream
+    [load] = lineage_tree(shop_catalog, ORDERS, direction="up").upstream
     assert load.upstream[0].removed
     assert not load.removed
-    assert 'style="dashed"' in to_dot(lineage(shop_catalog, ORDERS, direction="up"))
+    assert 'style="dashed"' in to_dot(lineage_tree(shop_catalog, ORDERS, direction="up"))
 
 
 def test_an_unknown_entity_stands_alone(catalog):
-    assert to_json(lineage(catalog, ORDERS)) == {"urn": ORDERS, "type": "dataset", "name": "shop.public.orders"}
-    assert to_json(lineage(catalog, "no urn", columns=True)) == {"urn": "no urn", "type": "", "name": "no urn"}
+    assert to_json(lineage_tree(catalog, ORDERS)) == {"urn": ORDERS, "type": "dataset", "name": "shop.public.orders"}
+    assert to_json(lineage_tree(catalog, "no urn", columns=True)) == {"urn": "no urn", "type": "", "name": "no urn"}
 
 
 def test_runs_are_no_part_of_lineage_unless_their_edges_say_so(shop_catalog):
-    assert lineage(shop_catalog, RUN).upstream == []
+    assert lineage_tree(shop_catalog, RUN).upstream == []
     value = {"inputs": [RAW], "inputEdges": [{"destinationUrn": RAW}]}
     shop_catalog.apply([upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", value)])
-    assert [node.urn for node in lineage(shop_catalog, RUN).upstream] == [RAW]
+    assert [node.urn for node in lineage_tree(shop_catalog, RUN).upstream] == [RAW]
 
 
 def test_json_is_plain_and_leaves_out_what_is_empty(shop_catalog):
-    plain = json.loads(json.dumps(to_json(lineage(shop_catalog, TOTALS, direction="up", depth=1, columns=True))))
+    plain = json.loads(json.dumps(to_json(lineage_tree(shop_catalog, TOTALS, direction="up", depth=1, columns=True))))
     assert plain == {
         "urn": TOTALS,
         "type": "dataset",
@@ -210,11 +212,11 @@ def test_json_is_plain_and_leaves_out_what_is_empty(shop_catalog):
 
 
 def test_dot_points_the_way_the_data_flows(shop_catalog):
-    assert to_dot(lineage(shop_catalog, LOAD, depth=1)) == GOLDEN_DOT
+    assert to_dot(lineage_tree(shop_catalog, LOAD, depth=1)) == GOLDEN_DOT
 
 
 def test_mermaid_does_too(shop_catalog):
-    assert to_mermaid(lineage(shop_catalog, LOAD, depth=1, columns=True)) == (
+    assert to_mermaid(lineage_tree(shop_catalog, LOAD, depth=1, columns=True)) == (
         "flowchart LR\n"
         '  n0["shop.load"]\n'
         '  n1[("lake/raw")]\n'
@@ -228,7 +230,7 @@ def test_pictures_hold_every_entity_and_link_once(catalog):
     catalog.apply(
         [io(LOAD, edge("input", RAW), edge("output", ORDERS)), io(REPORT, edge("input", ORDERS), edge("output", RAW))]
     )
-    root = lineage(catalog, RAW)
+    root = lineage_tree(catalog, RAW)
     assert to_dot(root).count(" -> ") == 4
     assert to_mermaid(root).count(" --> ") == 4
     assert to_dot(root).count("[label=") == 4
@@ -237,15 +239,15 @@ def test_pictures_hold_every_entity_and_link_once(catalog):
 def test_a_job_that_feeds_itself_is_an_arrow_to_itself(catalog):
     depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
     catalog.apply([io(LOAD, depends)])
-    assert f'"{LOAD}" -> "{LOAD}";' in to_dot(lineage(catalog, LOAD))
-    assert "n0 --> n0" in to_mermaid(lineage(catalog, LOAD))
+    assert f'"{LOAD}" -> "{LOAD}";' in to_dot(lineage_tree(catalog, LOAD))
+    assert "n0 --> n0" in to_mermaid(lineage_tree(catalog, LOAD))
 
 
 def test_names_cannot_break_out_of_a_picture(catalog):
     nasty = 'a"]; b\n#1 <b>`c` \\'
     flow = [{"op": "add", "path": "/name", "value": "shop"}]
     catalog.apply([patch("dataFlow", FLOW, "dataFlowInfo", flow), job(LOAD, nasty)])
-    root = lineage(catalog, LOAD)
+    root = lineage_tree(catalog, LOAD)
     assert 'label="shop.a\\"]; b\\n#1 <b>`c` \\\\"' in to_dot(root)
     assert 'n0["shop.a#34;]; b #35;1 #60;b#62;#96;c#96; \\"]' in to_mermaid(root)
 
@@ -258,6 +260,6 @@ def test_a_deep_chain_is_no_trouble(catalog):
         return f"urn:li:dataJob:(urn:li:dataFlow:(airflow,x,prod),x.{number:04})"
 
     catalog.apply([io(stage(at), edge("input", dataset(at)), edge("output", dataset(at + 1))) for at in range(300)])
-    root = lineage(catalog, dataset(300), direction="up", depth=10_000)
+    root = lineage_tree(catalog, dataset(300), direction="up", depth=10_000)
     assert to_dot(root).count(" -> ") == 600
     assert to_mermaid(root).count(" --> ") == 600

@@ -15,10 +15,10 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
-from patch_cases import ANN, JOB, ORDERS, RAW_ID, RAW_SUM, S3, TOTAL, add, fine, patched, remove
+from support.patch_cases import ANN, JOB, ORDERS, RAW_ID, RAW_SUM, S3, TOTAL, add, fine, patched, remove
 
-from dh_bridge.catalog.patching import Draft
-from dh_bridge.catalog.templates import STAMP
+from dh_bridge.catalog.patching import AspectDraft
+from dh_bridge.catalog.templates import AUDIT_STAMP
 
 
 def built(builder):
@@ -73,12 +73,14 @@ def test_patches_that_name_their_keys_are_understood():
     assert after(builder, "ownership") == {
         "owners": [{"owner": ANN, "type": "DATAOWNER"}],
         "ownerTypes": {},
-        "lastModified": STAMP,
+        "lastModified": AUDIT_STAMP,
     }
     other = DatasetPatchBuilder(ORDERS).remove_tag("urn:li:tag:a").remove_owner(ANN, "DATAOWNER")
     assert after(other, "globalTags", tags) == {"tags": [{"tag": "urn:li:tag:b"}]}
     assert (
-        after(other, "ownership", {"owners": [{"owner": ANN, "type": "DATAOWNER"}], "lastModified": STAMP})["owners"]
+        after(other, "ownership", {"owners": [{"owner": ANN, "type": "DATAOWNER"}], "lastModified": AUDIT_STAMP})[
+            "owners"
+        ]
         == []
     )
 
@@ -96,6 +98,6 @@ def test_keys_may_lie_deeper_and_words_may_be_keyed_anew():
         "tags": [{"tag": "urn:li:tag:b"}, {"tag": "urn:li:tag:a", "attribution": source}],
         "more": ["x"],
     }
-    unchanged = Draft("globalTags", None)
+    unchanged = AspectDraft("globalTags", None)
     unchanged.apply({"arrayPrimaryKeys": {}, "patch": [remove("tags", "urn:li:tag:no")]})
-    assert not unchanged.changed
+    assert not unchanged.is_changed

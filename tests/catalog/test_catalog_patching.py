@@ -9,11 +9,11 @@ from datahub.emitter.serialization_helper import post_json_transform, pre_json_t
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from hypothesis import given
 from hypothesis import strategies as st
-from patch_cases import CASES, ID, ORDERS, RAW_ID, REFUSED, S3, TOTAL, add, column, fine, patched, remove
+from support.patch_cases import CASES, ID, ORDERS, RAW_ID, REFUSED, S3, TOTAL, add, column, fine, patched, remove
 
-from dh_bridge.catalog.dump import canonical
+from dh_bridge.catalog.dump import canonical_aspect
 from dh_bridge.catalog.patch_layout import PatchError
-from dh_bridge.catalog.patching import Draft
+from dh_bridge.catalog.patching import AspectDraft
 from dh_bridge.catalog.templates import TEMPLATES
 
 
@@ -39,16 +39,16 @@ def test_a_patch_is_the_same_one_operation_at_a_time_and_said_twice(aspect, star
     else:
         assert patched(aspect, start, *([operation] for operation in patch)) == expected
     again = patched(aspect, expected, patch)
-    assert canonical(aspect, again) == canonical(aspect, expected)
+    assert canonical_aspect(aspect, again) == canonical_aspect(aspect, expected)
 
 
 @pytest.mark.parametrize("aspect", [name for name, template in TEMPLATES.items() if not template.required])
 def test_the_empty_aspect_is_whole_where_no_field_must_be_given(aspect):
-    stored = Draft(aspect, None).value()
+    stored = AspectDraft(aspect, None).value()
     read = ASPECT_NAME_MAP[aspect].from_obj(post_json_transform(stored))
     assert read.validate()
     assert pre_json_transform(read.to_obj()) == stored
-    assert canonical(aspect, stored) is None
+    assert canonical_aspect(aspect, stored) is None
 
 
 @pytest.mark.parametrize(("aspect", "patch", "reason"), REFUSED.values(), ids=REFUSED)
@@ -58,7 +58,7 @@ def test_a_malformed_patch_is_refused_with_its_reason(aspect, patch, reason):
 
 
 def test_a_refused_patch_leaves_nothing_behind():
-    draft = Draft("datasetProperties", {"customProperties": {"a": "1"}, "tags": ["x"], "name": "n"})
+    draft = AspectDraft("datasetProperties", {"customProperties": {"a": "1"}, "tags": ["x"], "name": "n"})
     before = draft.value()
     with pytest.raises(PatchError):
         draft.apply(
@@ -72,13 +72,13 @@ def test_a_refused_patch_leaves_nothing_behind():
             ]
         )
     assert draft.value() == before
-    assert not draft.changed
+    assert not draft.is_changed
 
 
 def test_a_stored_entry_with_two_downstreams_refuses_every_patch():
     stored = {"upstreams": [], "fineGrainedLineages": [fine([RAW_ID], ID) | {"downstreams": [ID, TOTAL]}]}
     with pytest.raises(PatchError, match="other than one downstream"):
-        Draft("upstreamLineage", stored)
+        AspectDraft("upstreamLineage", stored)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_a_stored_entry_with_two_downstreams_refuses_every_patch():
     ],
 )
 def test_removing_what_is_absent_changes_nothing(aspect, paths):
-    for start in (None, Draft(aspect, None).value()):
-        draft = Draft(aspect, start)
+    for start in (None, AspectDraft(aspect, None).value()):
+        draft = AspectDraft(aspect, start)
         draft.apply([remove(*path) for path in paths])
-        assert not draft.changed
-        assert draft.value() == Draft(aspect, None).value()
+        assert not draft.is_changed
+        assert draft.value() == AspectDraft(aspect, None).value()
 
 
 def test_what_a_patch_inserted_is_not_shared_with_it():
@@ -123,5 +123,7 @@ def test_additions_in_any_order_say_the_same(operations, random):
     aspect = "dataJobInputOutput"
     shuffled = random.sample(operations, len(operations))
     one = patched(aspect, None, operations)
-    assert canonical(aspect, patched(aspect, None, *([item] for item in shuffled))) == canonical(aspect, one)
+    assert canonical_aspect(aspect, patched(aspect, None, *([item] for item in shuffled))) == canonical_aspect(
+        aspect, one
+    )
     assert patched(aspect, one, operations) == one

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from catalog_sample import DAG_RUN, FLOW, LATER, LOAD, NOON, ORDERS, RAW, RUN, TOTALS, point, run, shop
+from support.catalog_sample import DAG_RUN, FLOW, LATER, LOAD, NOON, ORDERS, RAW, RUN, TOTALS, point, run, shop
 
-from dh_bridge.catalog.runs import RunRow, runs
+from dh_bridge.catalog.runs import RunRow, find_runs
 from dh_bridge.datahub.proposal import upsert
 
 
@@ -14,7 +14,7 @@ def shop_catalog(catalog):
 
 
 def test_a_job_s_runs_are_those_of_datahub_s_tab_youngest_first(shop_catalog):
-    later, first = runs(shop_catalog, LOAD)
+    later, first = find_runs(shop_catalog, LOAD)
     assert first == RunRow(
         urn=RUN,
         name="load_1",
@@ -36,13 +36,13 @@ def test_a_job_s_runs_are_those_of_datahub_s_tab_youngest_first(shop_catalog):
 
 
 def test_a_flow_s_runs_name_their_children(shop_catalog):
-    [row] = runs(shop_catalog, FLOW)
+    [row] = find_runs(shop_catalog, FLOW)
     assert (row.urn, row.status, row.children, row.duration) == (DAG_RUN, "STARTED", [RUN], None)
 
 
 @pytest.mark.parametrize(("dataset", "role"), [(RAW, "reads"), (ORDERS, "writes")])
 def test_a_dataset_s_runs_read_or_write_it(shop_catalog, dataset, role):
-    assert [(row.urn, row.role) for row in runs(shop_catalog, dataset)] == [(RUN, [role])]
+    assert [(row.urn, row.role) for row in find_runs(shop_catalog, dataset)] == [(RUN, [role])]
 
 
 def test_a_run_that_reads_and_writes_one_dataset_is_one_row(shop_catalog):
@@ -54,18 +54,21 @@ def test_a_run_that_reads_and_writes_one_dataset_is_one_row(shop_catalog):
             upsert("dataProcessInstance", LATER, "dataProcessInstanceOutput", edges),
         ]
     )
-    [row] = runs(shop_catalog, RAW)
+    [row] = find_runs(shop_catalog, RAW)
     assert row.role == ["reads", "writes"]
-    assert next(row for row in runs(shop_catalog, LOAD) if row.urn == LATER).outputs == [ORDERS, RAW]
+    assert next(row for row in find_runs(shop_catalog, LOAD) if row.urn == LATER).outputs == [ORDERS, RAW]
 
 
 def test_a_run_itself_comes_with_its_children(shop_catalog):
-    assert [(row.urn, row.role) for row in runs(shop_catalog, DAG_RUN)] == [(RUN, ["child"]), (DAG_RUN, ["itself"])]
+    assert [(row.urn, row.role) for row in find_runs(shop_catalog, DAG_RUN)] == [
+        (RUN, ["child"]),
+        (DAG_RUN, ["itself"]),
+    ]
 
 
 def test_a_run_without_a_run_event_is_not_shown_as_in_datahub(shop_catalog):
     shop_catalog.apply(run("urn:li:dataProcessInstance:silent", "silent", NOON, LOAD))
-    assert [row.urn for row in runs(shop_catalog, LOAD)] == [LATER, RUN]
+    assert [row.urn for row in find_runs(shop_catalog, LOAD)] == [LATER, RUN]
 
 
 def test_a_run_of_which_only_events_are_known_is_shown(catalog):
@@ -77,7 +80,7 @@ def test_a_run_of_which_only_events_are_known_is_shown(catalog):
             point(late, NOON, "STARTED", externalUrl="https://log"),
         ]
     )
-    [row] = runs(catalog, LOAD)
+    [row] = find_runs(catalog, LOAD)
     assert (row.name, row.started, row.link, row.upstream, row.status) == (
         "late",
         None,
@@ -88,5 +91,5 @@ def test_a_run_of_which_only_events_are_known_is_shown(catalog):
 
 
 def test_what_has_no_runs_has_none(shop_catalog):
-    assert runs(shop_catalog, TOTALS) == []
-    assert runs(shop_catalog, "no urn") == []
+    assert find_runs(shop_catalog, TOTALS) == []
+    assert find_runs(shop_catalog, "no urn") == []

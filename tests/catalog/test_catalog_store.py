@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from catalog_sample import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.catalog_sample import (
     LOAD,
     NOON,
     ORDERS,
@@ -17,11 +19,9 @@ from catalog_sample import (
     point,
     shop,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dh_bridge.catalog.dump import dump
-from dh_bridge.catalog.lineage import lineage
+from dh_bridge.catalog.dump import dump_catalog
+from dh_bridge.catalog.lineage import lineage_tree
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import Payload, Proposal, patch, upsert
 
@@ -47,7 +47,7 @@ def test_patches_and_upserts_of_one_aspect_apply_in_order_inside_a_batch(catalog
         upsert("dataset", ORDERS, "globalTags", {"tags": [{"tag": "urn:li:tag:a"}]}),
         patch("dataset", ORDERS, "globalTags", tag),
     ]
-    assert catalog.apply(batch).delivered == 3
+    assert catalog.apply(batch).delivered_count == 3
     assert catalog.aspects(ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]}
     catalog.apply(
         [*batch[::-1], patch("dataset", ORDERS, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:b"}])]
@@ -64,7 +64,7 @@ def test_an_upsert_that_a_patch_leaves_as_it_is_is_kept(catalog):
 
 def test_removing_from_an_aspect_that_is_absent_writes_none(catalog):
     gone = [{"op": "remove", "path": "/tags/urn:li:tag:b"}]
-    assert catalog.apply([patch("dataset", ORDERS, "globalTags", gone)]).delivered == 1
+    assert catalog.apply([patch("dataset", ORDERS, "globalTags", gone)]).delivered_count == 1
     assert list(catalog.entities()) == []
 
 
@@ -98,8 +98,8 @@ BAD = {
 def test_what_datahub_would_refuse_is_a_failure_and_the_rest_is_kept(catalog, bad):
     good = [upsert("dataset", ORDERS, "subTypes", TABLE), *shop()]
     delivery = catalog.apply([good[0], bad, *good[1:]])
-    assert delivery.delivered == len(good)
-    [failure] = delivery.failed
+    assert delivery.delivered_count == len(good)
+    [failure] = delivery.failures
     assert failure.proposal is bad
     assert failure.retryable is False
     assert failure.reason.startswith(f"{bad.entity_urn} {bad.aspect_name}: ")
@@ -112,7 +112,7 @@ def test_a_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
     half = io(LOAD, edge("input", TOTALS), {"op": "add", "path": "nowhere", "value": 1})
     after = io(LOAD, edge("output", ORDERS))
     delivery = catalog.apply([good, half, after])
-    assert [failure.proposal for failure in delivery.failed] == [half]
+    assert [failure.proposal for failure in delivery.failures] == [half]
     assert [name for name, _, _ in catalog.relationships(LOAD)] == ["Consumes", "IsPartOf", "Produces"]
     assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, FLOW, ORDERS]
 
@@ -201,9 +201,9 @@ def test_raw_names_are_the_pair_that_the_entity_was_written_under(catalog):
 
 def test_what_was_applied_twice_is_there_once(catalog):
     catalog.apply(shop())
-    once, changes = list(dump(catalog)), catalog.connection.total_changes
+    once, changes = list(dump_catalog(catalog)), catalog.connection.total_changes
     catalog.apply(shop())
-    assert list(dump(catalog)) == once
+    assert list(dump_catalog(catalog)) == once
     points = sum(1 for proposal in shop() if proposal.aspect_name == "dataProcessInstanceRunEvent")
     assert catalog.connection.total_changes == changes + points  # aspects that say the same are not written again
 
@@ -218,7 +218,7 @@ def test_how_proposals_are_cut_into_batches_does_not_matter(cuts):
         for cut in [*cuts, len(proposals)]:
             parts.apply(proposals[start : start + cut])
             start += cut
-        assert list(dump(parts)) == list(dump(whole))
+        assert list(dump_catalog(parts)) == list(dump_catalog(whole))
         rows = "SELECT s.urn, r.aspect, r.name, t.urn, r.lineage FROM relationship r JOIN entity s ON s.id = r.source JOIN entity t ON t.id = r.target ORDER BY 1, 2, 3, 4"
         assert parts.connection.execute(rows).fetchall() == whole.connection.execute(rows).fetchall()
 
@@ -264,7 +264,7 @@ def test_column_lineage_follows_a_patch_that_names_its_keys(catalog):
         "arrayPrimaryKeys": {"inputDatasetEdges": ["destinationUrn"]},
         "patch": [edge("input", RAW), operations[1]],
     }
-    assert catalog.apply([patch("dataJob", LOAD, "dataJobInputOutput", keyed)]).failed == []
+    assert catalog.apply([patch("dataJob", LOAD, "dataJobInputOutput", keyed)]).failures == []
     assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (2,)
     assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, FLOW]
 
@@ -313,7 +313,7 @@ def test_job_that_is_only_named_is_part_of_nothing_yet(catalog):
 
 def test_being_part_of_a_flow_is_no_lineage(catalog):
     catalog.apply([upsert("dataJob", TASK, "status", {"removed": False})])
-    tree = lineage(catalog, TASK)
+    tree = lineage_tree(catalog, TASK)
     assert (tree.upstream, tree.downstream) == ([], [])
-    tree = lineage(catalog, FLOW)
+    tree = lineage_tree(catalog, FLOW)
     assert (tree.upstream, tree.downstream) == ([], [])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from catalog_sample import LOAD, shop
+from support.catalog_sample import LOAD, shop
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
@@ -78,7 +78,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr("sqlite3.connect", refused)
     monkeypatch.setattr("os.access", lambda *_: False)
-    monkeypatch.setattr("dh_bridge.private_files.create", lambda _: None)
+    monkeypatch.setattr("dh_bridge.private_files.create_private", lambda _: None)
     with pytest.raises(SinkError, match="cannot be opened: nothing may be written into the folder"):
         Catalog(tmp_path / "c.db")
 
@@ -100,7 +100,7 @@ def test_any_file_name_will_do(tmp_path, name):
 
 
 def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(migrations, "migrations", lambda: [(1, "CREATE TABLE a (b); CREATE TABLE a (b)")])
+    monkeypatch.setattr(migrations, "sorted_migrations", lambda: [(1, "CREATE TABLE a (b); CREATE TABLE a (b)")])
     with pytest.raises(SinkError, match="already exists"):
         Catalog(tmp_path / "c.db")
     monkeypatch.undo()

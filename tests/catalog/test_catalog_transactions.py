@@ -4,7 +4,7 @@ import sqlite3
 import threading
 
 import pytest
-from catalog_sample import (
+from support.catalog_sample import (
     LOAD,
     ORDERS,
     RAW,
@@ -13,7 +13,7 @@ from catalog_sample import (
     shop,
 )
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
@@ -24,17 +24,17 @@ TABLE = {"typeNames": ["Table"]}
 def test_a_file_keeps_what_was_applied(tmp_path):
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.apply(shop())
-        before = list(dump(catalog))
+        before = list(dump_catalog(catalog))
     with Catalog(tmp_path / "c.db", readonly=True) as again:
-        assert list(dump(again)) == before
+        assert list(dump_catalog(again)) == before
         with pytest.raises(SinkError, match="readonly"):
             again.apply(shop())
 
 
 def test_many_urns_do_not_fill_the_memory(catalog, monkeypatch):
-    monkeypatch.setattr("dh_bridge.catalog.store._IDS_KEPT", 3)
+    monkeypatch.setattr("dh_bridge.catalog.store._MAX_CACHED_IDS", 3)
     catalog.apply(shop())
-    assert catalog._ids == {}
+    assert catalog._cached_ids == {}
     catalog.apply(shop())
     assert list(catalog.entities("dataJob")) == [LOAD, LOAD.replace("load", "report")]
 
@@ -77,7 +77,7 @@ def test_a_writer_that_is_held_up_is_a_retryable_error(tmp_path):
             with pytest.raises(SinkError, match="try again") as caught:
                 two.apply(shop())
             assert caught.value.retryable
-        assert two.apply(shop()).failed == []
+        assert two.apply(shop()).failures == []
 
 
 def test_readers_see_the_last_whole_transaction(tmp_path):
@@ -93,7 +93,7 @@ def test_two_writers_take_turns(tmp_path):
         with Catalog(tmp_path / "c.db") as catalog:
             for at in range(20):
                 urn = f"urn:li:dataset:(urn:li:dataPlatform:x,{number}.{at % 5},PROD)"
-                assert catalog.apply([upsert("dataset", urn, "subTypes", TABLE), job(LOAD, f"{at}")]).failed == []
+                assert catalog.apply([upsert("dataset", urn, "subTypes", TABLE), job(LOAD, f"{at}")]).failures == []
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
     for thread in threads:
@@ -128,6 +128,6 @@ def test_a_commit_that_a_reader_holds_up_leaves_nothing_open(tmp_path):
         with pytest.raises(SinkError, match="locked"):
             catalog.apply([upsert("dataset", RAW, "subTypes", TABLE)])
         reader.close()
-        assert catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)]).delivered == 1
+        assert catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)]).delivered_count == 1
     with Catalog(tmp_path / "c.db", readonly=True) as again:
         assert list(again.entities()) == [ORDERS]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.catalog.runs import runs
+from dh_bridge.catalog.runs import find_runs
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.views import VIEWS
 from dh_bridge.datahub.proposal import upsert
@@ -76,7 +76,7 @@ def test_runs_say_what_the_command_runs_says(ask, path):
     assert rows
     with Catalog(path, readonly=True) as catalog:
         for row in rows:
-            (shown,) = [one for one in runs(catalog, row["urn"]) if one.urn == row["urn"]]
+            (shown,) = [one for one in find_runs(catalog, row["urn"]) if one.urn == row["urn"]]
             assert (row["job"], row["parent"], row["status"]) == (shown.job, shown.parent, shown.status)
             assert (row["duration_millis"], row["attempt"]) == (shown.duration, shown.attempt)
             assert (row["ended"] is None) is (shown.status == "STARTED")

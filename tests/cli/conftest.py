@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge.bridge import Counts, Translation
 from dh_bridge.cli import commands
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.openlineage.masking import Masking
+from dh_bridge.openlineage.masking import EventMasker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.closing import RejectedProposal
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.translation.closing import Rejected
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +69,8 @@ class ScriptedBridge:
         self.filtered = filtered
         self.settings = None
         self.zone = timezone.utc
-        self.options = SimpleNamespace(masking=Masking(on=False))
-        self.rejected: list[Rejected] = []
+        self.options = SimpleNamespace(masking=EventMasker(is_enabled=False))
+        self.rejected: list[RejectedProposal] = []
 
     def __call__(self, settings):
         self.settings = settings
@@ -83,13 +83,13 @@ class ScriptedBridge:
     def translate(self, item, *, report: bool = False):
         if isinstance(item, DeadLetter):
             return Translation([], [item], [], Counts(), Report([]) if report else None)
-        said = Report([{"event": item.place, **line} for line in self.lines]) if report else None
+        said = Report([{"event": item.location, **line} for line in self.lines]) if report else None
         number = len(self.lines) if report else None
         counts = Counts(events=1, runs=1, proposals=len(self.proposals), filtered=Counter(self.filtered), mapped=number)
         return Translation(list(self.proposals), [], self.rejected, counts, said)
 
     def identity(self, event, _sightings):
-        return {"event": event.place, "platform": "airflow", "dataJob": None, "rules": ["a", "b"]}
+        return {"event": event.location, "platform": "airflow", "dataJob": None, "rules": ["a", "b"]}
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from click import UsageError
-from samples import event
+from support.sample_events import event
 
-from dh_bridge.cli.path_conflicts import need_folders_apart
+from dh_bridge.cli.path_conflicts import require_separate_folders
 
 LINE = json.dumps(event())
 
@@ -102,7 +102,7 @@ def test_letters_of_a_service_are_no_ledger(run, folder):
 def test_a_folder_of_spark_s_in_one_that_it_reads_is_refused(read, written, folder, monkeypatch):
     monkeypatch.chdir(folder)
     with pytest.raises(UsageError, match=r"--bad-records .* lies in .*: name another folder"):
-        need_folders_apart(["elsewhere", read], {"--to": "out", "--bad-records": written})
+        require_separate_folders(["elsewhere", read], {"--to": "out", "--bad-records": written})
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,6 @@ def test_a_folder_of_spark_s_in_one_that_it_reads_is_refused(read, written, fold
     ],
 )
 def test_a_folder_beside_is_none_of_those_that_are_read(read, written):
-    need_folders_apart([read], {"--bad-records": written})
+    require_separate_folders([read], {"--bad-records": written})
     with pytest.raises(UsageError):
-        need_folders_apart([read.partition("*")[0]], {"--bad-records": f"{read.partition('*')[0]}/bad"})
+        require_separate_folders([read.partition("*")[0]], {"--bad-records": f"{read.partition('*')[0]}/bad"})

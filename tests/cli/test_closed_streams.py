@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from samples import dataset, event
+from support.sample_events import dataset, event
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "client.ndjson")
 

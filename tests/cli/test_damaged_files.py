@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from gms import Gms
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
-from samples import RUN, dataset, event
+from support.gms import Gms
+from support.sample_events import RUN, dataset, event
 
 from dh_bridge import Settings
 from dh_bridge.catalog.store import Catalog

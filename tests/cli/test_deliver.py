@@ -7,10 +7,10 @@ import json
 import pytest
 
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.closing import RejectedProposal
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.translation.closing import Rejected
 
 EVENT = {
     "eventType": "COMPLETE",
@@ -123,7 +123,7 @@ def test_assumed_version_is_named_once(run, good):
 
 
 def test_proposal_that_we_refuse_ourselves_is_told_and_is_exit_code_1(run, scripted, good):
-    scripted([PROPOSAL]).rejected.append(Rejected(PROPOSAL, "dataset/status $.x: wrong"))
+    scripted([PROPOSAL]).rejected.append(RejectedProposal(PROPOSAL, "dataset/status $.x: wrong"))
     result = run("translate", good)
     assert result.exit_code == 1
     assert f"left out: {URN}: dataset/status $.x: wrong" in result.stderr
@@ -206,7 +206,7 @@ class _Refusing:
         pass
 
 
-@pytest.mark.parametrize("error", [None, SinkError("is gone", where="rest:x")])
+@pytest.mark.parametrize("error", [None, SinkError("is gone", location="rest:x")])
 @pytest.mark.parametrize(("fail_on", "code"), [("events", 3), ("delivery", 3), ("never", 0)])
 def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scripted, events, monkeypatch):
     scripted([PROPOSAL])

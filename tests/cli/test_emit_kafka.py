@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from proposals_of_kafka import read
+from support.kafka_proposals import read
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = ROOT / "examples" / "events"

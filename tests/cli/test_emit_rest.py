@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from gms import VERSIONS, Fault, Gms
+from support.gms import VERSIONS, Fault, Gms
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
@@ -240,4 +240,4 @@ def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, mon
     assert run("emit", *options).exit_code == 0
     run("emit", EVENTS, "--to", "catalog:whole.db", "--profile", "1.4")
     with Catalog("whole.db", readonly=True) as catalog:
-        assert gms.dump() == list(dump(catalog))
+        assert gms.dump() == list(dump_catalog(catalog))

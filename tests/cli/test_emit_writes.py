@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
 

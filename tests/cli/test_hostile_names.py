@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from samples import dataset, event
+from support.sample_events import dataset, event
 
 import dh_bridge
 from dh_bridge import Settings

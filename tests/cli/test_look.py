@@ -76,7 +76,7 @@ def shop(tmp_path):
     ]
     with Catalog(tmp_path / "shop.db") as catalog:
         delivery = catalog.apply(proposals)
-    assert delivery.failed == []
+    assert delivery.failures == []
     return "shop.db"
 
 

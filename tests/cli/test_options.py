@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from samples import dataset, event
+from support.sample_events import dataset, event
 
 from dh_bridge import Settings
 from dh_bridge.bridge import Bridge

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from samples import dataset, event
+from support.sample_events import dataset, event
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
@@ -42,7 +42,11 @@ def runs_in(path):
 
 def rest_of(path):
     with Catalog(path, readonly=True) as file:
-        return [line for line in dump(file) if DPI not in json.loads(line)["entityUrn"] and b'"operation"' not in line]
+        return [
+            line
+            for line in dump_catalog(file)
+            if DPI not in json.loads(line)["entityUrn"] and b'"operation"' not in line
+        ]
 
 
 def states(path):

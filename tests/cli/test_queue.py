@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from gms import Fault, Gms
+from support.gms import Fault, Gms
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.ledger.sent import Sent
+from dh_bridge.ledger.sent import SentFingerprints
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -28,7 +28,7 @@ class Server(MemorySink):
 
     def emit(self, proposals):
         if self.mood == "down":
-            raise SinkError("does not answer", where="server", retryable=True)
+            raise SinkError("does not answer", location="server", retryable=True)
         failed = [
             Failure(one, "datasets? never", retryable=self.mood == "busy")
             for one in proposals
@@ -118,7 +118,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
     server.mood = "well"
     run("emit", EVENTS, *OUT)
     with Catalog("ledger.db", readonly=True) as file:
-        before = dict(Sent(file.connection).between(0, 2**60))
+        before = dict(SentFingerprints(file.connection).sent_between(0, 2**60))
     server.mood = "strict"
     run("emit", EVENTS, *OUT, "--full")
     assert "wait again" in run("queue", "retry", "--ledger", "ledger.db").stdout
@@ -127,7 +127,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert len(server.proposals) > taken
     with Catalog("ledger.db", readonly=True) as file:
-        assert dict(Sent(file.connection).between(0, 2**60)) == before
+        assert dict(SentFingerprints(file.connection).sent_between(0, 2**60)) == before
 
 
 def test_what_was_dropped_is_sent_with_the_next_event(run, server):
@@ -157,9 +157,9 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
 def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
     with Catalog("ledger.db") as file, file.transaction():
         outbox = Outbox(file.connection)
-        outbox.put([upsert("tag", "urn:li:tag:a", "tagProperties", {"name": "a"})], 1)
-        outbox.bury(upsert("tag", "urn:li:tag:b", "tagProperties", {"name": "b"}), "no", 1)
-        outbox.pause(paused=command == "resume")
+        outbox.add([upsert("tag", "urn:li:tag:a", "tagProperties", {"name": "a"})], 1)
+        outbox.add_dead_letter(upsert("tag", "urn:li:tag:b", "tagProperties", {"name": "b"}), "no", 1)
+        outbox.set_paused(is_paused=command == "resume")
     before = run("queue", "list", "--ledger", "ledger.db").stdout
     dry = run("queue", command, "--ledger", "ledger.db", "--dry-run")
     assert dry.stderr == "a dry run: nothing was changed\n"

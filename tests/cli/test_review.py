@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
@@ -172,7 +172,7 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
     run("emit", EVENTS, "--to", "catalog:c.db")
     jobs = [f"urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load{i:02})" for i in range(25)]
     refused = [patch("dataJob", job, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]) for job in jobs]
-    monkeypatch.setattr("dh_bridge.cli.verify._told", lambda *_: iter([refused]))
+    monkeypatch.setattr("dh_bridge.cli.verify._translated_proposals", lambda *_: iter([refused]))
     result = run("verify", EVENTS, "--against", "catalog:c.db")
     assert result.exit_code == 1
     assert result.stdout == ""

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rich.tree import Tree
 
 from dh_bridge.cli import commands, console, exit_code
-from dh_bridge.doctor import WRONG, Finding
+from dh_bridge.doctor import WRONG, Diagnostic
 from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
 
 
@@ -96,7 +96,7 @@ def test_doctor_is_a_table_for_people_and_json_for_programs(run):
 
 def test_doctor_that_finds_something_wrong_gives_exit_code_1(run, monkeypatch):
     monkeypatch.setattr(
-        "dh_bridge.cli.doctor.findings", lambda *_, **__: [Finding("files", "mappings", WRONG, "0 files", "mend")]
+        "dh_bridge.cli.doctor.diagnose", lambda *_, **__: [Diagnostic("files", "mappings", WRONG, "0 files", "mend")]
     )
     assert run("doctor").exit_code == 1
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from openlineage.client import OpenLineageClient, event_v2
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
-from receiving import serving
-from samples import RUN, SPARK, dataset, event, packed
+from support.receivers import serving
+from support.sample_events import RUN, SPARK, dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.serve import serve

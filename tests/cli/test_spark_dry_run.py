@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import Settings
-from dh_bridge.cli.spark_targets import delivery
-from dh_bridge.cli.summary import Outcome
+from dh_bridge.cli.spark_targets import prepare_delivery
+from dh_bridge.cli.summary import CommandOutcome
 
 
 @pytest.mark.parametrize("target", ["catalog:c.db", "ndjson:lines", "parquet:lines", "file:out.json"])
 def test_nothing_is_made(target, tmp_path):
-    with Outcome() as outcome:
-        settings, deliver = delivery(target, Settings(), outcome, None, dry_run=True)
+    with CommandOutcome() as outcome:
+        settings, deliver = prepare_delivery(target, Settings(), outcome, None, dry_run=True)
         deliver(None, None)
     assert settings == Settings()
-    assert outcome.delivered == 0
+    assert outcome.delivered_count == 0
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, monkeypatch):
-    monkeypatch.setattr("dh_bridge.cli.spark._session", None)
+    monkeypatch.setattr("dh_bridge.cli.spark._open_session", None)
     for command in (("batch",), ("stream", "--checkpoint", "state")):
         result = run("spark", *command, "--events", ".", "--to", "proposals")
         assert result.exit_code == 2
@@ -31,8 +31,8 @@ def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, mon
 
 
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
-    with Gms(tmp_path / "gms.db", version="1.4.0") as gms, Outcome() as outcome:
-        settings, deliver = delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms, CommandOutcome() as outcome:
+        settings, deliver = prepare_delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
         deliver(None, None)
         assert settings.profile == "1.4.0"
         assert gms.writes == []

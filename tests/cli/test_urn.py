@@ -143,7 +143,7 @@ def test_way_back_without_the_server_fails_unless_the_catalogue_knows(run, tmp_p
 
 
 def test_several_candidates_are_shown_and_give_exit_code_1(run, monkeypatch):
-    monkeypatch.setattr("dh_bridge.translation.naming.Naming.reverse", lambda *_: [("a://x", "n"), ("b://x", "n")])
+    monkeypatch.setattr("dh_bridge.naming.Naming.reverse", lambda *_: [("a://x", "n"), ("b://x", "n")])
     result = run("urn", "--reverse", "anything")
     assert (result.exit_code, result.stdout, result.stderr) == (1, "a://x  n\nb://x  n\n", "2 candidates\n")
 

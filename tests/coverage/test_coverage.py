@@ -22,11 +22,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from public_data import NO_PAGES
-from public_data import PAGES as FOLDER
+from support.public_data import NO_PAGES
+from support.public_data import PAGES as FOLDER
 
 from dh_bridge import Bridge, Settings, sdk
-from dh_bridge.datahub.schemas import aspect_schema, named_types, versions
+from dh_bridge.datahub.schemas import aspect_schema, named_types, profile_versions
 from dh_bridge.sinks.memory import MemorySink
 from dh_bridge.testing import find
 
@@ -154,7 +154,7 @@ def stated(schema):
 
 
 @pytest.mark.parametrize("page", SCHEMAS)
-@pytest.mark.parametrize("version", [versions()[0], versions()[-1]])
+@pytest.mark.parametrize("version", [profile_versions()[0], profile_versions()[-1]])
 def test_every_field_symbol_and_relationship_of_the_bundled_schemas_has_a_row(page, version):
     listed = {name for where, name, _ in ALL if where == page}
     found = {name for aspect in SCHEMAS[page] for name in stated(aspect_schema(version, aspect))}
@@ -166,7 +166,7 @@ def test_every_field_symbol_and_relationship_of_the_bundled_schemas_has_a_row(pa
 def test_every_aspect_that_the_entity_may_have_has_a_row_or_rows_of_its_fields(page):
     names = {name for where, name, _ in ALL if where == page}
     listed = {name.partition(".")[0].lower() for name in names}
-    keys = [aspect_schema(version, SCHEMAS[page][-1])["Aspect"]["entityAspects"] for version in versions()]
+    keys = [aspect_schema(version, SCHEMAS[page][-1])["Aspect"]["entityAspects"] for version in profile_versions()]
     assert {aspect for key in keys for aspect in key if aspect.lower() not in listed} == set()
 
 

@@ -5,12 +5,12 @@ import pickle
 
 import pytest
 
+from dh_bridge.columns import SchemaFacetField, SchemaFields, schema_fields, schema_metadata
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import ndjson_line, upsert
-from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
+from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, SchemaEnvelope
 from dh_bridge.datahub.validation import Validator
-from dh_bridge.translation.columns import Field, SchemaFields, schema_fields, schema_metadata
-from dh_bridge.translation.state_codec import decode_object, encode_object
+from dh_bridge.state_codec.codec import decode_object, encode_object
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 
@@ -25,7 +25,7 @@ def of(fields):
 
 
 def columns(*types):
-    said = [Field(f"c{at}", kind, f"Column {at}" if at % 2 else None) for at, kind in enumerate(types)]
+    said = [SchemaFacetField(f"c{at}", kind, f"Column {at}" if at % 2 else None) for at, kind in enumerate(types)]
     return schema_fields(said, platform="postgres").fields
 
 
@@ -39,7 +39,7 @@ def test_plain_columns_are_alike_and_each_says_its_own():
 
 
 def test_columns_with_others_inside_are_not():
-    nested = [Field("a", "struct<x:int>"), Field("b", "int")]
+    nested = [SchemaFacetField("a", "struct<x:int>"), SchemaFacetField("b", "int")]
     assert type(schema_fields(nested, platform="hive").fields) is list
 
 
@@ -61,7 +61,7 @@ def test_a_kind_that_is_refused_refuses_them_again_and_again(validator, wrong):
 
 def test_what_has_travelled_is_a_list_that_is_looked_at_anew(validator):
     fields = columns("int", "text")
-    back = decode_object(encode_object(SchemaFields(fields, typed=True, dropped=0, columns={}))).fields
+    back = decode_object(encode_object(SchemaFields(fields, has_types=True, dropped_count=0, columns={}))).fields
     assert type(back) is list
     assert back == fields
     back[1]["nullable"] = "yes"
@@ -87,7 +87,7 @@ def test_what_stands_around_them_is_looked_at_for_each_platform(validator):
     fields = columns("int")
     sound = schema_metadata("t", "postgres", fields)
     assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None
-    wrong = AlikeSchema(Around({**sound.around.value, "platform": "no URN"}), "t", fields)
+    wrong = AlikeSchema(SchemaEnvelope({**sound.envelope.value, "platform": "no URN"}), "t", fields)
     for _ in range(2):
         assert "platform" in str(validator.refusal(upsert("dataset", TABLE, "schemaMetadata", wrong)))
     assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None

@@ -8,16 +8,16 @@ import pytest
 
 from dh_bridge.datahub import aspect_diff
 from dh_bridge.datahub.aspect_diff import (
-    REMOVED,
+    REMOVED_FINGERPRINT,
     fingerprint,
+    has_same_write,
     patch_diff,
     path_fingerprints,
     proposal_fingerprint,
-    removal,
-    restoration,
-    says_the_same,
+    removal_operation,
+    restoring_proposal,
 )
-from dh_bridge.datahub.proposal import Remembered, patch, upsert
+from dh_bridge.datahub.proposal import CachedProposal, patch, upsert
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
 
@@ -44,24 +44,24 @@ def test_a_hash_depends_on_the_value_and_not_on_the_order_of_keys():
     ],
 )
 def test_two_proposals_say_the_same_by_value_and_kind_of_change(other, same):
-    assert says_the_same(upsert("dataset", URN, "status", {"removed": True}), other) is same
+    assert has_same_write(upsert("dataset", URN, "status", {"removed": True}), other) is same
 
 
 def test_patches_are_compared_path_by_path():
     before = path_fingerprints([add("/a", 1), add("/b", 1), add("/c", 1)])
     diff = patch_diff(before, path_fingerprints([add("/d", 1), add("/b", 2), add("/c", 1)]))
-    assert diff.changed == {"/b", "/d"}
-    assert diff.gone == ["/a"]
-    assert removal("/a") == {"op": "remove", "path": "/a"}
+    assert diff.changed_paths == {"/b", "/d"}
+    assert diff.removed_paths == ["/a"]
+    assert removal_operation("/a") == {"op": "remove", "path": "/a"}
 
 
 def test_a_restored_entity_is_not_removed():
-    assert restoration("dataset", URN) == upsert("dataset", URN, "status", {"removed": False})
-    assert proposal_fingerprint(restoration("dataset", URN)) != REMOVED
-    assert proposal_fingerprint(upsert("dataset", URN, "status", {"removed": True})) == REMOVED
+    assert restoring_proposal("dataset", URN) == upsert("dataset", URN, "status", {"removed": False})
+    assert proposal_fingerprint(restoring_proposal("dataset", URN)) != REMOVED_FINGERPRINT
+    assert proposal_fingerprint(upsert("dataset", URN, "status", {"removed": True})) == REMOVED_FINGERPRINT
 
 
 def test_the_hash_of_a_remembered_proposal_is_that_of_its_value():
     one = upsert("dataset", URN, "status", {"removed": True})
-    remembered = Remembered(one.entity_type, one.entity_urn, one.change_type, one.aspect_name, one.aspect)
+    remembered = CachedProposal(one.entity_type, one.entity_urn, one.change_type, one.aspect_name, one.aspect)
     assert proposal_fingerprint(remembered) == proposal_fingerprint(remembered) == proposal_fingerprint(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracles import judged
+from support.oracles import judged
 
 from dh_bridge.datahub import avro_types, validation
 from dh_bridge.datahub.profiles import profile
@@ -111,10 +111,10 @@ def test_a_sound_proposal_passes(proposal):
 def test_a_defect_is_named_with_its_place(aspect, value, where, what):
     with pytest.raises(AspectError) as caught:
         validator(profile()).check(upsert("dataset", DATASET, aspect, value))
-    assert caught.value.where == f"dataset/{aspect} {where}"
-    assert what in caught.value.what
-    assert " - at " not in caught.value.what
-    assert caught.value.now
+    assert caught.value.location == f"dataset/{aspect} {where}"
+    assert what in caught.value.problem
+    assert " - at " not in caught.value.problem
+    assert caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,11 @@ def test_a_profile_has_one_validator():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(avro_types, "_REMEMBERED", 5)
-    monkeypatch.setattr(validation, "_REMEMBERED", 5)
+    monkeypatch.setattr(avro_types, "_MAX_CACHED_URNS", 5)
+    monkeypatch.setattr(validation, "_MAX_CACHED_URNS", 5)
     fresh = validation.Validator(profile())
     marker = avro_types.Marker()
-    seen = avro_types.SeenUrns(marker, frozenset(["tag"]))
+    seen = avro_types.CheckedUrns(marker, frozenset(["tag"]))
     for at in range(20):
         dataset = f"urn:li:dataset:(urn:li:dataPlatform:hive,t{at},PROD)"
         fresh.check(upsert("dataset", dataset, "status", {"removed": False}))
@@ -200,29 +200,29 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 def test_of_hundreds_that_are_checked_together_one_that_is_unsound_is_found(place):
     sound = [upsert("tag", f"urn:li:tag:t{at}", "status", {"removed": False}) for at in range(500)]
     check = validator(profile())
-    assert check.takes(sound) is True
+    assert check.accepts_all(sound) is True
     for wrong in (
         upsert("tag", "urn:li:tag:pii", "status", {"removed": "yes"}),
         upsert("tag", "urn:li:dataset:pii", "status", {"removed": True}),
         upsert("tag", "urn:li:tag:pii", "schemaMetadata", TABLE),
         patch("tag", "urn:li:tag:pii", "globalTags", []),
     ):
-        assert check.takes([*sound[:place], wrong, *sound[place:]]) is False
+        assert check.accepts_all([*sound[:place], wrong, *sound[place:]]) is False
 
 
 @pytest.mark.parametrize("column", [{**COLUMN, "description": "x" * 600_000}, COLUMN])
 def test_wide_tables_that_were_found_sound_are_bounded_in_bytes(column):
     width = 1 if "description" in column else 1000
-    large = validation._Large(lambda value: None)  # noqa: ARG005 - everything is sound
+    large = validation._LargeAspectCheck(lambda value: None)  # noqa: ARG005 - everything is sound
     tables = [{**TABLE, "fields": [column] * width} for _ in range(200)]
     for _ in range(2):
-        large.together(tables)
-    assert 50 < len(large._sound._young) + len(large._sound._old) < 2 * 60  # each takes 600 KB, a generation 32 MiB
+        large.check_all(tables)
+    assert 50 < len(large._valid._young) + len(large._valid._old) < 2 * 60  # each takes 600 KB, a generation 32 MiB
 
 
 def test_a_table_whose_list_has_the_place_of_one_that_is_gone_is_checked():
     looked = []
-    large = validation._Large(lambda value: looked.append(len(value["fields"])))
+    large = validation._LargeAspectCheck(lambda value: looked.append(len(value["fields"])))
     places = set()
     for _ in range(1000):
         table = {**TABLE, "fields": [COLUMN]}

@@ -31,12 +31,12 @@ def tool():
 
 
 def indexed_files():
-    indexes = [schemas.index(version) for version in schemas.versions()]
+    indexes = [schemas.load_index(version) for version in schemas.profile_versions()]
     return {file for index in indexes for file in (index.envelope, *index.aspects.values())}
 
 
 def test_every_minor_version_since_0_15_is_there_oldest_first():
-    assert schemas.versions() == ("0.15.0", "0.15.0.5", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
+    assert schemas.profile_versions() == ("0.15.0", "0.15.0.5", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
 
 
 def test_the_indexes_name_every_file_and_only_files_that_exist():
@@ -44,10 +44,10 @@ def test_the_indexes_name_every_file_and_only_files_that_exist():
 
 
 def test_an_unchanged_schema_is_stored_once():
-    for aspect in schemas.index("1.7").aspects:
-        files = [schemas.index(version).aspects.get(aspect) for version in schemas.versions()]
+    for aspect in schemas.load_index("1.7").aspects:
+        files = [schemas.load_index(version).aspects.get(aspect) for version in schemas.profile_versions()]
         for before, after in pairwise(files):
-            assert before is None or (before == after) == (schemas.load(before) == schemas.load(after))
+            assert before is None or (before == after) == (schemas.load_schema(before) == schemas.load_schema(after))
 
 
 def test_no_doc_text_is_left_of_search_annotations_only_the_type_of_a_text_and_the_whole_is_small():
@@ -62,8 +62,8 @@ def test_no_doc_text_is_left_of_search_annotations_only_the_type_of_a_text_and_t
 
 @pytest.mark.parametrize("file", sorted(indexed_files()))
 def test_every_bundled_aspect_compiles(file):
-    if "Aspect" in schemas.load(file):
-        assert avro_types.struct(file).__name__ == schemas.load(file)["name"]
+    if "Aspect" in schemas.load_schema(file):
+        assert avro_types.aspect_type(file).__name__ == schemas.load_schema(file)["name"]
     else:
         assert file.endswith("MetadataChangeProposal.avsc")
 
@@ -72,7 +72,7 @@ def test_the_source_names_each_wheel_with_its_sha256_and_the_license(tool):
     source = (AVRO_SCHEMAS / "SOURCE.md").read_text(encoding="utf-8")
     for name, (version, sha256) in tool.PINNED.items():
         assert f"| {name} | acryl-datahub {version} | `{sha256}` |" in source
-        assert schemas.index(name).wheel == f"acryl-datahub {version}"
+        assert schemas.load_index(name).wheel == f"acryl-datahub {version}"
     assert "Apache License, Version 2.0" in source
 
 
@@ -92,9 +92,9 @@ def test_the_tool_finds_in_the_installed_package_what_the_profile_holds(tool, tm
         for file in (package / "schemas").glob("*.avsc"):
             archive.write(file, f"datahub/metadata/schemas/{file.name}")
     found = {aspect: json.loads(tool.rendered(schema)) for aspect, (_, schema) in tool.schemas(path).items()}
-    index = schemas.index("1.7")
-    assert found.pop("") == schemas.load(index.envelope)
-    assert found == {aspect: schemas.load(file) for aspect, file in index.aspects.items()}
+    index = schemas.load_index("1.7")
+    assert found.pop("") == schemas.load_schema(index.envelope)
+    assert found == {aspect: schemas.load_schema(file) for aspect, file in index.aspects.items()}
 
 
 @pytest.mark.parametrize(

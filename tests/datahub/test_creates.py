@@ -6,7 +6,7 @@ import json
 
 import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
@@ -15,7 +15,7 @@ from dh_bridge.datahub.emitters import to_mcp
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import create, patch, upsert
 from dh_bridge.datahub.validation import validator
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.errors import AspectError
 from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
 from dh_bridge.testing import values_at
@@ -58,9 +58,9 @@ def test_a_create_is_written_by_the_catalogue_only_where_it_is_absent():
 
 @pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
 def test_a_json_array_holds_a_create_where_the_server_drops_it_in_silence(tmp_path, version, arrives):
-    with open_sink(f"file:{tmp_path / 'x.json'}", SinkOptions(profile=version)) as sink:
+    with open_sink(f"file:{tmp_path / 'x.json'}", SinkOptions(datahub_version=version)) as sink:
         assert sink.emit([OTHER, CREATE]) == Delivery(1 + arrives, [])
-        assert sink.left_out == ({} if arrives else {LEFT_OUT: 1})
+        assert sink.dropped_counts == ({} if arrives else {LEFT_OUT: 1})
     items = [item for item in json.loads((tmp_path / "x.json").read_bytes()) if item["changeType"] == "CREATE"]
     if arrives:
         (item,) = items
@@ -99,14 +99,14 @@ def test_the_report_says_what_the_target_writes(tmp_path, target, version, creat
     }  # fmt: skip
     with Gms(tmp_path / "gms.db", version=version) as gms:
         place = target.format(folder=tmp_path, url=gms.url)
-        destination = open_destination(place, Settings(profile=version), environ={"HOME": "/nowhere"})
+        destination = open_target(place, Settings(profile=version), environ={"HOME": "/nowhere"})
         with destination.sink as sink:
-            assert destination.creates is creates
+            assert destination.can_create is creates
             bridge = Bridge(destination.settings)
-            bridge.options.creates = destination.creates
+            bridge.options.can_create = destination.can_create
             translation = bridge.translate(event, report=True)
-            assert sink.emit(translation.proposals).failed == []
-            assert bool(getattr(sink, "left_out", {})) is not creates
+            assert sink.emit(translation.proposals).failures == []
+            assert bool(getattr(sink, "dropped_counts", {})) is not creates
     lines = {line["path"]: (line["outcome"], line["reason"]) for line in translation.report.lines()}
     message = ("property", None) if creates else ("dropped", "policy:state=none")
     assert lines["$.run.facets.errorMessage.message"] == message

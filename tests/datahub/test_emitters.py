@@ -12,7 +12,7 @@ import pytest
 import responses
 
 from dh_bridge import translate
-from dh_bridge.datahub.generic_aspect import operations
+from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import create, patch, upsert
 from dh_bridge.errors import SinkError
 
@@ -99,7 +99,7 @@ def test_every_example_becomes_an_object_that_datahub_finds_valid_and_nothing_is
         kinds.add((type(mcp).__name__, proposal.change_type))
         written = json.loads(plain.aspect.value)
         if proposal.change_type == "PATCH":
-            assert operations(proposal.aspect_name, written) == proposal.value
+            assert plain_operations(proposal.aspect_name, written) == proposal.value
         else:
             assert leaves(proposal.value) <= leaves(written)
     assert kinds == {("MetadataChangeProposalWrapper", "UPSERT"), ("MetadataChangeProposalClass", "PATCH")}

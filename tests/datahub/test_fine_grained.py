@@ -7,17 +7,17 @@ import weakref
 
 import orjson
 import pytest
-from oracles import judged
+from support.oracles import judged
 
 from dh_bridge.datahub.fine_grained import (
     PlainPairs,
-    SoundPairs,
-    behind,
-    by_query,
-    ends,
+    ValidPairs,
+    append_lineage,
     fine_operations,
+    merge_pairs,
+    operations_by_query,
+    path_ends,
     path_of,
-    together,
 )
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import patch
@@ -26,7 +26,7 @@ from dh_bridge.datahub.urns import FieldUrns
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(spark,orders,prod),load)"
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 FIELDS = FieldUrns(TABLE)
-SOUND = SoundPairs({("DIRECT:IDENTITY", FIELDS["a"], FIELDS["b"]), (None, FIELDS["a"], FIELDS["c"])})
+SOUND = ValidPairs({("DIRECT:IDENTITY", FIELDS["a"], FIELDS["b"]), (None, FIELDS["a"], FIELDS["c"])})
 UNSOUND = frozenset({(None, FIELDS["a"], "urn:li:schemaField:nothing")})
 EDGE = {
     "op": "add",
@@ -39,22 +39,24 @@ def finding(operations):
     return judged(patch("dataJob", JOB, "dataJobInputOutput", operations), profile())
 
 
-@pytest.mark.parametrize("operations", [fine_operations(SOUND), behind([EDGE], by_query([("", SOUND)]))])
+@pytest.mark.parametrize(
+    "operations", [fine_operations(SOUND), append_lineage([EDGE], operations_by_query([("", SOUND)]))]
+)
 def test_what_was_built_of_sound_ends_is_sound_and_a_list_like_any_other(operations):
-    assert operations.sound == 2
+    assert operations.valid_count == 2
     assert finding(operations) is None
     assert finding(list(operations)) is None
     assert orjson.dumps(operations) == orjson.dumps(list(operations))
 
 
 def test_what_stands_before_it_is_checked():
-    assert "destinationUrn" in finding(behind([{**EDGE, "value": {}}], fine_operations(SOUND)))
+    assert "destinationUrn" in finding(append_lineage([{**EDGE, "value": {}}], fine_operations(SOUND)))
 
 
 def test_ends_that_nobody_vouched_for_are_checked():
-    assert finding(fine_operations(together([SOUND, UNSOUND]))) is not None
-    several = by_query([("", SOUND), ("urn:li:query:q", UNSOUND)])
-    assert several.sound == 0
+    assert finding(fine_operations(merge_pairs([SOUND, UNSOUND]))) is not None
+    several = operations_by_query([("", SOUND), ("urn:li:query:q", UNSOUND)])
+    assert several.valid_count == 0
     assert finding(several) is not None
 
 
@@ -73,7 +75,7 @@ def test_plain_pairs_are_the_set_that_they_stand_for():
     assert hash(PLAIN) == hash(SOUND)
     assert (len(PLAIN), next(iter(SOUND)) in PLAIN, (None, "", "") in PLAIN) == (2, True, False)
     assert fine_operations(PLAIN) == fine_operations(SOUND)
-    assert fine_operations(PLAIN).sound == 2
+    assert fine_operations(PLAIN).valid_count == 2
     assert fine_operations(PLAIN, "urn:li:query:q") == fine_operations(SOUND, "urn:li:query:q")
     assert pickle.loads(pickle.dumps(PLAIN)) == SOUND  # noqa: S301 - our own
 
@@ -83,9 +85,13 @@ def test_plain_pairs_join_others():
     plain = PlainPairs(map(path_of, more))
     for one, other in ((PLAIN, plain), (PLAIN, more), (SOUND, plain), (plain, PLAIN)):
         assert one | other == SOUND | more
-        assert together([one, other]) == SOUND | more
+        assert merge_pairs([one, other]) == SOUND | more
     assert type(PLAIN | plain) is PlainPairs
-    assert fine_operations(together([PLAIN, plain])).sound == fine_operations(together([SOUND, plain])).sound == 3
+    assert (
+        fine_operations(merge_pairs([PLAIN, plain])).valid_count
+        == fine_operations(merge_pairs([SOUND, plain])).valid_count
+        == 3
+    )
     assert PLAIN | PLAIN == PLAIN
 
 
@@ -98,13 +104,13 @@ def test_operations_that_are_asked_for_again_are_made_no_more():
 
 def test_a_path_tells_its_ends_and_another_text_none():
     odd = ("a/b~c", FIELDS["a"], FieldUrns(TABLE.replace("postgres,", "s3,lake/"))["b"])
-    assert ends(path_of(odd)) == odd[1:]
-    assert ends("/fineGrainedLineages/job") is ends(TABLE) is None
+    assert path_ends(path_of(odd)) == odd[1:]
+    assert path_ends("/fineGrainedLineages/job") is path_ends(TABLE) is None
 
 
 def fresh(number, count=2000):
     fields = FieldUrns(TABLE.replace("orders", f"orders_{number}"))
-    return SoundPairs({("DIRECT:IDENTITY", fields[f"a{at}"], fields["b"]) for at in range(count)})
+    return ValidPairs({("DIRECT:IDENTITY", fields[f"a{at}"], fields["b"]) for at in range(count)})
 
 
 def test_a_set_that_came_twice_is_rendered_no_more():

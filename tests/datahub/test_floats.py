@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dh_bridge.datahub.floats import stored
+from dh_bridge.datahub.floats import round_floats
 
 THIRD, OF_JAVA = 1 / 3, 0.33333334
 STAMP = {"timestampMillis": 0}
@@ -18,20 +18,22 @@ def profile_of(field, number):
 @pytest.mark.parametrize(("sent", "kept"), [(THIRD, OF_JAVA), (0.1, 0.1), (1, 1.0), (0.7, 0.69999999)])
 def test_proportions_equal_what_a_server_keeps_of_them(field, sent, kept):
     assert profile_of(field, sent) != profile_of(field, kept) or sent == kept
-    assert stored("datasetProfile", profile_of(field, sent)) == stored("datasetProfile", profile_of(field, kept))
+    assert round_floats("datasetProfile", profile_of(field, sent)) == round_floats(
+        "datasetProfile", profile_of(field, kept)
+    )
 
 
 def test_another_number_stays_another_one():
-    few, more = (stored("datasetProfile", profile_of("nullProportion", number)) for number in (0.25, 0.2500001))
+    few, more = (round_floats("datasetProfile", profile_of("nullProportion", number)) for number in (0.25, 0.2500001))
     assert few != more
 
 
 def test_number_that_is_no_32_bit_float_is_as_it_was():
     for number in (1e300, float("nan"), "text", None, True):
-        ((one,),) = [stored("datasetProfile", profile_of("nullProportion", number))["fieldProfiles"]]
+        ((one,),) = [round_floats("datasetProfile", profile_of("nullProportion", number))["fieldProfiles"]]
         assert repr(one["nullProportion"]) == repr(number)
 
 
 def test_aspect_without_floats_is_the_same_object():
     for aspect, value in (("status", {"removed": True}), ("datasetProfile", STAMP), ("unknown", {"a": 0.1})):
-        assert stored(aspect, value) is value
+        assert round_floats(aspect, value) is value

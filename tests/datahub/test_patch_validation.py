@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracles import judged
+from support.oracles import judged
 
 from dh_bridge.datahub import patch_paths, patches, schemas
 from dh_bridge.datahub.patch_paths import TEMPLATES
@@ -126,12 +126,12 @@ def test_every_shape_of_a_template_is_taken_in_every_version(entity, aspect, ope
 def test_every_template_has_a_sound_example():
     assert {aspect for _, aspect, _ in SOUND} == set(TEMPLATES)
     for aspect, shapes in TEMPLATES.items():
-        check = patches.Patch(aspect, schemas.aspect_schema("0.15.0", aspect))
-        assert sum(map(len, check._places._slots.values())) == len(shapes)
+        check = patches.PatchCheck(aspect, schemas.aspect_schema("0.15.0", aspect))
+        assert sum(map(len, check._paths._shapes.values())) == len(shapes)
 
 
 def test_no_template_belongs_to_a_timeseries():
-    assert not [aspect for aspect in TEMPLATES for name in known_profiles() if profile(name).timeseries(aspect)]
+    assert not [aspect for aspect in TEMPLATES for name in known_profiles() if profile(name).is_timeseries(aspect)]
 
 
 DEFECTS = [
@@ -259,17 +259,17 @@ def test_removals_alone_need_no_name_and_no_key():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(patch_paths, "_REMEMBERED", 5)
-    check = patches.Patch("globalTags", schemas.aspect_schema("1.7", "globalTags"))
+    monkeypatch.setattr(patch_paths, "_MAX_CACHED_PATHS", 5)
+    check = patches.PatchCheck("globalTags", schemas.aspect_schema("1.7", "globalTags"))
     check([remove("tags", f"urn:li:tag:{at}") for at in range(20)])
-    assert len(check._places) <= 5
+    assert len(check._paths) <= 5
 
 
 def test_a_field_that_a_version_lacks_has_no_shape_there():
     bare = {"type": "record", "name": "Bare", "namespace": "x", "fields": [{"name": "name", "type": "string"}]}
-    check = patches.Patch("datasetProperties", bare)
+    check = patches.PatchCheck("datasetProperties", bare)
     check([add("orders", "name")])
     with pytest.raises(ValueError, match="does not know this path"):
         check([add("d", "description")])
     with pytest.raises(ValueError, match="does not know this path"):
-        patches.Patch("upstreamLineage", bare)([remove("fineGrainedLineages", "NONE", DOWN, "NONE", UP)])
+        patches.PatchCheck("upstreamLineage", bare)([remove("fineGrainedLineages", "NONE", DOWN, "NONE", UP)])

@@ -29,7 +29,7 @@ DEFAULT = {
 @pytest.mark.parametrize("name", known_profiles())
 @pytest.mark.parametrize("entity", DEFAULT)
 def test_what_the_default_profile_writes_is_legal_in_every_version(name, entity):
-    assert [aspect for aspect in DEFAULT[entity].split() if not profile(name).has(entity, aspect)] == []
+    assert [aspect for aspect in DEFAULT[entity].split() if not profile(name).has_aspect(entity, aspect)] == []
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,15 @@ def test_what_the_default_profile_writes_is_legal_in_every_version(name, entity)
 )
 def test_an_aspect_is_known_from_its_first_version_on(entity, aspect, since):
     versions = known_profiles()
-    assert [name for name in versions if profile(name).has(entity, aspect)] == list(versions[versions.index(since) :])
+    assert [name for name in versions if profile(name).has_aspect(entity, aspect)] == list(
+        versions[versions.index(since) :]
+    )
 
 
 @pytest.mark.parametrize("name", known_profiles())
 @pytest.mark.parametrize("aspect", ["ownership", "globalTags", "domains"])
 def test_a_run_has_no_owners_tags_or_domains_in_any_version(name, aspect):
-    assert not profile(name).has("dataProcessInstance", aspect)
+    assert not profile(name).has_aspect("dataProcessInstance", aspect)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,8 @@ def test_a_field_of_an_unknown_aspect_is_unknown():
 def test_timeseries_are_told_from_versioned_aspects():
     series = {"assertionRunEvent", "dataProcessInstanceRunEvent", "datasetProfile", "operation"}
     written = {aspect for aspects in DEFAULT.values() for aspect in aspects.split()}
-    assert {aspect for aspect in written if profile().timeseries(aspect)} == series
-    assert not profile().timeseries("noSuchAspect")
+    assert {aspect for aspect in written if profile().is_timeseries(aspect)} == series
+    assert not profile().is_timeseries("noSuchAspect")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_default_profile_is_the_newest():
 
 def test_profiles_compare_as_numbers():
     assert profile("0.15.0").version == (0, 15, 0)
-    assert [profile(name).at_least(0, 15, 0, 5) for name in ("0.15.0", "0.15.0.5", "1.0")] == [False, True, True]
-    assert not profile("1.3").at_least(1, 4)
+    assert [profile(name).is_at_least(0, 15, 0, 5) for name in ("0.15.0", "0.15.0.5", "1.0")] == [False, True, True]
+    assert not profile("1.3").is_at_least(1, 4)
     assert profile("0.15.0") == profile("0.15.0.1")
     assert profile("0.15.0") != profile("1.7")

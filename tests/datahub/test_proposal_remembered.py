@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.datahub.proposal import Remembered, ndjson_line, upsert
+from dh_bridge.datahub.proposal import CachedProposal, ndjson_line, upsert
 from dh_bridge.datahub.validation import validator
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
@@ -19,37 +19,37 @@ WRONG = upsert("dataset", URN, "status", {"removed": "yes"})
 
 
 def test_it_equals_the_same_proposal_and_no_other():
-    remembered = Remembered.of(GONE)
-    for same in (GONE, Remembered.of(GONE)):
+    remembered = CachedProposal.of(GONE)
+    for same in (GONE, CachedProposal.of(GONE)):
         assert [remembered == same, same == remembered] == [True, True]
         assert [remembered != same, same != remembered] == [False, False]
-    for other in (HERE, Remembered.of(HERE), GONE.entity_urn):
+    for other in (HERE, CachedProposal.of(HERE), GONE.entity_urn):
         assert [remembered == other, other == remembered] == [False, False]
 
 
 @pytest.mark.parametrize("copied", [lambda one: one, copy.copy, lambda one: pickle.loads(pickle.dumps(one))])  # noqa: S301
 def test_it_is_serialised_as_the_same_proposal_and_so_is_a_copy(copied):
-    remembered = Remembered.of(GONE)
+    remembered = CachedProposal.of(GONE)
     assert remembered.line == ndjson_line(GONE)
     assert ndjson_line(copied(remembered)) == ndjson_line(GONE)
     assert msgspec.json.encode(copied(remembered)) == msgspec.json.encode(GONE)
 
 
 def test_it_is_shown_as_the_same_proposal():
-    assert repr(Remembered.of(GONE)) == repr(GONE)
+    assert repr(CachedProposal.of(GONE)) == repr(GONE)
 
 
 def test_one_that_is_unsound_is_refused_each_time():
     check = validator(profile("0.15.0"))
-    wrong, sound = Remembered.of(WRONG), Remembered.of(GONE)
-    assert [check.finding(wrong) is None for _ in range(2)] == [False, False]
-    assert [check.finding(sound) for _ in range(2)] == [None, None]
-    assert [check.takes([Remembered.of(GONE), wrong]) for _ in range(2)] == [False, False]
+    wrong, sound = CachedProposal.of(WRONG), CachedProposal.of(GONE)
+    assert [check.refusal_text(wrong) is None for _ in range(2)] == [False, False]
+    assert [check.refusal_text(sound) for _ in range(2)] == [None, None]
+    assert [check.accepts_all([CachedProposal.of(GONE), wrong]) for _ in range(2)] == [False, False]
 
 
 def test_what_one_version_takes_another_one_may_refuse():
-    newer = Remembered.of(
+    newer = CachedProposal.of(
         upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(spark,a,b),c)", "dataTransformLogic", {"transforms": []})
     )
-    assert validator(profile("1.7")).finding(newer) is None
-    assert validator(profile("0.15.0")).finding(newer) is not None
+    assert validator(profile("1.7")).refusal_text(newer) is None
+    assert validator(profile("0.15.0")).refusal_text(newer) is not None

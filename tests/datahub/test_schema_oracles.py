@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from oracles import (
+from support.oracles import (
     URNS,
     apache_finding,
     disagreement,
@@ -14,7 +14,7 @@ from oracles import (
     sdk_finding,
     with_defaults,
 )
-from random_aspects import CASES, Maker, dice, spoilt
+from support.random_aspects import CASES, Maker, dice, spoilt
 
 from dh_bridge.datahub import schemas, validation
 from dh_bridge.datahub.profiles import known_profiles, profile
@@ -34,10 +34,10 @@ def distinct_schemas():
     seen = set()
     for name in known_profiles():
         known = profile(name)
-        for aspect, file in schemas.index(name).aspects.items():
+        for aspect, file in schemas.load_index(name).aspects.items():
             if file not in seen:
                 seen.add(file)
-                entity = next(entity for entity in URNS if known.has(entity, aspect))
+                entity = next(entity for entity in URNS if known.has_aspect(entity, aspect))
                 yield pytest.param(file, aspect, known, entity, id=file)
 
 
@@ -47,14 +47,14 @@ each_schema = pytest.mark.parametrize(("file", "aspect", "known", "entity"), lis
 @each_schema
 def test_a_random_aspect_is_accepted_by_all_and_returned_unchanged_by_the_sdk(file, aspect, known, entity):
     for seed in range(3):
-        maker = Maker(schemas.load(file), dice(f"{file} {seed}"), full=seed == 0)
-        value = with_defaults(schemas.load(file), maker.aspect())
+        maker = Maker(schemas.load_schema(file), dice(f"{file} {seed}"), full=seed == 0)
+        value = with_defaults(schemas.load_schema(file), maker.aspect())
         assert disagreement(entity, aspect, value, known) == {}
 
 
 @each_schema
 def test_an_aspect_without_its_defaults_is_accepted_too(file, aspect, known, entity):
-    value = Maker(schemas.load(file), dice(file)).aspect()
+    value = Maker(schemas.load_schema(file), dice(file)).aspect()
     for ask in (our_finding, fastavro_finding, apache_finding):
         assert ask(entity, aspect, value, known) is None
     assert sdk_finding(entity, aspect, value, known, exact=False) is None
@@ -64,7 +64,7 @@ def test_an_aspect_without_its_defaults_is_accepted_too(file, aspect, known, ent
 def test_a_spoilt_aspect_is_refused_by_all_but_for_the_listed_differences(file, aspect, known, entity):
     differences = listed_differences()
     chance = dice(f"spoil {file}")
-    maker = Maker(schemas.load(file), chance, full=True)
+    maker = Maker(schemas.load_schema(file), chance, full=True)
     value = maker.aspect()
     judged = {}
     for case in CASES:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from dh_bridge.closing import valid_proposals
+from dh_bridge.columns import SchemaFacetField, schema_fields, schema_metadata
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.patch_paths import TEMPLATES
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
-from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut, cut_fields, is_text, long_texts, shortened, too_long
+from dh_bridge.datahub.search_texts import (
+    MAX_TERM_BYTES,
+    cut_fields,
+    cut_long_texts,
+    cut_text,
+    is_text,
+    is_too_long,
+    long_texts,
+)
 from dh_bridge.datahub.validation import Validator
-from dh_bridge.translation.closing import valid
-from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 RUN = "urn:li:dataProcessInstance:0123456789abcdef0123456789abcdef"
@@ -28,7 +36,7 @@ def properties(**texts):
 
 def written(proposal, version="1.7"):
     rejected = []
-    (found,) = valid([proposal], Validator(profile(version)), rejected)
+    (found,) = valid_proposals([proposal], Validator(profile(version)), rejected)
     assert rejected == []
     return found
 
@@ -37,18 +45,18 @@ def written(proposal, version="1.7"):
 @pytest.mark.parametrize("more", range(1, 9))
 def test_cut_text_ends_with_its_size_and_fits_whatever_its_characters_are(sign, more):
     text = "ab"[: more % 3] + sign * (MAX_TERM_BYTES // len(sign.encode("utf-8", "surrogatepass")) + more)
-    found = cut(text)
+    found = cut_text(text)
     size = len(text.encode("utf-8", "surrogatepass"))
     beginning, mark = found.rsplit("…", 1)
     assert mark == f" [cut, {size} bytes]"
     assert text.startswith(beginning)
     assert MAX_TERM_BYTES - 3 <= len(found.encode()) <= MAX_TERM_BYTES or sign == "\ud800"
-    assert not too_long(found)
+    assert not is_too_long(found)
 
 
 def test_text_of_the_longest_term_is_whole():
-    assert not too_long(FITS)
-    assert too_long(LONG)
+    assert not is_too_long(FITS)
+    assert is_too_long(LONG)
     fitting = properties(description=FITS)
     assert written(fitting) == fitting
     assert not cut_fields(written(fitting))
@@ -56,14 +64,14 @@ def test_text_of_the_longest_term_is_whole():
 
 def test_patch_of_a_description_is_cut_and_the_rest_of_it_is_not():
     found = written(properties(description=LONG, externalUrl="http://x"))
-    assert found == properties(description=cut(LONG), externalUrl="http://x")
+    assert found == properties(description=cut_text(LONG), externalUrl="http://x")
     assert cut_fields(found) == ("description",)
 
 
 @pytest.mark.parametrize("field", ["description", "externalUrl", "name", "qualifiedName"])
 @pytest.mark.parametrize("version", known_profiles())
 def test_each_search_field_of_a_dataset_is_cut_in_each_version(field, version):
-    assert written(properties(**{field: LONG}), version) == properties(**{field: cut(LONG)})
+    assert written(properties(**{field: LONG}), version) == properties(**{field: cut_text(LONG)})
 
 
 def test_custom_property_is_never_cut():
@@ -79,31 +87,31 @@ def test_sql_is_no_search_text():
 
 def test_long_texts_of_upserts_are_cut_at_any_depth():
     subtypes = written(upsert("dataset", TABLE, "subTypes", {"typeNames": ["table", LONG]}))
-    assert subtypes.value == {"typeNames": ["table", cut(LONG)]}
+    assert subtypes.value == {"typeNames": ["table", cut_text(LONG)]}
     assert cut_fields(subtypes) == ("typeNames[]",)
     instance = {"name": LONG, "created": {"time": 0, "actor": "urn:li:corpuser:etl"}, "customProperties": {"a": LONG}}
     found = written(upsert("dataProcessInstance", RUN, "dataProcessInstanceProperties", instance))
-    assert found.value == {**instance, "name": cut(LONG)}
+    assert found.value == {**instance, "name": cut_text(LONG)}
 
 
 @pytest.mark.parametrize("kind", ["int", "struct<x:int>"])
 def test_description_of_a_column_is_cut_again_and_again_the_others_are_whole(kind):
-    said = [Field("a", kind, LONG), Field("b", "int", "short"), Field("c", "int")]
+    said = [SchemaFacetField("a", kind, LONG), SchemaFacetField("b", "int", "short"), SchemaFacetField("c", "int")]
     whole = schema_fields(said, platform="hive").fields
     proposal = upsert("dataset", TABLE, "schemaMetadata", schema_metadata("shop.public.orders", "hive", whole))
     validator = Validator(profile("1.7"))
     for _ in range(3):
-        (found,) = valid([proposal], validator, [])
+        (found,) = valid_proposals([proposal], validator, [])
         texts = [field.get("description") for field in found.value["fields"] if "." not in field["fieldPath"]]
-        assert texts == [cut(LONG), "short", None]
+        assert texts == [cut_text(LONG), "short", None]
         assert cut_fields(found) == ("fields[].description",)
     assert LONG.encode() not in ndjson_line(found)
 
 
 def test_name_of_a_column_is_cut():
-    whole = schema_fields([Field("c" * 40_000, "int")], platform="hive").fields
+    whole = schema_fields([SchemaFacetField("c" * 40_000, "int")], platform="hive").fields
     proposal = upsert("dataset", TABLE, "schemaMetadata", schema_metadata("shop.public.orders", "hive", whole))
-    assert written(proposal).value["fields"][0]["fieldPath"] == cut("c" * 40_000)
+    assert written(proposal).value["fields"][0]["fieldPath"] == cut_text("c" * 40_000)
 
 
 def test_description_of_a_column_that_people_edit_is_found():
@@ -114,15 +122,15 @@ def test_description_of_a_column_that_people_edit_is_found():
 
 def test_proposal_that_fits_is_the_same_object():
     for one in (properties(description=FITS), upsert("dataset", TABLE, "status", {"removed": True})):
-        assert shortened(one, "1.7") is one
+        assert cut_long_texts(one, "1.7") is one
         assert written(one) is one
 
 
 def test_proposal_is_refused_for_another_reason_all_the_same():
     rejected = []
     wrong = upsert("dataset", TABLE, "subTypes", {"typeNames": [LONG], "extra": 1})
-    assert valid([wrong, properties(description=LONG)], Validator(profile("1.7")), rejected) == [
-        properties(description=cut(LONG))
+    assert valid_proposals([wrong, properties(description=LONG)], Validator(profile("1.7")), rejected) == [
+        properties(description=cut_text(LONG))
     ]
     assert "extra" in rejected[0].reason
 
@@ -131,7 +139,7 @@ def test_validator_takes_long_texts_one_by_one_and_asks_for_a_look_at_them_toget
     validator = Validator(profile("1.7"))
     for one in (properties(description=LONG), upsert("dataset", TABLE, "subTypes", {"typeNames": [LONG]})):
         assert validator.refusal(one) is None
-        assert not validator.takes([one])
+        assert not validator.accepts_all([one])
 
 
 def _texts_within(node, types):

@@ -4,7 +4,7 @@ from hashlib import md5
 
 import pytest
 
-from dh_bridge.datahub.timeseries import PointError, document_id, is_timeseries
+from dh_bridge.datahub.timeseries import InvalidPointError, document_id, is_timeseries
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:x,a,PROD)"
 WHOLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
@@ -58,7 +58,7 @@ def test_another_entity_is_another_document():
     ],
 )
 def test_what_the_server_would_throw_at_is_refused(point, reason):
-    with pytest.raises(PointError, match=reason):
+    with pytest.raises(InvalidPointError, match=reason):
         document_id(URN, point)
 
 

@@ -76,7 +76,7 @@ def test_an_instance_is_the_prefix_of_the_name_and_a_platform_may_be_a_urn_alrea
     ],
 )
 def test_a_urn_parses_into_its_type_and_raw_parts(urn, parts):
-    assert urns.parse(urn) == parts
+    assert urns.parse_urn(urn) == parts
     assert urns.type_if_urn(urn) == parts[0]
 
 
@@ -125,7 +125,7 @@ def test_a_malformed_urn_is_none(text):
     assert not urns.is_urn(text)
     assert urns.type_if_urn(text) == ""
     with pytest.raises(AspectError, match="is no URN"):
-        urns.parse(text)
+        urns.parse_urn(text)
     with pytest.raises(AspectError, match="is no URN"):
         urns.entity_type(text)
 
@@ -144,14 +144,14 @@ def test_512_bytes_of_java_url_encoding_are_the_limit(filler, bytes_each):
 
 def test_an_over_long_urn_is_shortened_in_the_error():
     with pytest.raises(AspectError) as caught:
-        urns.parse("urn:li:tag:" + "x" * 5000)
+        urns.parse_urn("urn:li:tag:" + "x" * 5000)
     assert len(str(caught.value)) < 700
 
 
 def test_what_is_remembered_is_bounded():
-    for at in range(urns._REMEMBERED + 10):
+    for at in range(urns._MAX_CACHED_URNS + 10):
         urns.is_urn(f"urn:li:tag:{at}")
-    assert len(urns._types) <= urns._REMEMBERED
+    assert len(urns._types) <= urns._MAX_CACHED_URNS
     assert urns.is_urn("urn:li:tag:0")
 
 

@@ -15,8 +15,8 @@ from dh_bridge.datahub.generic_aspect import (
     ascii_json,
     aspect_text,
     keyed_patches,
-    operations,
-    patch_body,
+    patch_value,
+    plain_operations,
 )
 from dh_bridge.datahub.proposal import patch, upsert
 
@@ -60,24 +60,24 @@ def built(tell):
     ],
 )
 def test_patches_with_keys_are_those_of_datahubs_own_builders(aspect, operation, tell):
-    assert patch_body(aspect, [operation], keyed=True) == built(tell)
-    assert patch_body(aspect, [operation], keyed=False) == [operation]
-    assert operations(aspect, patch_body(aspect, [operation], keyed=True)) == [operation]
-    assert operations(aspect, [operation]) == [operation]
+    assert patch_value(aspect, [operation], keyed=True) == built(tell)
+    assert patch_value(aspect, [operation], keyed=False) == [operation]
+    assert plain_operations(aspect, patch_value(aspect, [operation], keyed=True)) == [operation]
+    assert plain_operations(aspect, [operation]) == [operation]
 
 
 def test_what_nobody_attributed_is_removed_and_nothing_else():
     operation = {"op": "remove", "path": f"/owners/{ANN}/DATAOWNER"}
-    body = patch_body("ownership", [operation], keyed=True)
+    body = patch_value("ownership", [operation], keyed=True)
     assert body["patch"] == [{"op": "remove", "path": f"/owners/{ANN}/DATAOWNER//"}]
 
 
 @pytest.mark.parametrize("path", ["/tags", "/other/urn:li:tag:x", "/tags/a/b"])
 def test_other_paths_stay_as_they_are(path):
-    body = patch_body("globalTags", [{"op": "remove", "path": path}], keyed=True)
+    body = patch_value("globalTags", [{"op": "remove", "path": path}], keyed=True)
     assert body["patch"][0]["path"] == path
     if path != "/tags/a/b":  # of which nobody can tell whether it was ours
-        assert operations("globalTags", body)[0]["path"] == path
+        assert plain_operations("globalTags", body)[0]["path"] == path
 
 
 COLUMN = "/editableSchemaFieldInfo/[version=2.0].a~1b"
@@ -87,16 +87,16 @@ def test_tag_of_a_column_ends_in_an_empty_attribution():
     tag = {"op": "add", "path": f"{COLUMN}/globalTags/tags/urn:li:tag:a~1b", "value": {"tag": TAG}}
     key = {"op": "add", "path": f"{COLUMN}/fieldPath", "value": "[version=2.0].a/b"}
     term = {"op": "add", "path": f"{COLUMN}/glossaryTerms/terms/{TERM}", "value": {"urn": TERM}}
-    body = patch_body("editableSchemaMetadata", [key, tag, term], keyed=True)
+    body = patch_value("editableSchemaMetadata", [key, tag, term], keyed=True)
     assert body == [key, {**tag, "path": tag["path"] + "/"}, term]
-    assert operations("editableSchemaMetadata", body) == [key, tag, term]
-    assert patch_body("editableSchemaMetadata", [key, tag, term], keyed=False) == [key, tag, term]
+    assert plain_operations("editableSchemaMetadata", body) == [key, tag, term]
+    assert patch_value("editableSchemaMetadata", [key, tag, term], keyed=False) == [key, tag, term]
 
 
 @pytest.mark.parametrize("aspect", ["dataJobInfo", "editableSchemaMetadata", "upstreamLineage"])
 def test_other_aspects_are_patched_without_keys(aspect):
-    assert patch_body(aspect, [{"op": "remove", "path": "/x"}], keyed=True) == [{"op": "remove", "path": "/x"}]
-    assert operations(aspect, [{"op": "remove", "path": "/x"}]) == [{"op": "remove", "path": "/x"}]
+    assert patch_value(aspect, [{"op": "remove", "path": "/x"}], keyed=True) == [{"op": "remove", "path": "/x"}]
+    assert plain_operations(aspect, [{"op": "remove", "path": "/x"}]) == [{"op": "remove", "path": "/x"}]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_patches_are_keyed_after_1_5_0(version, keyed):
 
 def test_patch_forms_follow_the_version_until_an_answer_shows_another():
     forms = PatchForms("1.5", {"ownership": False})
-    assert [forms.keyed("ownership"), forms.keyed("globalTags")] == [False, True]
+    assert [forms.is_keyed("ownership"), forms.is_keyed("globalTags")] == [False, True]
 
 
 def test_text_is_ascii_and_says_the_same():

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import msgspec
 import pytest
 from click.testing import CliRunner
-from gms import Gms
+from support.gms import Gms
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.datahub.proposal import Proposal
@@ -89,7 +89,7 @@ class Stored:
     def dump(self):
         if self.scheme == "catalog":
             with Catalog(self.place, readonly=True) as found:
-                return list(dump(found))
+                return list(dump_catalog(found))
         return end_of(map(_decoded, self.place.read_bytes().splitlines()))
 
     def forget(self):
@@ -147,8 +147,8 @@ def ended(process):
 def end_of(proposals):
     """Return the dump of a catalogue that took ``proposals`` in one go."""
     with Catalog(":memory:") as found:
-        assert found.apply([one for one in proposals if one is not None]).failed == []
-        return list(dump(found))
+        assert found.apply([one for one in proposals if one is not None]).failures == []
+        return list(dump_catalog(found))
 
 
 @pytest.fixture

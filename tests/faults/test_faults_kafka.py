@@ -6,11 +6,11 @@ import json
 import time
 
 import pytest
-from proposals_of_kafka import read
+from support.kafka_proposals import read
 
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.ledger import outbox_relay
-from dh_bridge.sinks.kafka.producer import Producer
+from dh_bridge.sinks.kafka.producer import KafkaProducer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -43,15 +43,15 @@ class Topic:
 @pytest.fixture
 def sent(monkeypatch):
     """Return the sizes of the batches that have been handed to the brokers so far; a slow start delays none of them."""
-    monkeypatch.setattr(outbox_relay, "REST", 0)
+    monkeypatch.setattr(outbox_relay, "FIRST_PAUSE_SECONDS", 0)
     found = []
-    send = Producer.send
+    send = KafkaProducer.send
 
     def counted(self, messages):
         found.append(len(messages))
         return send(self, messages)
 
-    monkeypatch.setattr(Producer, "send", counted)
+    monkeypatch.setattr(KafkaProducer, "send", counted)
     return found
 
 

@@ -8,7 +8,7 @@ import time
 from zlib import crc32
 
 import pytest
-from gms import Fault
+from support.gms import Fault
 
 from dh_bridge.ledger import outbox_relay
 
@@ -75,7 +75,7 @@ def test_down_in_the_middle_and_back(trial, later, long, seed):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_every_third_request_meets(trial, name, fault, seed, monkeypatch):
-    monkeypatch.setattr(outbox_relay, "REST", 0)  # every batch is to meet it
+    monkeypatch.setattr(outbox_relay, "FIRST_PAUSE_SECONDS", 0)  # every batch is to meet it
     chance = random.Random(f"{name} {seed}")  # noqa: S311 - reproducible, not secret
     plan = [fault if chance.random() < 1 / 3 else Fault() for _ in range(400)]
     trial.server.faults = list(plan)

@@ -16,9 +16,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from gms import Fault
-from receiving import ask, health, serving, until
-from samples import dataset, event, packed
+from support.gms import Fault
+from support.receivers import ask, health, serving, until
+from support.sample_events import dataset, event, packed
 
 pytestmark = pytest.mark.slow
 

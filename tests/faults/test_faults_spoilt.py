@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from spoilt import lines
+from support.corrupted_events import lines
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 
 pytestmark = pytest.mark.slow
@@ -115,4 +115,4 @@ def test_a_stream_of_spoilt_events_into_a_catalogue(emitting, noted, tmp_path):
     noted(row(fed, "catalog:"))
     sound(fed)
     with Catalog(file, readonly=True) as catalog:
-        assert sum(1 for _ in dump(catalog)) > 1000
+        assert sum(1 for _ in dump_catalog(catalog)) > 1000

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.facets import specs
 from dh_bridge.testing import cases, compare
-from dh_bridge.translation.facets import specs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -61,9 +61,11 @@ def carried(path):
 def test_no_facet_is_without_a_golden_file():
     told = {path: carried(path) for path in (HERE / "facets").glob("*.events.json")}
     lacking = [
-        (spec.at, spec.keys[0])
+        (spec.attach, spec.keys[0])
         for spec in specs()
-        if not any((spec.at, key) in told.get(HERE / f"facets/{key}.{spec.at}.events.json", ()) for key in spec.keys)
+        if not any(
+            (spec.attach, key) in told.get(HERE / f"facets/{key}.{spec.attach}.events.json", ()) for key in spec.keys
+        )
     ]
     assert lacking == []
 
@@ -74,8 +76,10 @@ def test_no_attach_point_is_without_a_golden_file():
     lacking = []
     for spec in specs():
         of_bag = {(part, bag) for kind, part, bag, key in told if key in spec.keys and kind == "run"}
-        wanted = {"job": {("job", "job", "facets")}, "dataset": {("dataset", "dataset", "facets")}}.get(spec.at, set())
-        if spec.at == "dataset" and of_bag & {("inputs", "facets"), ("outputs", "facets")} == of_bag:
+        wanted = {"job": {("job", "job", "facets")}, "dataset": {("dataset", "dataset", "facets")}}.get(
+            spec.attach, set()
+        )
+        if spec.attach == "dataset" and of_bag & {("inputs", "facets"), ("outputs", "facets")} == of_bag:
             wanted |= {("run", "inputs", "facets"), ("run", "outputs", "facets")}
         there = {place[:3] for place in told if place[3] in spec.keys}
         lacking += [(spec.keys[0], *place) for place in sorted(wanted - there)]
@@ -108,7 +112,7 @@ def test_no_producer_s_own_facets_are_without_a_producer():
     """The facets that only one tool sends are among what its golden events carry."""
     sent = set().union(*(carried(path) for path in (HERE / "producers").glob("*.events.json")))
     names = {spec.producer for spec in specs() if spec.producer}
-    shown = {spec.producer for spec in specs() if any((spec.at, key) in sent for key in spec.keys)}
+    shown = {spec.producer for spec in specs() if any((spec.attach, key) in sent for key in spec.keys)}
     assert names <= shown
 
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 from datahub.ingestion.run.pipeline import PipelineInitError
-from gms import Gms
-from ingestion.recipes import about, event, pipeline, ran, to_file, to_gms, written
+from support.gms import Gms
+from support.recipes import about, event, pipeline, ran, to_file, to_gms, written
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger import Outbox
 from dh_bridge.ledger import ledger as ledgers
-from dh_bridge.ledger.delivery_lock import turn
+from dh_bridge.ledger.delivery_lock import try_delivery_lock
 
 START, END = event("START", 1), event("COMPLETE", 7)
 
@@ -44,7 +44,7 @@ def warnings(found):
 
 def paused(ledger, *, hold):
     with Catalog(ledger) as file, file.transaction():
-        Outbox(file.connection).pause(paused=hold)
+        Outbox(file.connection).set_paused(is_paused=hold)
 
 
 def test_the_end_of_a_run_knows_its_start_from_an_earlier_run_of_the_recipe(tmp_path, ledger):
@@ -79,9 +79,9 @@ def test_a_rehearsal_changes_no_ledger(tmp_path, ledger, how):
 
 
 def test_while_another_process_delivers_from_the_ledger_nothing_is_handed_over(tmp_path, ledger, monkeypatch):
-    monkeypatch.setattr(ledgers, "PATIENCE", 0)
+    monkeypatch.setattr(ledgers, "END_TIMEOUT_SECONDS", 0)
     place = written(tmp_path / "e.ndjson", START)
-    with turn(str(ledger)) as ours:
+    with try_delivery_lock(str(ledger)) as ours:
         assert ours
         found = ran(place, to_file(tmp_path / "1.json"), ledger=str(ledger))
     assert about(tmp_path / "1.json") == []

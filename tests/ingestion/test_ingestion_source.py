@@ -12,11 +12,11 @@ import pytest
 import yaml
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.run.pipeline import PipelineInitError
-from gms import Gms
-from ingestion.recipes import TABLE, about, event, pipeline, ran, to_file, to_gms, written
+from support.gms import Gms
+from support.recipes import TABLE, about, event, pipeline, ran, to_file, to_gms, written
 
 from dh_bridge import Bridge
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.ingestion import RecipeConfig
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings import Settings
@@ -50,10 +50,10 @@ def test_datahubs_rest_sink_brings_a_server_to_the_state_that_emit_brings_it_to(
     with Gms(tmp_path / "theirs.db", version=version) as theirs, Gms(tmp_path / "ours.db", version=version) as ours:
         found = ran(DBT, to_gms(theirs))
         assert not found.sink.get_report().failures
-        destination = open_destination(f"rest:{ours.url}", Settings(), environ={"HOME": str(tmp_path)})
+        destination = open_target(f"rest:{ours.url}", Settings(), environ={"HOME": str(tmp_path)})
         with destination.sink:
             for translation in Bridge(destination.settings).stream(read_events([DBT])):
-                assert not destination.sink.emit(translation.proposals).failed
+                assert not destination.sink.emit(translation.proposals).failures
         assert theirs.dump() == ours.dump()
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from dh_bridge.learning import Learner, learn
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.options import Options
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import load
-from dh_bridge.translation.options import Options
 
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
@@ -33,7 +33,7 @@ def event(
             for one in datasets
         ],
     }  # fmt: skip
-    return parse(json.dumps(body).encode(), "here")
+    return parse_event(json.dumps(body).encode(), "here")
 
 
 def findings(*events, **settings):
@@ -42,7 +42,7 @@ def findings(*events, **settings):
 
 def loaded(tmp_path, *events, **settings):
     """Return the settings that the page proposes."""
-    page = learn(events, Settings(**settings)).page()
+    page = learn(events, Settings(**settings)).to_yaml()
     file = tmp_path / "learned.yml"
     file.write_text(page)
     return load(file, environ={}).settings, page
@@ -278,7 +278,7 @@ def test_dataset_events_count_too():
         "producer": AIRFLOW,
         "dataset": {"namespace": "somewhere", "name": "a"},
     }
-    assert [found.kind for found in findings(parse(json.dumps(body).encode(), "here"))] == ["unknown-namespace"]
+    assert [found.kind for found in findings(parse_event(json.dumps(body).encode(), "here"))] == ["unknown-namespace"]
 
 
 # -- jobs -----------------------------------------------------------------------------------------------------------
@@ -527,7 +527,7 @@ def test_whatever_names_hold_the_page_is_settings(tmp_path):
 
 
 def test_what_is_proposed_as_a_comment_is_settings_when_the_comment_goes(tmp_path):
-    page = learn(hostile_events(), Settings()).page()
+    page = learn(hostile_events(), Settings()).to_yaml()
     bare = [line.replace("# ", "", 1) if _is_yaml(line) else line for line in page.splitlines()]
     file = tmp_path / "all.yml"
     file.write_text("\n".join(bare))
@@ -549,7 +549,7 @@ def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
 
 def test_a_long_list_is_cut_to_what_was_seen_most():
     events = [event(datasets=[(f"acme{number}://h", "t")]) for number in range(130)]
-    page = learn([*events, *events[100:]], Settings()).page()
+    page = learn([*events, *events[100:]], Settings()).to_yaml()
     assert page.count("# unknown-namespace (2): ") == 30
     assert page.count("# unknown-namespace (1): ") == 70
     assert "    # unknown-namespace: 30 more, seen less often\n" in page
@@ -560,7 +560,7 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
         event("orders_20260101", producer=SPARK), event("orders_20260102", producer=SPARK, run=1),
         event(datasets=[("postgres://db", "a.b.c"), ("postgres://db:5432", "a.b.c")], run=2),
     ]  # fmt: skip
-    page = learn(events, Settings()).page()
+    page = learn(events, Settings()).to_yaml()
     assert list(yaml.safe_load(page)) == ["naming", "identity"]
     assert "# one-location (2): " in page
     assert page.startswith("# 3 events: 2 proposals, 0 warnings\n")
@@ -568,10 +568,10 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
 
 def test_the_order_of_events_does_not_matter():
     events = list(hostile_events())
-    page = learn(events, Settings()).page()
+    page = learn(events, Settings()).to_yaml()
     for seed in range(3):
         random.Random(seed).shuffle(events)  # noqa: S311 - an order, no secret
-        assert sorted(learn(events, Settings()).page().splitlines()) == sorted(page.splitlines())
+        assert sorted(learn(events, Settings()).to_yaml().splitlines()) == sorted(page.splitlines())
 
 
 # -- long inputs ----------------------------------------------------------------------------------------------------
@@ -594,12 +594,12 @@ def test_a_long_input_takes_no_more_memory_than_a_short_one():
             sample
             for part in (learner._jobs, learner._datasets)
             for sample in vars(part).values()
-            if hasattr(sample, "share")
+            if hasattr(sample, "sampled_fraction")
         ]
         assert samples
         assert all(len(list(sample.items())) <= 100 for sample in samples)
         sizes.append(len(samples))
-        assert "too many names for all: the evidence is of about 1 in " in learner.page()
+        assert "too many names for all: the evidence is of about 1 in " in learner.to_yaml()
     assert sizes[0] == sizes[1]
 
 

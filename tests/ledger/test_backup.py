@@ -6,22 +6,22 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from gen_runs import group
-from told import Told, read, settings
+from support.generated_runs import group
+from support.ledger_batches import Told, read, settings
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
+from dh_bridge.options import Options
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.storage.migrations import newest_version
-from dh_bridge.translation.options import Options
 
 FIRST, LATER = ([one for i in numbers for one in group(7, i)] for numbers in (range(4), range(4, 8)))
 
 
 def ledger(file):
-    return Ledger(file, Options(settings(), stateful=True), CatalogSink(file), clock=lambda: 1_796_000_000)
+    return Ledger(file, Options(settings(), is_stateful=True), CatalogSink(file), clock=lambda: 1_796_000_000)
 
 
 def whole():
@@ -43,14 +43,14 @@ def backup(source, copy):
 def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
     with Catalog(tmp_path / "ledger.db") as file:
         told = ledger(file)
-        told.take(read(FIRST))
+        told.process_and_deliver(read(FIRST))
         with closing(sqlite3.connect(tmp_path / "ledger.db")) as other:
             way(other, tmp_path / "copy.db")
-        told.take(read(LATER))
+        told.process_and_deliver(read(LATER))
     with Catalog(tmp_path / "copy.db") as copy:
-        assert ledger(copy).take(read(FIRST))[0].proposals == []
-        ledger(copy).take(read(LATER))
-        assert list(dump(copy)) == whole()
+        assert ledger(copy).process_and_deliver(read(FIRST))[0].proposals == []
+        ledger(copy).process_and_deliver(read(LATER))
+        assert list(dump_catalog(copy)) == whole()
 
 
 @pytest.mark.parametrize("version", [1, newest_version() - 1])
@@ -58,7 +58,7 @@ def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
 def test_a_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version, readonly):
     path = tmp_path / "old.db"
     with Catalog(path) as file:
-        ledger(file).take(read(FIRST))
+        ledger(file).process_and_deliver(read(FIRST))
         file.connection.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
     with pytest.raises(SinkError) as refused:

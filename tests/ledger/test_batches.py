@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
-from gen_runs import group
-from samples import event
-from told import compiled, read, settings
+from support.generated_runs import group
+from support.ledger_batches import compiled, read, settings
+from support.sample_events import event
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.fold import LedgerFold
+from dh_bridge.ledger.fold import StatefulAggregator
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.settings import Settings
 from dh_bridge.settings.ledger import LedgerSettings
@@ -29,9 +29,9 @@ def batches():
     def streamed(ticks=lambda: 0, **said):
         chosen = compiled(settings(ledger=LedgerSettings(**said)))
         with Catalog(":memory:") as file:
-            ledger = Ledger(file, chosen, CatalogSink(file), clock=lambda: NOW, ticks=ticks)
+            ledger = Ledger(file, chosen, CatalogSink(file), clock=lambda: NOW, monotonic_clock=ticks)
             sizes = [translation.counts.events for translation, _ in ledger.stream(read(EVENTS))]
-            return sizes, list(dump(file))
+            return sizes, list(dump_catalog(file))
 
     return streamed
 
@@ -43,34 +43,34 @@ def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches
     assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), said)
     slow = count(0, 11)
     assert batches(ticks=lambda: next(slow)) == ([1] * len(EVENTS), said)
-    monkeypatch.setattr("dh_bridge.ledger.ledger.BYTES", 1)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.MAX_BATCH_BYTES", 1)
     assert batches() == ([1] * len(EVENTS), said)
 
 
 @pytest.fixture
 def broken(monkeypatch):
     """Let the first batch of a ledger be taken back, at its end."""
-    save, said = LedgerFold.save, [True]
+    save, said = StatefulAggregator.save, [True]
 
     def taken_back(self, now, **more):
         if said and said.pop():
             raise ZeroDivisionError("taken back")
         save(self, now, **more)
 
-    return lambda: monkeypatch.setattr(LedgerFold, "save", taken_back)
+    return lambda: monkeypatch.setattr(StatefulAggregator, "save", taken_back)
 
 
 def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(broken):
     chosen = compiled(Settings(filters={"dataset_name": {"deny": ["*"]}}))
     batch = [DeadLetter("there", "of no use", b"x"), *read(EVENTS)]
     with Catalog(":memory:") as file:
-        once = Ledger(file, chosen, CatalogSink(file)).take(batch)[0].counts
+        once = Ledger(file, chosen, CatalogSink(file)).process_and_deliver(batch)[0].counts
     broken()
     with Catalog(":memory:") as file:
         ledger = Ledger(file, chosen, CatalogSink(file))
         with pytest.raises(ZeroDivisionError):
-            ledger.take(batch)
-        again = ledger.take(batch)[0].counts
+            ledger.process_and_deliver(batch)
+        again = ledger.process_and_deliver(batch)[0].counts
     assert (again.events, again.dead, again.filtered) == (once.events, once.dead, once.filtered)
     assert (once.dead, once.filtered.total() > 0) == (1, True)
 
@@ -82,6 +82,6 @@ def test_a_batch_that_is_taken_back_tells_of_the_platform_again(broken):
     with Catalog(":memory:") as file:
         ledger = Ledger(file, chosen, CatalogSink(file))
         with pytest.raises(ZeroDivisionError):
-            ledger.take(batch)
-        ledger.take(batch)
+            ledger.process_and_deliver(batch)
+        ledger.process_and_deliver(batch)
         assert file.aspect("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"

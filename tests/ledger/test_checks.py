@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from samples import dataset, event
-from told import Told, settings
+from support.ledger_batches import Told, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.settings import AssertionSettings
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from samples import dataset, event
+from support.sample_events import dataset, event
 
 from dh_bridge import Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.options import Options
 from dh_bridge.sinks.base import Delivery
-from dh_bridge.translation.options import Options
 
 DAY = 86_400
 NOW = 1_796_000_000
@@ -56,8 +56,8 @@ def opened(clock):
     with Catalog(":memory:") as file:
 
         def made(place, **settings):
-            chosen = Options(Settings(profile="1.7", **settings), stateful=True)
-            return Ledger(file, chosen, place, clock=lambda: clock.wall, ticks=lambda: clock.ticks)
+            chosen = Options(Settings(profile="1.7", **settings), is_stateful=True)
+            return Ledger(file, chosen, place, clock=lambda: clock.wall, monotonic_clock=lambda: clock.ticks)
 
         yield made
 
@@ -72,43 +72,43 @@ def test_delivery_goes_on_after_its_pause_when_the_wall_clock_is_set_back(opened
     place = Place()
     place.error = SinkError("down", retryable=True)
     ledger = opened(place)
-    ledger.take(events(tmp_path, event(outputs=[dataset("d.s.a")])))
+    ledger.process_and_deliver(events(tmp_path, event(outputs=[dataset("d.s.a")])))
     assert place.asked == 1
     clock.wall -= DAY
     place.error = None
-    assert ledger.courier.deliver_by_the_way().delivered == 0
+    assert ledger.relay.deliver_if_due().delivered_count == 0
     clock.passes(6)
-    assert ledger.courier.deliver_by_the_way().delivered > 0
+    assert ledger.relay.deliver_if_due().delivered_count > 0
 
 
 def test_pause_that_the_place_asks_for_is_kept_and_capped(opened, clock, tmp_path):
     place = Place()
     place.error = SinkError("busy", retryable=True)
-    place.error.after = 400.0
+    place.error.retry_after = 400.0
     ledger = opened(place)
-    ledger.take(events(tmp_path, event(outputs=[dataset("d.s.a")])))
+    ledger.process_and_deliver(events(tmp_path, event(outputs=[dataset("d.s.a")])))
     clock.passes(399)
-    ledger.courier.deliver_by_the_way()
+    ledger.relay.deliver_if_due()
     assert place.asked == 1
     clock.passes(2)
-    place.error.after = 1e9
-    ledger.courier.deliver_by_the_way()
+    place.error.retry_after = 1e9
+    ledger.relay.deliver_if_due()
     assert place.asked == 2
     clock.passes(3601)
-    ledger.courier.deliver_by_the_way()
+    ledger.relay.deliver_if_due()
     assert place.asked == 3
 
 
 def test_new_entities_wait_an_hour_at_most_when_the_wall_clock_is_set_back(opened, clock, tmp_path):
     place = Place()
     ledger = opened(place, max_new_entities_per_hour=4)
-    ledger.take(events(tmp_path, event(outputs=[dataset(f"d.s.t{number}") for number in range(9)])))
-    assert ledger.courier.outbox.count()[0] > 0
+    ledger.process_and_deliver(events(tmp_path, event(outputs=[dataset(f"d.s.t{number}") for number in range(9)])))
+    assert ledger.relay.outbox.count()[0] > 0
     clock.wall -= 300 * DAY
     for _ in range(4):
         clock.passes(3601)
-        ledger.courier.deliver()
-    assert ledger.courier.outbox.count()[0] == 0
+        ledger.relay.deliver()
+    assert ledger.relay.outbox.count()[0] == 0
 
 
 def test_aspects_that_were_sent_in_the_future_are_refreshed(opened, clock, tmp_path):
@@ -116,8 +116,8 @@ def test_aspects_that_were_sent_in_the_future_are_refreshed(opened, clock, tmp_p
     ledger = opened(place)
     start, end = (event(kind, outputs=[dataset("d.s.a")]) for kind in ("START", "COMPLETE"))
     clock.wall += 300 * DAY
-    ledger.take(events(tmp_path, start))
+    ledger.process_and_deliver(events(tmp_path, start))
     clock.wall -= 300 * DAY
     place.proposals.clear()
-    ledger.take(events(tmp_path, end))
+    ledger.process_and_deliver(events(tmp_path, end))
     assert "dataJobInfo" in {one.aspect_name for one in place.proposals}

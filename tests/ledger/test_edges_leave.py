@@ -6,9 +6,9 @@ import itertools
 import random
 
 import pytest
-from gen_runs import group
-from samples import dataset, event
-from told import Told, catalogue, read, settings
+from support.generated_runs import group
+from support.ledger_batches import Told, catalogue, read, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.datahub.proposal import patch
 

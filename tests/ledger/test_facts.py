@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event
-from told import NOW, Told, settings
+from support.ledger_batches import NOW, Told, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.errors import SinkError
 
@@ -49,7 +49,7 @@ def test_facts_go_when_no_run_names_them_any_more():
     told.tell([run(2, table="d.s.other")])
     assert not names(told, "d.s.t,")
     assert names(told, "d.s.other")
-    told.ledger._fold.forget()
+    told.ledger._aggregator.clear_cache()
     assert told.tell([run(2, table="d.s.other", kind="FAIL")])
 
 
@@ -67,6 +67,6 @@ def test_a_fact_that_is_missing_is_told_of():
     told = Told()
     told.tell([run(1)])
     told.catalog.connection.execute("DELETE FROM fact")
-    told.ledger._fold.forget()
+    told.ledger._aggregator.clear_cache()
     with pytest.raises(SinkError, match="fact"):
         told.tell([run(1, kind="FAIL")])

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import dataset, event
-from told import Told
+from support.ledger_batches import Told
+from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.rerender import Recall
+from dh_bridge.ledger.rerender import Rerenderer
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.options import Options
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.memory import MemorySink
-from dh_bridge.translation.options import Options
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "events"
 
@@ -24,7 +24,7 @@ def sent(place, *, full=False, batch=5000):
     sink = MemorySink()
     settings = Settings(profile="1.4", ledger={"batch": batch})
     with Catalog(place) as file:
-        ledger = Ledger(file, Options(settings, stateful=True), sink, full=full)
+        ledger = Ledger(file, Options(settings, is_stateful=True), sink, full=full)
         for _ in ledger.stream(read_events([EXAMPLES])):
             pass
     return sorted(map(ndjson_line, sink.proposals))
@@ -50,7 +50,7 @@ def test_what_was_sent_is_recalled_with_the_secrets_that_the_settings_leave_in()
     told = Told(chosen)
     query = {"query": "copy x from 'postgres://u:hunter2@h/db'"}
     sent = told.tell([event(outputs=[dataset("d.s.a")], job_facets={"sql": query})])
-    (found,) = Recall(told.catalog, Options(chosen, stateful=True), None).proposals(lambda _: True)
+    (found,) = Rerenderer(told.catalog, Options(chosen, is_stateful=True), None).proposals(lambda _: True)
     logic = [one.value for one in found if one.aspect_name == "dataTransformLogic"]
     assert "hunter2" in str(logic)
     assert logic == [one.value for one in sent if one.aspect_name == "dataTransformLogic"]

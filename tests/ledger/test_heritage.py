@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from samples import event
-from told import Told
+from support.ledger_batches import Told
+from support.sample_events import event
 
 from dh_bridge import Settings
 

@@ -7,12 +7,12 @@ import os
 import random
 from collections import defaultdict
 
-import gen_told
 import pytest
-from gen_runs import group
-from public_data import needs_corpus
-from samples import corpus, dataset, dataset_event, event, examples, job_event
-from told import Told, catalogue, read, settings
+from support import generated_lineage as gen_told
+from support.generated_runs import group
+from support.ledger_batches import Told, catalogue, read, settings
+from support.public_data import needs_corpus
+from support.sample_events import corpus, dataset, dataset_event, event, examples, job_event
 
 from dh_bridge import Settings
 
@@ -103,7 +103,7 @@ def test_jobs_of_the_corpus_end_in_the_same_catalogue():
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "great_expectations", "spark"])
 def test_what_producers_sent_ends_in_the_same_catalogue(producer):
-    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:40]
+    events = [one for one in examples() if f"{producer}.ndjson" in one.location][:40]
     assert events
     assert strays(events, seed=producer) == []
 
@@ -148,7 +148,7 @@ def test_a_parent_that_only_its_child_names_has_its_stub_and_its_own_events_say_
 
 
 def test_no_stub_where_the_settings_want_none():
-    told = Told(settings(ledger=settings().ledger.model_copy(update={"stub_parents": False})))
+    told = Told(settings(ledger=settings().ledger.model_copy(update={"implied_parents": False})))
     told.tell([child(5)])
     assert aspect(told, PARENT, "dataProcessInstanceProperties") is None
 

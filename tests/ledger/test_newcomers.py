@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from told import compiled
+from support.ledger_batches import compiled
 
 from dh_bridge import Settings
 from dh_bridge.catalog.store import Catalog
@@ -14,7 +14,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.sinks.abilities import Readable
-from dh_bridge.sinks.base import Delivery, Present
+from dh_bridge.sinks.base import Delivery, StoredAspect
 from dh_bridge.sinks.memory import MemorySink
 
 MINUTE = 60
@@ -31,7 +31,7 @@ class Clock:
 class Inhabited(MemorySink, Readable):
     """A place that has some entities already, and that can be gone."""
 
-    kind = replace(MemorySink.kind, readable=True)
+    kind = replace(MemorySink.kind, is_readable=True)
 
     def __init__(self, *there):
         super().__init__()
@@ -39,11 +39,15 @@ class Inhabited(MemorySink, Readable):
         self.asked = []
         self.gone = False
 
-    def read(self, wanted):
+    def read(self, aspects_by_urn):
         if self.gone:
             raise SinkError("does not answer", retryable=True)
-        self.asked += wanted
-        return {urn: {name: Present({}) for name in names} for urn, names in wanted.items() if urn in self.there}
+        self.asked += aspects_by_urn
+        return {
+            urn: {name: StoredAspect({}) for name in names}
+            for urn, names in aspects_by_urn.items()
+            if urn in self.there
+        }
 
 
 def tables(*names, run=1):
@@ -82,21 +86,21 @@ def ledger(file, sink, clock, limit):
 
 
 def waiting(found):
-    return {one.proposal.entity_urn for one in found.courier.outbox.waiting()}
+    return {one.proposal.entity_urn for one in found.relay.outbox.list_queued()}
 
 
 def test_so_many_new_entities_go_and_the_others_wait(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 4)
-    found.take(tables("a", "b", "c", "d"))
+    found.process_and_deliver(tables("a", "b", "c", "d"))
     gone = {one.entity_urn for one in sink.proposals}
     assert len([one for one in gone if not one.startswith(RUN)]) == 4
     assert any(one.startswith(RUN) for one in gone)  # each run is new, so they do not count
     held = waiting(found)
     assert held
     assert held.isdisjoint(gone)
-    assert found.courier.newcomers.held() == (len(held), int(clock() * 1000) + 3_600_000)
-    assert {one.reason for one in found.courier.outbox.waiting()} == {
+    assert found.relay.new_entities.held_status() == (len(held), int(clock() * 1000) + 3_600_000)
+    assert {one.reason for one in found.relay.outbox.list_queued()} == {
         "held back: more new entities than max_new_entities_per_hour"
     }
 
@@ -105,52 +109,52 @@ def test_the_next_hour_takes_the_next_and_in_the_end_all_arrive(file, clock):
     sink, whole = MemorySink(), MemorySink()
     found = ledger(file, sink, clock, 2)
     with Catalog(":memory:") as other:
-        ledger(other, whole, clock, None).take(tables("a", "b", "c", "d"))
-    found.take(tables("a", "b", "c", "d"))
+        ledger(other, whole, clock, None).process_and_deliver(tables("a", "b", "c", "d"))
+    found.process_and_deliver(tables("a", "b", "c", "d"))
     hours = 0
     while waiting(found):
         before = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
         clock.now += 59 * MINUTE
-        found.courier.deliver()
+        found.relay.deliver()
         clock.now += MINUTE
-        found.courier.deliver()
+        found.relay.deliver()
         hours += 1
         after = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
         assert after - before in {1, 2}
         assert hours < 9
     assert hours >= 2
     assert sorted(map(repr, sink.proposals)) == sorted(map(repr, whole.proposals))
-    assert found.courier.newcomers.held()[0] == 0
+    assert found.relay.new_entities.held_status()[0] == 0
 
 
 def test_within_the_hour_nothing_more_goes(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 2)
-    found.take(tables("a", "b"))
+    found.process_and_deliver(tables("a", "b"))
     before = len(sink.proposals)
     clock.now += 59 * MINUTE
-    found.courier.deliver()
+    found.relay.deliver()
     assert len(sink.proposals) == before
 
 
 def test_what_is_there_is_not_new(file, clock):
     sink = Inhabited(urn("a"), urn("b"))
     found = ledger(file, sink, clock, 0)
-    found.take(tables("a", "b", "c"))
+    found.process_and_deliver(tables("a", "b", "c"))
     assert sorted(datasets(sink)) == [urn("a"), urn("b")]
     assert urn("c") in waiting(found)
     asked = len(sink.asked)
-    found.courier.deliver()
+    found.relay.deliver()
     assert len(sink.asked) == asked  # nobody looks twice
 
 
 def test_what_was_let_through_goes_on_being_written(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 10)
-    found.take(tables("a"))
+    found.process_and_deliver(tables("a"))
     assert waiting(found) == set()
-    found.courier.newcomers.limit = 0
-    found.take(tables("a", "b", run=2))
+    found.relay.new_entities.limit = 0
+    found.process_and_deliver(tables("a", "b", run=2))
     assert waiting(found) == {urn("b")}
 
 
@@ -158,20 +162,20 @@ def test_a_place_that_does_not_answer_gets_nothing_and_loses_nothing(file, clock
     sink = Inhabited()
     sink.gone = True
     found = ledger(file, sink, clock, 10)
-    _, delivery = found.take(tables("a"))
+    _, delivery = found.process_and_deliver(tables("a"))
     assert delivery == Delivery(0, [])
-    assert str(found.courier.broken) == "does not answer"
+    assert str(found.relay.last_error) == "does not answer"
     sink.gone = False
-    found.courier.deliver()
+    found.relay.deliver()
     assert datasets(sink) == [urn("a")]
 
 
 def test_without_the_limit_what_was_held_goes(file, clock):
     sink = MemorySink()
-    ledger(file, sink, clock, 0).take(tables("a", "b"))
+    ledger(file, sink, clock, 0).process_and_deliver(tables("a", "b"))
     assert datasets(sink) == []
     free = ledger(file, sink, clock, None)
-    free.courier.deliver()
+    free.relay.deliver()
     assert sorted(datasets(sink)) == [urn("a"), urn("b")]
     assert waiting(free) == set()
 
@@ -179,20 +183,20 @@ def test_without_the_limit_what_was_held_goes(file, clock):
 def test_what_was_dropped_takes_nobodys_place(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 0)
-    found.take(tables("a", "b"))
-    found.courier.outbox.drop(dead=False)
-    found.courier.newcomers.limit = 1
+    found.process_and_deliver(tables("a", "b"))
+    found.relay.outbox.delete(is_dead=False)
+    found.relay.new_entities.limit = 1
     with file.transaction():
-        found.courier.newcomers.note([urn("c")])
-        found.courier.outbox.put([upsert("dataset", urn("c"), "status", {"removed": False})], 1)
-    found.courier.deliver()
+        found.relay.new_entities.hold([urn("c")])
+        found.relay.outbox.add([upsert("dataset", urn("c"), "status", {"removed": False})], 1)
+    found.relay.deliver()
     assert datasets(sink) == [urn("c")]
 
 
 def test_a_pause_holds_them_too(file, clock):
     sink = Inhabited()
     found = ledger(file, sink, clock, 10)
-    found.courier.outbox.pause(paused=True)
-    found.take(tables("a"))
+    found.relay.outbox.set_paused(is_paused=True)
+    found.process_and_deliver(tables("a"))
     assert sink.asked == []
     assert sink.proposals == []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event
-from told import NOW, Told, read, settings
+from support.ledger_batches import NOW, Told, read, settings
+from support.sample_events import dataset, event
 
 DAY = 86_400
 RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
@@ -68,7 +68,9 @@ def test_what_comes_of_it_later_is_counted_and_erases_nothing():
     days.tell(0, at("START", 1, run=RUN, inputs=[dataset("d.s.a")]))
     days.tell(91)
     before = days.told.catalog.aspects(URN)
-    translation, _ = days.told.ledger.take(read([at("COMPLETE", 9, run=RUN, outputs=[dataset("d.s.b")])]))
+    translation, _ = days.told.ledger.process_and_deliver(
+        read([at("COMPLETE", 9, run=RUN, outputs=[dataset("d.s.b")])])
+    )
     assert translation.counts.notes == {"late events of runs that were let go": 1}
     after = days.told.catalog.aspects(URN)
     assert {name: after[name] for name in before} == before
@@ -84,7 +86,7 @@ def test_a_stream_that_is_told_of_stays_however_old_it_is():
         days.tell(day, event("RUNNING", f"2026-11-20T{10 + day // 10}:00:00Z", run=RUN, job_facets=STREAM))
         days.tell(day + 5)
         assert days.state() is True
-    (record,) = [one for one in days.told.ledger._fold.runs._records.values() if one.state.urn == URN]
+    (record,) = [one for one in days.told.ledger._aggregator.runs._records.values() if one.state.urn == URN]
     assert len(record.state.events) == 10
     days.tell(130)
     assert days.state() is False

@@ -6,19 +6,19 @@ import random
 from itertools import count
 
 import pytest
-from gen_runs import group
-from told import read, settings
+from support.generated_runs import group
+from support.ledger_batches import read, settings
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.options import Options
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
-from dh_bridge.translation.options import Options
 
 A, B = ("urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/b,PROD)")
 
@@ -48,7 +48,7 @@ def down(_proposal):
 def written(ledger, proposals):
     """Put proposals into a ledger's outbox."""
     with ledger._file.transaction():
-        ledger.courier.outbox.put(proposals, 1_000)
+        ledger.relay.outbox.add(proposals, 1_000)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def file():
 
 def ledger(file, sink, clock=lambda: 1, **said):
     chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
-    return Ledger(file, Options(chosen, stateful=True), sink, clock=clock, ticks=clock)
+    return Ledger(file, Options(chosen, is_stateful=True), sink, clock=clock, monotonic_clock=clock)
 
 
 def status(urn, *, removed=False):
@@ -78,13 +78,13 @@ def test_what_waits_for_one_urn_holds_back_what_comes_after_it_and_nothing_else(
     sink = Moody(lambda one: "later" if one.entity_urn == A and not sink.proposals else "")
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
-    first = told.courier.deliver()
-    assert (first.delivered, first.failed) == (1_200, [])
-    assert [one.reason for one in told.courier.outbox.each()] == ["later, said the server", None]
-    second = told.courier.deliver()
-    assert second.delivered == 2
+    first = told.relay.deliver()
+    assert (first.delivered_count, first.failures) == (1_200, [])
+    assert [one.reason for one in told.relay.outbox.iter_queued()] == ["later, said the server", None]
+    second = told.relay.deliver()
+    assert second.delivered_count == 2
     assert names(sink.proposals[-2:]) == ["1", "2"]
-    assert told.courier.outbox.count() == (0, 0)
+    assert told.relay.outbox.count() == (0, 0)
 
 
 def rows(number, time=1_790_000_000_000):
@@ -93,24 +93,24 @@ def rows(number, time=1_790_000_000_000):
 
 
 def given_up(told):
-    return [one.proposal.value["rowCount"] for one in told.courier.outbox.each(dead=True)]
+    return [one.proposal.value["rowCount"] for one in told.relay.outbox.iter_queued(is_dead=True)]
 
 
 def test_a_dead_point_gives_way_to_the_same_point_told_anew_and_to_no_other(file):
     sink = Moody(lambda _: "never")
     told = ledger(file, sink)
     written(told, [rows(1), rows(2, time=1_790_000_000_001)])
-    told.courier.deliver()
+    told.relay.deliver()
     sink.mood = well
     written(told, [rows(3)])
-    assert told.courier.deliver().delivered == 1
+    assert told.relay.deliver().delivered_count == 1
     assert given_up(told) == [2], "retried, the first would bring back what is old"
 
 
 def test_a_point_that_is_refused_while_the_same_waits_behind_it_is_no_dead_letter(file):
     told = ledger(file, Moody(lambda one: "" if one.value["rowCount"] == 3 else "never"))
     written(told, [rows(1), rows(2, time=1_790_000_000_001), rows(3)])
-    assert told.courier.deliver().delivered == 1
+    assert told.relay.deliver().delivered_count == 1
     assert given_up(told) == [2]
 
 
@@ -118,14 +118,14 @@ def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
     sink = Moody(down)
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), renamed(A, "2")])
-    assert told.courier.deliver() == Delivery(0, [])
-    assert str(told.courier.broken) == "does not answer"
-    assert [(one.tries, one.reason, one.dead) for one in told.courier.outbox.each()] == [
+    assert told.relay.deliver() == Delivery(0, [])
+    assert str(told.relay.last_error) == "does not answer"
+    assert [(one.tries, one.reason, one.is_dead) for one in told.relay.outbox.iter_queued()] == [
         (1, "does not answer", False)
     ] * 2
     sink.mood = well
-    assert told.courier.deliver().delivered == 2
-    assert told.courier.broken is None
+    assert told.relay.deliver().delivered_count == 2
+    assert told.relay.last_error is None
     assert names(sink.proposals) == ["1", "2"]
 
 
@@ -134,20 +134,20 @@ def test_a_server_that_takes_nothing_now_is_not_asked_a_thousand_times(file):
     sink = Moody(lambda one: asked.append(one) or "later")
     told = ledger(file, sink)
     written(told, [status(f"{B}{i}") for i in range(2_500)])
-    assert told.courier.deliver() == Delivery(0, [])
+    assert told.relay.deliver() == Delivery(0, [])
     assert len(asked) == 1_000
-    assert told.courier.outbox.count() == (2_500, 0)
+    assert told.relay.outbox.count() == (2_500, 0)
 
 
 def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
     sink = Moody(lambda _one: "never")
     told = ledger(file, sink)
     written(told, [status(A), renamed(B, "old")])
-    assert len(told.courier.deliver().failed) == 2
-    assert told.courier.outbox.count() == (0, 2)
+    assert len(told.relay.deliver().failures) == 2
+    assert told.relay.outbox.count() == (0, 2)
     written(told, [status(A, removed=True), renamed(B, "new"), status(A, removed=False)])
-    assert [one.proposal for one in told.courier.outbox.each()] == [renamed(B, "new"), status(A, removed=False)]
-    assert told.courier.outbox.retry() == 0
+    assert [one.proposal for one in told.relay.outbox.iter_queued()] == [renamed(B, "new"), status(A, removed=False)]
+    assert told.relay.outbox.retry_dead() == 0
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def test_what_is_refused_while_newer_words_wait_behind_it_cannot_be_sent_after_t
         written(told, [older])
     else:
         written(told, [older, newer])
-    assert told.courier.deliver().failed == [Failure(older, "never, said the server")]
+    assert told.relay.deliver().failures == [Failure(older, "never, said the server")]
     sink.mood = well
-    assert told.courier.outbox.count()[1] == kept
-    assert told.courier.outbox.retry() == kept
-    told.courier.deliver()
+    assert told.relay.outbox.count()[1] == kept
+    assert told.relay.outbox.retry_dead() == kept
+    told.relay.deliver()
     assert sink.proposals == ([older, newer] if kept else [newer])
 
 
@@ -182,34 +182,34 @@ def test_every_point_in_time_counts(file):
     told = ledger(file, Moody(well))
     points = [upsert("dataset", A, "operation", {"timestampMillis": i}) for i in range(3)]
     written(told, points)
-    assert [one.proposal for one in told.courier.outbox.each()] == points
+    assert [one.proposal for one in told.relay.outbox.iter_queued()] == points
 
 
 def test_a_pause_holds_everything(file):
     sink = Moody(well)
     told = ledger(file, sink)
     with file.transaction():
-        told.courier.outbox.pause(paused=True)
+        told.relay.outbox.set_paused(is_paused=True)
     written(told, [status(A)])
-    assert told.courier.deliver() == Delivery(0, [])
+    assert told.relay.deliver() == Delivery(0, [])
     with file.transaction():
-        told.courier.outbox.pause(paused=False)
-    assert told.courier.deliver().delivered == 1
+        told.relay.outbox.set_paused(is_paused=False)
+    assert told.relay.deliver().delivered_count == 1
 
 
 def test_a_full_outbox_folds_nothing_and_goes_on_when_there_is_room(file):
     sink = Moody(down)
     told = ledger(file, sink, outbox_limit=5)
-    assert told.take(read(group(1, 1)))[1] == Delivery(0, [])
+    assert told.process_and_deliver(read(group(1, 1)))[1] == Delivery(0, [])
     before = file.connection.execute("SELECT count(*) FROM run").fetchone()
     with pytest.raises(SinkError, match="the outbox is full: ") as found:
-        told.take(read(group(1, 2)))
+        told.process_and_deliver(read(group(1, 2)))
     assert found.value.retryable
     assert file.connection.execute("SELECT count(*) FROM run").fetchone() == before
     sink.mood = well
-    told.courier.deliver()
-    told.take(read(group(1, 2)))
-    assert told.courier.outbox.count() == (0, 0)
+    told.relay.deliver()
+    told.process_and_deliver(read(group(1, 2)))
+    assert told.relay.outbox.count() == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -228,12 +228,12 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
             sink = Moody(chosen)
             told = ledger(file, sink, count(0, 60).__next__)
             for batch in batches:
-                told.take(batch)
+                told.process_and_deliver(batch)
             sink.mood = well
-            told.courier.deliver()
-            assert told.courier.outbox.count() == (0, 0)
-            assert CatalogSink(server).emit(sink.proposals).failed == []
-            ends.append(list(dump(server)))
+            told.relay.deliver()
+            assert told.relay.outbox.count() == (0, 0)
+            assert CatalogSink(server).emit(sink.proposals).failures == []
+            ends.append(list(dump_catalog(server)))
     assert ends[0] == ends[1]
     assert len(ends[0]) > 20
 
@@ -241,13 +241,13 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
 def test_numbers_are_never_given_twice(file):
     box = Outbox(file.connection)
     with file.transaction():
-        box.put([status(A)], 1)
-        (first,) = box.each()
-        box.drop(dead=False)
-        box.put([status(B)], 2)
-    (second,) = box.each()
+        box.add([status(A)], 1)
+        (first,) = box.iter_queued()
+        box.delete(is_dead=False)
+        box.add([status(B)], 2)
+    (second,) = box.iter_queued()
     assert second.number > first.number
-    assert box.oldest() == 2
+    assert box.oldest_time() == 2
 
 
 def test_a_place_that_is_down_is_left_alone_longer_and_longer_and_asked_once_more_at_the_end(file):
@@ -268,10 +268,10 @@ def test_a_place_that_is_down_is_left_alone_longer_and_longer_and_asked_once_mor
             yield from read(group(1, number))[:1]
         sink.mood = well
 
-    delivered = sum(delivery.delivered for _, delivery in told.stream(events()))
+    delivered = sum(delivery.delivered_count for _, delivery in told.stream(events()))
     assert asked == [0.0, 5.0, 15.0, 35.0, 75.0, 135.0, 195.0]
     assert delivered == len(sink.proposals) > 40
-    assert told.courier.outbox.count() == (0, 0)
+    assert told.relay.outbox.count() == (0, 0)
 
 
 def test_a_single_batch_that_breaks_off_is_not_tried_twice(file):

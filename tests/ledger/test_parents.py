@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from samples import event
-from told import Told
+from support.ledger_batches import Told
+from support.sample_events import event
 
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from gms import Gms
-from samples import dataset, event
-from told import read
+from support.gms import Gms
+from support.ledger_batches import read
+from support.sample_events import dataset, event
 
 from dh_bridge import Settings
-from dh_bridge.delivery import open_destination
-from dh_bridge.ledger import noted, opened
+from dh_bridge.delivery import open_target
+from dh_bridge.ledger import open_ledger, read_notes
 
 
 def owned(run):
@@ -29,21 +29,23 @@ def gms(tmp_path):
 def told(gms, place, run):
     """Emit an event with a ledger, as a call of its own, and return how many requests wrote."""
     target = f"rest:{gms.url}"
-    destination = open_destination(target, Settings(), known=noted(place, target), environ={"HOME": "/nowhere"})
+    destination = open_target(target, Settings(), target_notes=read_notes(place, target), environ={"HOME": "/nowhere"})
     before = len(gms.writes)
     with (
         destination.sink as sink,
-        opened(place, sink, destination.settings, version=destination.version, target=destination.place) as ledger,
+        open_ledger(
+            place, sink, destination.settings, version=destination.version, target=destination.address
+        ) as ledger,
     ):
         for _, delivery in ledger.stream(read([owned(run)])):
-            assert delivery.failed == []
+            assert delivery.failures == []
     return len(gms.writes) - before
 
 
 def test_form_of_patches_is_remembered_for_the_next_call(gms, tmp_path):
     place = tmp_path / "ledger.db"
     first = told(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6211")
-    assert noted(place, f"rest:{gms.url}").patch_forms.learned == {"ownership": False}
+    assert read_notes(place, f"rest:{gms.url}").patch_forms.learned == {"ownership": False}
     assert first > told(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6212") == 1
     owners = [each for each in gms.proposals if each.aspect_name == "ownership"]
     assert len(owners) == 2

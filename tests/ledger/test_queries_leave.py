@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event
-from told import Told, settings
+from support.ledger_batches import Told, settings
+from support.sample_events import dataset, event
 
 FIRST = event(job_facets={"sql": {"query": "select 1", "dialect": "postgres"}})
 LATER = event("COMPLETE", "2026-11-20T10:01:00Z", job_facets={"sql": {"query": "alter table x rename to y"}})

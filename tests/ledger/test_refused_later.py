@@ -7,7 +7,7 @@ import pytest
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.ledger.sent import Sent
+from dh_bridge.ledger.sent import SentFingerprints
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
 RUN = "urn:li:dataProcessInstance:1"
@@ -21,7 +21,7 @@ def file():
 
 @pytest.fixture
 def sent(file):
-    return Sent(file.connection)
+    return SentFingerprints(file.connection)
 
 
 def status(*, removed):
@@ -47,22 +47,22 @@ def named(*paths, value="x", op="add"):
     ids=["whole", "point", "patch"],
 )
 def test_only_the_last_word_is_one(sent, first, newer):
-    assert not sent.is_last(first)
-    sent.changed([first], 1)
-    assert sent.is_last(first)
-    sent.changed([newer], 2)
-    assert not sent.is_last(first)
-    assert sent.is_last(newer)
-    sent.forget(newer)
-    assert not sent.is_last(newer)
+    assert not sent.is_last_sent(first)
+    sent.select_changed([first], 1)
+    assert sent.is_last_sent(first)
+    sent.select_changed([newer], 2)
+    assert not sent.is_last_sent(first)
+    assert sent.is_last_sent(newer)
+    sent.mark_unsent(newer)
+    assert not sent.is_last_sent(newer)
 
 
 def test_of_a_patch_the_part_that_was_sent_counts(sent):
-    (whole,) = sent.changed([named("/customProperties/a", "/customProperties/b")], 1)
-    (part,) = sent.changed([named("/customProperties/a")], 2)  # b is taken back
+    (whole,) = sent.select_changed([named("/customProperties/a", "/customProperties/b")], 1)
+    (part,) = sent.select_changed([named("/customProperties/a")], 2)  # b is taken back
     assert [one["op"] for one in part.value] == ["remove"]
-    assert sent.is_last(part)
-    assert not sent.is_last(whole)
+    assert sent.is_last_sent(part)
+    assert not sent.is_last_sent(whole)
 
 
 def operations(proposals):
@@ -71,55 +71,55 @@ def operations(proposals):
 
 def test_what_a_patch_took_back_that_did_not_arrive_is_taken_back_once_more_and_alone(sent):
     a, b = "/customProperties/a", "/customProperties/b"
-    sent.changed([named(a, b)], 1)
-    (refused,) = sent.changed([named(a, value="y")], 2)
-    sent.forget(refused)
-    found = sent.changed([named(a, value="y")], 3)
+    sent.select_changed([named(a, b)], 1)
+    (refused,) = sent.select_changed([named(a, value="y")], 2)
+    sent.mark_unsent(refused)
+    found = sent.select_changed([named(a, value="y")], 3)
     assert operations(found) == [[("add", a)], [("remove", b)]]
-    assert all(map(sent.is_last, found))
-    sent.forget(found[1])  # it is not there: nobody asks again
-    assert operations(sent.changed([named(a, value="z")], 4)) == [[("add", a)]]
+    assert all(map(sent.is_last_sent, found))
+    sent.mark_unsent(found[1])  # it is not there: nobody asks again
+    assert operations(sent.select_changed([named(a, value="z")], 4)) == [[("add", a)]]
 
 
 def test_what_a_patch_added_that_did_not_arrive_comes_with_the_next_change_and_nothing_else_does(sent):
     a, b, c = (f"/customProperties/{name}" for name in "abc")
-    sent.changed([named(a, b)], 1)
-    (refused,) = sent.changed([named(a, b, c)], 2)
+    sent.select_changed([named(a, b)], 1)
+    (refused,) = sent.select_changed([named(a, b, c)], 2)
     assert operations([refused]) == [[("add", c)]]
-    sent.forget(refused)
-    assert operations(sent.changed([named(a, b, c)], 3)) == [[("add", c)]]
+    sent.mark_unsent(refused)
+    assert operations(sent.select_changed([named(a, b, c)], 3)) == [[("add", c)]]
 
 
 def test_what_did_not_arrive_whole_is_emptied_once_it_is_said_no_more(sent):
     """What was there before it is still there, and a dead letter gives way to what empties it."""
     said = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": ["a", "b"]})
-    sent.changed([said, point("STARTED")], 1, whole=[RUN])
-    sent.forget(said)
-    assert sent.changed([said, point("STARTED")], 2, whole=[RUN]) == [said]
-    sent.forget(said)
-    (emptied,) = sent.changed([point("STARTED")], 3, whole=[RUN])
+    sent.select_changed([said, point("STARTED")], 1, complete_urns=[RUN])
+    sent.mark_unsent(said)
+    assert sent.select_changed([said, point("STARTED")], 2, complete_urns=[RUN]) == [said]
+    sent.mark_unsent(said)
+    (emptied,) = sent.select_changed([point("STARTED")], 3, complete_urns=[RUN])
     assert (emptied.aspect_name, emptied.value) == ("dataProcessInstanceInput", {"inputs": []})
-    assert sent.changed([point("STARTED")], 4, whole=[RUN]) == []
+    assert sent.select_changed([point("STARTED")], 4, complete_urns=[RUN]) == []
 
 
 def test_what_is_retried_is_known_as_sent_unless_newer_words_are(sent):
     older, newer = status(removed=False), status(removed=True)
-    sent.changed([older], 1)
-    sent.forget(older)
-    sent.remember(older, 1)
-    assert sent.is_last(older)
-    sent.changed([newer], 2)
-    sent.remember(older, 1)
-    assert sent.is_last(newer)
+    sent.select_changed([older], 1)
+    sent.mark_unsent(older)
+    sent.mark_sent(older, 1)
+    assert sent.is_last_sent(older)
+    sent.select_changed([newer], 2)
+    sent.mark_sent(older, 1)
+    assert sent.is_last_sent(newer)
 
 
 def test_what_is_buried_waits_for_nobody_until_it_is_retried(file):
     outbox = Outbox(file.connection)
-    outbox.bury(status(removed=False), "ValidationException", 7)
+    outbox.add_dead_letter(status(removed=False), "ValidationException", 7)
     assert outbox.count() == (0, 1)
-    assert outbox.waiting() == []
-    assert [(one.reason, one.since, one.dead) for one in outbox.waiting(dead=True)] == [
+    assert outbox.list_queued() == []
+    assert [(one.reason, one.queued_at, one.is_dead) for one in outbox.list_queued(is_dead=True)] == [
         ("ValidationException", 7, True)
     ]
-    outbox.retry()
-    assert [one.proposal for one in outbox.waiting()] == [status(removed=False)]
+    outbox.retry_dead()
+    assert [one.proposal for one in outbox.list_queued()] == [status(removed=False)]

@@ -6,13 +6,13 @@ import json
 import random
 
 import pytest
-from gen_runs import group
-from samples import dataset, event
-from told import NOW, Told, read, settings
+from support.generated_runs import group
+from support.ledger_batches import NOW, Told, read, settings
+from support.sample_events import dataset, event
 
 from dh_bridge import Settings
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.ledger.pruning import forget
+from dh_bridge.ledger.pruning import prune_runs
 
 DAY = 86_400
 RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
@@ -98,7 +98,7 @@ def test_what_an_evicted_run_said_of_itself_stays_when_a_late_event_comes():
     days_later(told, clock)
     urn = f"urn:li:dataProcessInstance:{RUN}"
     before = told.catalog.aspects(urn)
-    translation, _ = told.ledger.take(read([at("RUNNING", 3, run=RUN), at("COMPLETE", 9, run=RUN)]))
+    translation, _ = told.ledger.process_and_deliver(read([at("RUNNING", 3, run=RUN), at("COMPLETE", 9, run=RUN)]))
     assert translation.counts.notes == {"late events of runs that were let go": 2}
     assert told.catalog.aspects(urn) == before
     assert len(told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")) == 3
@@ -167,7 +167,7 @@ def test_a_run_that_never_ends_costs_no_more_with_each_of_its_events():
         moments = [f"2026-11-20T{10 + hour}:{number // 30:02}:{2 * (number % 30):02}Z" for number in range(1500)]
         told.tell([event("RUNNING", moment, inputs=[dataset("d.s.a")]) for moment in moments])
         sizes.append(told.catalog.connection.execute("SELECT length(state) FROM run").fetchone()[0])
-    (record,) = told.ledger._fold.runs._records.values()
+    (record,) = told.ledger._aggregator.runs._records.values()
     assert len(record.state.events) < 1_000
     assert [stamp[2]._raw for stamp, _ in record.state.events] == [b""] * len(record.state.events)
     assert max(sizes[1:]) - min(sizes[1:]) < 60_000
@@ -179,8 +179,8 @@ def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
     runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(30)]
     told.tell([at("START", 1, run=run, job_facets=said, outputs=[dataset("d.s.left")]) for run in runs])
-    records = told.ledger._fold.runs._records
-    told.ledger._fold.forget()
+    records = told.ledger._aggregator.runs._records
+    told.ledger._aggregator.clear_cache()
     told.tell([at("RUNNING", 2, run=runs[-1], job_facets=said, outputs=[dataset("d.s.kept")])])
     assert list(records) == [f"urn:li:dataProcessInstance:{runs[-1]}"]
 
@@ -223,7 +223,7 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
     )
     assert [count(told, table) for table in ("run", "heritage")] == [3, 2]
     with told.catalog.transaction():
-        forget(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
+        prune_runs(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
     assert [count(told, table) for table in ("run", "heritage")] == [1, 1]
 
 
@@ -238,7 +238,9 @@ def test_a_run_that_was_pruned_comes_back_whole(late, softly):
         days_later(told, clock)
         assert told.tell(events)
     with told.catalog.transaction():
-        forget(told.catalog, [first[0].entity_urn], settings().ledger, removed=int(clock() * 1000) if softly else None)
+        prune_runs(
+            told.catalog, [first[0].entity_urn], settings().ledger, removed_at=int(clock() * 1000) if softly else None
+        )
     again = [one for one in told.tell(events) if one.entity_urn == first[0].entity_urn]
     visible = [upsert("dataProcessInstance", first[0].entity_urn, "status", {"removed": False})] if softly else []
     assert again == [*first, *visible]

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 from pydantic import ValidationError
-from samples import dataset, event
-from told import Told, settings
+from support.ledger_batches import Told, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.settings import AssertionSettings
 

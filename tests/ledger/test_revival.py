@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event
-from told import NOW, Told, settings
+from support.ledger_batches import NOW, Told, settings
+from support.sample_events import dataset, event
 
-from dh_bridge.catalog.deleting import delete
+from dh_bridge.catalog.deleting import delete_entities
 from dh_bridge.datahub.proposal import upsert
 
 DAY = 86_400
@@ -59,7 +59,7 @@ def test_a_run_writes_all_again_that_was_deleted_for_good():
     case.soften()
     catalog = case.told.catalog
     runs = list(catalog.entities("dataProcessInstance"))
-    assert delete(catalog, [*case.ours, *runs]) == 3
+    assert delete_entities(catalog, [*case.ours, *runs]) == 3
     assert [urn for kind in (*TYPES, "dataProcessInstance") for urn in catalog.entities(kind)] == []
     case.told.tell(run(2, "11-01"))
     for urn in case.ours:
@@ -100,5 +100,5 @@ def test_a_catalogue_forgets_only_what_is_deleted():
     told = Told()
     told.tell(run(1, "10-01"))
     before = told.dump()
-    assert delete(told.catalog, ["urn:li:corpuser:nobody"]) == 0
+    assert delete_entities(told.catalog, ["urn:li:corpuser:nobody"]) == 0
     assert told.dump() == before

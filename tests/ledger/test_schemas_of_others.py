@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from samples import dataset, event
-from told import NOW, compiled, read, settings
+from support.ledger_batches import NOW, compiled, read, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
-from dh_bridge.review.merging import Merging
+from dh_bridge.review.merging import MergingSink
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.abilities import Readable
-from dh_bridge.sinks.base import Present
+from dh_bridge.sinks.base import StoredAspect
 from dh_bridge.sinks.memory import MemorySink
 
 DAY = 86_400
@@ -24,15 +24,15 @@ LEFT = Settings(profile="1.7", schema={"write": "if_absent"})
 class Shared(MemorySink, Readable):
     """A place that other pipelines write to as well; ``theirs``: the schemas there are another one's."""
 
-    kind = replace(MemorySink.kind, readable=True)
+    kind = replace(MemorySink.kind, is_readable=True)
 
     theirs = True
     looks = 0
 
-    def read(self, wanted):
+    def read(self, aspects_by_urn):
         self.looks += 1
-        held = Present({}, pipeline_name="nightly")
-        return {urn: {"schemaMetadata": held} for urn in wanted} if self.theirs else {}
+        held = StoredAspect({}, pipeline_name="nightly")
+        return {urn: {"schemaMetadata": held} for urn in aspects_by_urn} if self.theirs else {}
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def tell(place):
             events = [
                 event("COMPLETE", f"2026-11-{day:02}T10:00:00Z", run=run, outputs=[dataset("d.t", facets=facets)])
             ]
-            sink = Merging(place, join=False, keep_schemas=chosen is LEFT, pipeline="dh_bridge")
+            sink = MergingSink(place, join=False, keep_schemas=chosen is LEFT, pipeline="dh_bridge")
             before = len(place.proposals)
             ledger = Ledger(file, compiled(chosen), sink, full=full, clock=lambda: NOW + day * DAY)
-            assert ledger.take(read(events))[1].failed == []
+            assert ledger.process_and_deliver(read(events))[1].failures == []
             return sum(one.aspect_name == "schemaMetadata" for one in place.proposals[before:])
 
         yield told

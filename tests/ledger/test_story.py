@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from samples import dataset, event
-from told import Told, settings
+from support.ledger_batches import Told, settings
+from support.sample_events import dataset, event
 
 from dh_bridge.cli import commands
 from dh_bridge.errors import EventError
-from dh_bridge.ledger.run_history import story
-from dh_bridge.translation.options import Options
+from dh_bridge.ledger.run_history import read_history
+from dh_bridge.options import Options
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
 URN = f"urn:li:dataProcessInstance:{RUN}"
-OPTIONS = Options(settings(), stateful=True)
+OPTIONS = Options(settings(), is_stateful=True)
 
 
 def at(kind, second, **parts):
@@ -26,7 +26,7 @@ def at(kind, second, **parts):
 
 
 def told_of(told, run=RUN):
-    return story(told.catalog.connection, run, OPTIONS, where="here")
+    return read_history(told.catalog.connection, run, OPTIONS, location="here")
 
 
 def test_events_stand_by_time_with_what_was_sent_after_each():
@@ -34,11 +34,11 @@ def test_events_stand_by_time_with_what_was_sent_after_each():
     told.tell([at("COMPLETE", 9, outputs=[dataset("d.s.a")])], [at("START", 1)])
     found = told_of(told)
     assert [(one.type, time // 1_000_000 % 60) for time, one in found.events] == [("START", 1), ("COMPLETE", 9)]
-    first, last = (one.sent for _, one in found.events)
+    first, last = (one.sent_aspects for _, one in found.events)
     assert "dataProcessInstanceRunEvent" in first[URN]
     assert "dataProcessInstanceOutput" in last[URN]
     assert any(urn.startswith("urn:li:dataset:") for urn in last)
-    assert (found.history.winner, found.history.attempts) == ("COMPLETE", 1)
+    assert (found.history.final_type, found.history.attempts) == ("COMPLETE", 1)
     assert found.history.end - found.history.start == 8_000_000
 
 
@@ -47,8 +47,8 @@ def test_what_a_batch_sent_stands_with_the_last_of_its_events_and_only_for_what_
     other = event("START", "2026-11-20T10:00:02Z", run=RUN.replace("018", "019"), job="app.other")
     sent = told.tell([at("START", 1), other, at("COMPLETE", 9)])
     (_, start), (_, end) = told_of(told, URN).events
-    assert start.sent == {}
-    own = {(urn, name) for urn, names in end.sent.items() for name in names}
+    assert start.sent_aspects == {}
+    own = {(urn, name) for urn, names in end.sent_aspects.items() for name in names}
     assert own < {(one.entity_urn, one.aspect_name) for one in sent}
     assert not any("other" in urn for urn, _ in own)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from samples import dataset, dataset_event, event, job_event
-from told import NOW, Told, settings
+from support.ledger_batches import NOW, Told, settings
+from support.sample_events import dataset, dataset_event, event, job_event
 
-from dh_bridge.ledger.run_history import story
-from dh_bridge.translation.options import Options
+from dh_bridge.ledger.run_history import read_history
+from dh_bridge.options import Options
 
 RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
 URN = f"urn:li:dataProcessInstance:{RUN}"
@@ -44,7 +44,7 @@ def streamed(days, *, every=30):
 
 
 def told_of(told):
-    return story(told.catalog.connection, RUN, Options(settings(), stateful=True), where="here")
+    return read_history(told.catalog.connection, RUN, Options(settings(), is_stateful=True), location="here")
 
 
 def test_the_story_of_a_stream_keeps_its_days():
@@ -58,7 +58,7 @@ def test_the_story_of_a_stream_keeps_its_days():
     assert {int((time - first) // 86_400e6) for time in times} == set(range(60))
     steps = [later - earlier for earlier, later in zip(times[-200:-1], times[-199:], strict=True)]
     assert max(steps) <= 3_600e6, "the newest stay one by one"
-    sent = {urn for _, one in found for urn in one.sent}
+    sent = {urn for _, one in found for urn in one.sent_aspects}
     assert sum(",d.s.t" in urn for urn in sent) == 5
 
 
@@ -69,7 +69,7 @@ def test_what_was_sent_after_events_that_are_gone_stands_with_the_next_that_stay
         told.tell([said("RUNNING", begin + minute, outputs=[dataset(f"d.s.t{begin}")]) for minute in range(1, 20)])
     found = told_of(told).events
     assert len(found) < 600
-    sent = {urn for _, one in found for urn in one.sent if ",d.s.t" in urn}
+    sent = {urn for _, one in found for urn in one.sent_aspects if ",d.s.t" in urn}
     assert len(sent) == 60
 
 

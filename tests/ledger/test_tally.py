@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from samples import event
-from told import NOW, read, settings
+from support.ledger_batches import NOW, read, settings
+from support.sample_events import event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Outbox
-from dh_bridge.ledger.pruning import forget
-from dh_bridge.ledger.retention import _SILENT
-from dh_bridge.ledger.row_estimate import Tally
+from dh_bridge.ledger.pruning import prune_runs
+from dh_bridge.ledger.retention import _SELECT_SILENT
+from dh_bridge.ledger.row_estimate import RowEstimate
+from dh_bridge.options import Options
 from dh_bridge.sinks.memory import MemorySink
-from dh_bridge.translation.options import Options
 
 _STEP = 100
 
@@ -27,7 +27,7 @@ def file():
 
 def ledger(file, **said):
     chosen = settings(ledger=settings().ledger.model_copy(update=said))
-    return Ledger(file, Options(chosen, stateful=True), MemorySink(), clock=lambda: NOW)
+    return Ledger(file, Options(chosen, is_stateful=True), MemorySink(), clock=lambda: NOW)
 
 
 def start(number, kind="START"):
@@ -52,7 +52,7 @@ def steps(file, told, number):
         taken[0] += 1
 
     file.connection.set_progress_handler(step, _STEP)
-    told.take(start(number))
+    told.process_and_deliver(start(number))
     file.connection.set_progress_handler(None, 0)
     return taken[0]
 
@@ -60,7 +60,7 @@ def steps(file, told, number):
 @pytest.mark.parametrize("fill", [letters, runs])
 def test_a_batch_costs_the_same_in_a_large_file(file, fill):
     told = ledger(file)
-    told.take(start(1))
+    told.process_and_deliver(start(1))
     small = steps(file, told, 2)
     fill(file, 30_000)
     assert steps(file, told, 3) < small + 10
@@ -76,7 +76,7 @@ def test_where_there_were_too_many_once_they_are_not_counted_again_and_again(fil
     asked = []
     file.connection.set_trace_callback(asked.append)
     for number in range(3):
-        ledger(file, **said).take(start(number))
+        ledger(file, **said).process_and_deliver(start(number))
     assert sum("count(*)" in one and "newcomer" not in one for one in asked) == 1
 
 
@@ -84,12 +84,12 @@ def test_the_oldest_that_waits_is_found_behind_any_number_of_dead_letters(file):
     letters(file, 20_000)
     taken = []
     file.connection.set_progress_handler(lambda: taken.append(1), _STEP)
-    assert Outbox(file.connection).oldest() is None
+    assert Outbox(file.connection).oldest_time() is None
     assert len(taken) < 10
 
 
 def test_runs_without_an_end_are_found_by_their_time_and_named_by_number(file):
-    plan = [row[3] for row in file.connection.execute(f"EXPLAIN QUERY PLAN {_SILENT}", (1, 1))]
+    plan = [row[3] for row in file.connection.execute(f"EXPLAIN QUERY PLAN {_SELECT_SILENT}", (1, 1))]
     assert not any("SCAN" in step for step in plan)
     assert any("run_open" in step for step in plan)
 
@@ -98,7 +98,7 @@ def test_a_run_is_let_go_of_whatever_number_of_others_its_parent_has(file):
     parent = {"run": {"runId": "118cc251-f400-734d-88b3-000000000001"}, "job": {"namespace": "ns", "name": "up"}}
     told = ledger(file, max_runs=1)
     moment, run = "2026-11-20T10:00:00Z", "218cc251-f400-734d-88b3-000000000001"
-    told.take(read([event("COMPLETE", moment, run=run, run_facets={"parent": parent})]))
+    told.process_and_deliver(read([event("COMPLETE", moment, run=run, run_facets={"parent": parent})]))
     query = "INSERT INTO touch SELECT shared.id, ? FROM shared WHERE urn LIKE '%118cc251%'"
     file.connection.executemany(query, ((number + 1000,) for number in range(20_000)))
     assert steps(file, told, 1) < 100
@@ -109,26 +109,26 @@ def test_more_than_fit_never_wait_whoever_counted(file):
     for number in range(40):
         told = ledger(file, outbox_limit=60)
         with file.transaction():
-            told.courier.outbox.pause(paused=True)
+            told.relay.outbox.set_paused(is_paused=True)
         try:
-            told.take(start(number))
+            told.process_and_deliver(start(number))
         except SinkError:
             break
         if number == 3:
             with file.transaction():
-                told.courier.outbox.drop(dead=False)
-    waits, _ = told.courier.outbox.count()
+                told.relay.outbox.delete(is_dead=False)
+    waits, _ = told.relay.outbox.count()
     assert 60 <= waits < 80
 
 
 def test_runs_are_bounded_whoever_counted_and_whatever_was_pruned(file):
     chosen = settings().ledger.model_copy(update={"max_runs": 10})
     for number in range(60):
-        ledger(file, max_runs=10).take(start(number, "COMPLETE" if number % 3 else "START"))
+        ledger(file, max_runs=10).process_and_deliver(start(number, "COMPLETE" if number % 3 else "START"))
         if not number % 7:
             keys = [key for (key,) in file.connection.execute("SELECT key FROM run ORDER BY id DESC LIMIT 4")]
             with file.transaction():
-                forget(file, keys, chosen)
+                prune_runs(file, keys, chosen)
         (kept,) = file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone()
         assert kept <= 10
         assert kept == 10 or number % 7 < 4 or number < 15
@@ -136,35 +136,37 @@ def test_runs_are_bounded_whoever_counted_and_whatever_was_pruned(file):
 
 def test_a_hundredth_more_goes_than_must(file):
     told = ledger(file, max_runs=200)
-    told.take([one for number in range(250) for one in start(number, "COMPLETE")])
+    told.process_and_deliver([one for number in range(250) for one in start(number, "COMPLETE")])
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (198,)
 
 
 def test_the_number_is_never_too_low(file):
-    tally = Tally(file.connection, "x", count="SELECT count(*) FROM run", newest="SELECT max(id) FROM run")
-    assert tally.at_most() == 0
+    tally = RowEstimate(
+        file.connection, "x", count_query="SELECT count(*) FROM run", last_id_query="SELECT max(id) FROM run"
+    )
+    assert tally.max_count() == 0
     runs(file, 5)
-    assert (tally.at_most(), tally.counted()) == (5, 5)
+    assert (tally.max_count(), tally.count_rows()) == (5, 5)
     file.connection.execute("DELETE FROM run WHERE id > 2")
-    assert (tally.at_most(), tally.counted()) == (5, 2)
+    assert (tally.max_count(), tally.count_rows()) == (5, 2)
     file.connection.execute("INSERT INTO run (key, touched) VALUES ('x', 1)")
-    assert tally.at_most() == 3
-    tally.forget()
-    assert tally.at_most() == 3
+    assert tally.max_count() == 3
+    tally.reset()
+    assert tally.max_count() == 3
 
 
 def test_dead_letters_that_fill_the_outbox_are_told_of_with_what_lets_them_go(file):
     told = ledger(file, outbox_limit=1)
     with file.transaction():
-        told.courier.outbox.put([upsert("dataset", "urn:li:dataset:a", "status", {"removed": False})], 1)
+        told.relay.outbox.add([upsert("dataset", "urn:li:dataset:a", "status", {"removed": False})], 1)
     with pytest.raises(SinkError) as waits:
-        told.take(start(1))
+        told.process_and_deliver(start(1))
     assert "queue drop" not in str(waits.value)
     file.connection.execute("UPDATE outbox SET dead = 1")
     with pytest.raises(SinkError, match="1 are given up") as dead:
-        told.take(start(1))
+        told.process_and_deliver(start(1))
     assert "`dh-bridge queue drop --dead`" in str(dead.value)
     assert "`dh-bridge queue retry`" in str(dead.value)
     with file.transaction():
-        told.courier.outbox.drop(dead=True)
-    told.take(start(1))
+        told.relay.outbox.delete(is_dead=True)
+    told.process_and_deliver(start(1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from samples import dataset, event, job_event
-from told import Told, catalogue, settings
+from support.ledger_batches import Told, catalogue, settings
+from support.sample_events import dataset, event, job_event
 
 from dh_bridge import Settings
 

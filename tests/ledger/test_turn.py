@@ -12,16 +12,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from gen_runs import group
-from gms import Fault, Gms
-from told import compiled, read, settings
+from support.generated_runs import group
+from support.gms import Fault, Gms
+from support.ledger_batches import compiled, read, settings
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.queue import held
+from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.delivery_lock import turn
+from dh_bridge.ledger.delivery_lock import try_delivery_lock
 from dh_bridge.sinks.memory import MemorySink
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,95 +60,95 @@ def test_what_comes_while_another_delivers_is_delivered_by_that_one(two):
     second = two(late)
 
     def meanwhile():
-        _, delivery = second.take(read(EVENTS[1]))
-        assert delivery.delivered == 0
-        assert "another process" in str(second.courier.broken)
+        _, delivery = second.process_and_deliver(read(EVENTS[1]))
+        assert delivery.delivered_count == 0
+        assert "another process" in str(second.relay.last_error)
 
     sink = Interrupted(meanwhile)
-    two(sink).take(read(EVENTS[0]))
+    two(sink).process_and_deliver(read(EVENTS[0]))
     assert late.proposals == []
-    assert second.courier.outbox.count() == (0, 0)
+    assert second.relay.outbox.count() == (0, 0)
     alone = MemorySink()
     with Catalog(":memory:") as file:
         ledger = Ledger(file, compiled(settings()), alone)
         for one in EVENTS[:2]:
-            ledger.take(read(one))
+            ledger.process_and_deliver(read(one))
     assert sorted(map(ndjson_line, sink.proposals)) == sorted(map(ndjson_line, alone.proposals))
 
 
 def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.ledger.PATIENCE", 0.01)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.END_TIMEOUT_SECONDS", 0.01)
     sink = MemorySink()
     ledger = two(sink)
-    with turn(ledger._file.path) as ours:
+    with try_delivery_lock(ledger._file.path) as ours:
         assert ours
         *_, (_, delivery) = ledger.stream(read(EVENTS[0]))
-        assert (delivery.delivered, sink.proposals) == (0, [])
-        assert "another process" in str(ledger.courier.broken)
+        assert (delivery.delivered_count, sink.proposals) == (0, [])
+        assert "another process" in str(ledger.relay.last_error)
     found = list(ledger.stream([]))
-    assert sum(delivery.delivered for _, delivery in found) == len(sink.proposals) > 10
-    assert ledger.courier.broken is None
+    assert sum(delivery.delivered_count for _, delivery in found) == len(sink.proposals) > 10
+    assert ledger.relay.last_error is None
 
 
 def test_a_stream_waits_for_its_own_and_not_for_what_others_go_on_to_bring(two, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.outbox_relay._LOOK", 0.05)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay._POLL_SECONDS", 0.05)
     second, third = two(MemorySink()), two(MemorySink())
     stream = threading.Thread(target=lambda: list(second.stream(read(EVENTS[1]))))
 
     def arrives():
         stream.start()
         end = time.monotonic() + 20
-        while not second.courier.last:  # it waits for the turn, with all that it brought
+        while not second.relay.last_own_id:  # it waits for the turn, with all that it brought
             assert time.monotonic() < end
             time.sleep(0.01)
-        assert busy.courier.outbox.newest() > first
+        assert busy.relay.outbox.last_id() > first
 
     def leaves():
         stream.join(20)
-        left.append((stream.is_alive(), busy.courier.outbox.count()[0] > 0, held(second.courier)))
+        left.append((stream.is_alive(), busy.relay.outbox.count()[0] > 0, waiting_summary(second.relay)))
 
     left = []
-    sink = Interrupted(arrives, lambda: third.fold(read(EVENTS[2])), leaves)
+    sink = Interrupted(arrives, lambda: third.process_batch(read(EVENTS[2])), leaves)
     busy = two(sink)
-    busy.fold(read(EVENTS[0]))
-    first = busy.courier.outbox.newest()
-    busy.courier.deliver()
+    busy.process_batch(read(EVENTS[0]))
+    first = busy.relay.outbox.last_id()
+    busy.relay.deliver()
     assert left == [(False, True, (0, ""))]
-    assert second.courier.broken is None
+    assert second.relay.last_error is None
 
 
 def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
     path = str(tmp_path / "ledger.db")
-    with turn(path) as first, turn(path) as second:
+    with try_delivery_lock(path) as first, try_delivery_lock(path) as second:
         assert (first, second) == (True, False)
     (tmp_path / "link.db").symlink_to(path)
-    with turn(path) as first, turn(str(tmp_path / "link.db")) as second:
+    with try_delivery_lock(path) as first, try_delivery_lock(str(tmp_path / "link.db")) as second:
         assert (first, second) == (True, False)
-    with turn(path) as third:
+    with try_delivery_lock(path) as third:
         assert third
-    with turn(":memory:") as one, turn(":memory:") as other:
+    with try_delivery_lock(":memory:") as one, try_delivery_lock(":memory:") as other:
         assert one
         assert other
 
 
 def test_a_process_that_is_killed_leaves_the_turn(tmp_path):
     path = str(tmp_path / "ledger.db")
-    holds = "import sys; from dh_bridge.ledger.delivery_lock import turn\nwith turn(sys.argv[1]) as ours: print(ours, flush=True); input()"
+    holds = "import sys; from dh_bridge.ledger.delivery_lock import try_delivery_lock\nwith try_delivery_lock(sys.argv[1]) as acquired: print(acquired, flush=True); input()"
     process = subprocess.Popen([sys.executable, "-c", holds, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
         assert process.stdout.readline() == b"True\n"
-        with turn(path) as ours:
+        with try_delivery_lock(path) as ours:
             assert not ours
         process.kill()
-    with turn(path) as ours:
+    with try_delivery_lock(path) as ours:
         assert ours
 
 
 def test_a_turn_that_cannot_be_written_is_said(tmp_path):
-    with pytest.raises(SinkError, match="cannot be"), turn(str(tmp_path / "none" / "ledger.db")):
+    with pytest.raises(SinkError, match="cannot be"), try_delivery_lock(str(tmp_path / "none" / "ledger.db")):
         pass
     (tmp_path / "ledger.db-delivery").write_text("what is this? " * 100)
-    with pytest.raises(SinkError, match="cannot be locked"), turn(str(tmp_path / "ledger.db")):
+    with pytest.raises(SinkError, match="cannot be locked"), try_delivery_lock(str(tmp_path / "ledger.db")):
         pass
 
 

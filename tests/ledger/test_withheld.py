@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 
 import pytest
-from gen_runs import group
-from samples import dataset, event
-from told import NOW, catalogue, compiled, read, settings
+from support.generated_runs import group
+from support.ledger_batches import NOW, catalogue, compiled, read, settings
+from support.sample_events import dataset, event
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.delivery import Guarded
+from dh_bridge.delivery import WriteFilterSink
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.settings import Settings
-from dh_bridge.sinks.abilities import Around
+from dh_bridge.sinks.abilities import SinkWrapper
 from dh_bridge.sinks.catalog import CatalogSink
 
 ALL = settings(profile="1.7")
@@ -52,19 +52,19 @@ def file():
 @pytest.mark.parametrize("writes", LISTS, ids=str)
 @pytest.mark.parametrize("again", [True, False])
 def test_without_the_list_the_end_is_as_if_there_had_been_none(file, writes, again, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.RERENDERED_PER_BATCH", 7)
     events = groups(0)
     whole = catalogue(events, chosen=ALL)
     told(file, events, under(writes))
-    assert list(dump(file)) != whole
+    assert list(dump_catalog(file)) != whole
     told(file, events if again else [])
-    assert list(dump(file)) == whole
+    assert list(dump_catalog(file)) == whole
     assert all(not translation.proposals for translation in told(file, events))
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 10))
 def test_lists_may_come_and_go(file, seed, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.RERENDERED_PER_BATCH", 7)
     events = groups(seed)
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     chance.shuffle(events)
@@ -72,7 +72,7 @@ def test_lists_may_come_and_go(file, seed, monkeypatch):
     for start in range(0, len(events), step):
         told(file, events[start : start + step], under(chance.choice([{}, *LISTS])))
     told(file, [])
-    assert list(dump(file)) == catalogue(events, chosen=ALL)
+    assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
 def test_what_leaves_while_it_is_withheld_leaves_later(file):
@@ -80,23 +80,23 @@ def test_what_leaves_while_it_is_withheld_leaves_later(file):
     second = [event("COMPLETE", "2026-11-21T10:00:00Z", run=OTHER, outputs=[dataset("d.s.a")])]
     chosen = Settings(profile="1.7", edges="last_run")
     told(file, first, chosen)
-    before = list(dump(file))
+    before = list(dump_catalog(file))
     told(file, second, Settings(profile="1.7", edges="last_run", writes={"entities": ["tag"]}))
-    assert list(dump(file)) == before
+    assert list(dump_catalog(file)) == before
     told(file, [], chosen)
-    assert list(dump(file)) == catalogue(first, second, chosen=chosen)
+    assert list(dump_catalog(file)) == catalogue(first, second, chosen=chosen)
 
 
 def test_the_same_list_renders_nothing_again(file):
     events = groups(0)
     told(file, events, under(LISTS[0]))
     assert told(file, [], under(LISTS[0])) == []
-    assert Outbox(file.connection).note("render again") is None
+    assert Outbox(file.connection).read_note("render again") is None
 
 
 def test_a_list_that_withheld_nothing_is_not_noted(file):
     told(file, groups(0), under({"aspects": ["*"]}))
-    assert Outbox(file.connection).note("writes") is None
+    assert Outbox(file.connection).read_note("writes") is None
 
 
 def test_what_is_withheld_is_counted_by_its_rule(file):
@@ -116,14 +116,14 @@ def test_a_batch_that_is_taken_back_counts_and_lets_nothing_go(file):
     def no(_translation, _fresh):
         raise SinkError("no")
 
-    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, gate=no)
+    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, approve_batch=no)
     with pytest.raises(SinkError, match="no"):
         list(ledger.stream([]))
     told(file, [])
-    assert list(dump(file)) == catalogue(events, chosen=ALL)
+    assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
-class Down(Around):
+class Down(SinkWrapper):
     """Takes nothing while it is ``down``."""
 
     down = True
@@ -141,18 +141,18 @@ def test_what_waited_when_the_list_came_is_put_off_too(file, writes):
         sink = Down(CatalogSink(place))
 
         def streamed(chosen, said):
-            guarded = Guarded(sink, chosen.writes)
+            guarded = WriteFilterSink(sink, chosen.writes)
             list(Ledger(file, compiled(chosen), guarded, clock=lambda: NOW).stream(read(said)))
-            return guarded.left_out
+            return guarded.dropped_counts
 
         streamed(ALL, events)
         assert Outbox(file.connection).count()[0] > 0
         sink.down = False
         assert streamed(under(writes), []).total() > 0
         assert Outbox(file.connection).count() == (0, 0)
-        assert list(dump(place)) != catalogue(events, chosen=ALL)
+        assert list(dump_catalog(place)) != catalogue(events, chosen=ALL)
         streamed(ALL, [])
-        assert list(dump(place)) == catalogue(events, chosen=ALL)
+        assert list(dump_catalog(place)) == catalogue(events, chosen=ALL)
 
 
 def test_what_was_withheld_comes_alone_however_old_the_rest_is(file):
@@ -166,11 +166,11 @@ def test_what_was_withheld_comes_alone_however_old_the_rest_is(file):
     assert come
     assert not [one for one in come if one.aspect_name.startswith("data") or one.aspect_name == "status"]
     assert file.connection.execute("SELECT id, touched FROM run ORDER BY id").fetchall() == touched
-    assert list(dump(file)) == catalogue(events, chosen=ALL)
+    assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
 def test_what_was_withheld_waits_for_a_place_that_takes_something(file, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.RERENDERED_PER_BATCH", 7)
     events = groups(0)
     with Catalog(":memory:") as place:
         sink = Down(CatalogSink(place))
@@ -184,4 +184,4 @@ def test_what_was_withheld_waits_for_a_place_that_takes_something(file, monkeypa
         assert Outbox(file.connection).count()[0] == waiting > 0  # the rest is no burden of the outbox
         sink.down = False
         list(Ledger(file, compiled(ALL), sink, clock=lambda: NOW).stream([]))
-        assert list(dump(place)) == catalogue(events, groups(40, 1), chosen=ALL)
+        assert list(dump_catalog(place)) == catalogue(events, groups(40, 1), chosen=ALL)

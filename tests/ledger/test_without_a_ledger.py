@@ -6,13 +6,13 @@ import random
 
 import msgspec
 import pytest
-from gen_runs import group
-from told import catalogue, read
+from support.generated_runs import group
+from support.ledger_batches import catalogue, read
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.delivery import around
+from dh_bridge.delivery import wrap_sink
 from dh_bridge.sinks.catalog import CatalogSink
 
 SEED = 2026
@@ -53,8 +53,8 @@ def named(member):
 def one_by_one(events, bridge):
     with Catalog(":memory:") as catalog:
         for event in events:
-            assert catalog.apply(bridge.translate([event]).proposals).failed == []
-        return list(dump(catalog))
+            assert catalog.apply(bridge.translate([event]).proposals).failures == []
+        return list(dump_catalog(catalog))
 
 
 @pytest.mark.parametrize("block", range(3))
@@ -104,11 +104,11 @@ def test_calls_that_read_complete_runs_in_any_order_and_erase_no_leaf(block):
             with Catalog(":memory:") as target:
                 before = set()
                 for event in events:
-                    sink = around(CatalogSink(target), chosen)  # as a new process for each event
-                    assert sink.emit(bridge.translate([event]).proposals).failed == []
-                    leaves = run_leaves(dump(target))
+                    sink = wrap_sink(CatalogSink(target), chosen)  # as a new process for each event
+                    assert sink.emit(bridge.translate([event]).proposals).failures == []
+                    leaves = run_leaves(dump_catalog(target))
                     assert before <= leaves
                     before = leaves
-                assert facts(dump(target)) - folded == set()
+                assert facts(dump_catalog(target)) - folded == set()
             ends.append(before)
         assert ends == [ends[0]] * len(ends)

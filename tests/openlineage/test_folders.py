@@ -8,7 +8,7 @@ import os
 import pytest
 
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.openlineage.folders import event_files, is_read
+from dh_bridge.openlineage.folders import event_files, is_event_file_of
 from dh_bridge.openlineage.read import read_events
 
 
@@ -57,7 +57,7 @@ def leading_out(folder):
 
 def test_link_that_leads_out_of_the_folder_is_not_followed(folder, leading_out):
     outside = []
-    found = [file.relative_to(folder).as_posix() for file in event_files(folder, outside=outside.append)]
+    found = [file.relative_to(folder).as_posix() for file in event_files(folder, on_outside_link=outside.append)]
     assert found == ["a.json", "day/b.json"]
     assert sorted(link.relative_to(folder).as_posix() for link in outside) == leading_out
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_there_yet_is_known_as_one_that_will_be_read(folder, 
     other = folder.parent / "other"
     other.mkdir()
     (folder / "today").symlink_to(other)
-    assert is_read(folder, (folder.parent / name).resolve()) is read
+    assert is_event_file_of(folder, (folder.parent / name).resolve()) is read
 
 
 def test_a_folder_that_may_not_be_listed_is_a_dead_letter_and_the_others_are_read(folder, monkeypatch):
@@ -115,5 +115,5 @@ def test_a_folder_that_may_not_be_listed_is_a_dead_letter_and_the_others_are_rea
     assert names(folder) == ["a.json", "day/b.json", "locked"]
     found = list(read_events([folder]))
     assert all(isinstance(one, DeadLetter) for one in found)  # those of the other two files are empty
-    assert found[-1].place == str(folder / "locked")
+    assert found[-1].location == str(folder / "locked")
     assert "cannot be read" in found[-1].reason

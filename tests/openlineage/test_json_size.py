@@ -29,7 +29,7 @@ def test_count_is_exact(size, tree):
     raw = json.dumps(tree, ensure_ascii=False).encode()
     count = separators(tree)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_size, "_SLICE", size)
+        patch.setattr(json_size, "_SLICE_BYTES", size)
         assert not has_more_values(raw, count)
         assert count == 0 or has_more_values(raw, count - 1)
 

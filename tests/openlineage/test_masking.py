@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event, packed
+from support.sample_events import dataset, event, packed
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.options import Options
+from dh_bridge.pipeline import RunAggregator
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.translation.options import Options
-from dh_bridge.translation.translate import Fold
 
 SECRET = "hunter2"  # noqa: S105 - none
 TEXT = f"copied with password={SECRET}"
@@ -48,18 +48,20 @@ def by_report(raw, settings):
 
 
 def by_stream(raw, settings):
-    return [p.value for part in Bridge(settings).stream([parse(raw)]) for p in part.proposals]
+    return [p.value for part in Bridge(settings).stream([parse_event(raw)]) for p in part.proposals]
 
 
 def by_fold(raw, settings):
-    fold = Fold(Options(settings))
-    fold.add(parse(raw))
-    return [proposal.value for proposals in fold.closing() for proposal in proposals]
+    fold = RunAggregator(Options(settings))
+    fold.add(parse_event(raw))
+    return [proposal.value for proposals in fold.close_in_pieces() for proposal in proposals]
 
 
 def by_ledger(raw, settings):
     with Catalog(":memory:") as file:
-        translation, _ = Ledger(file, Options(settings, stateful=True), CatalogSink(file)).take([parse(raw)])
+        translation, _ = Ledger(file, Options(settings, is_stateful=True), CatalogSink(file)).process_and_deliver(
+            [parse_event(raw)]
+        )
         return [proposal.value for proposal in translation.proposals]
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.arrays import members
+from dh_bridge.openlineage.arrays import split_array
 
 WITH_COMMAS = b'{"a,b": [1, 2, {"c": ",,,"}], "d": "\\",\\\\"}'
 
@@ -23,18 +23,18 @@ def test_as_many_as_may_be_are_members_and_one_more_is_told(member):
         member = b'"%s"' % member
     array = b"[%s]" % b" , ".join([member] * 100)
     kept = {b"NaN": b"null", b'"\\udce9"': b'"\\\\udce9"'}.get(member, member)
-    assert list(map(bytes, members(array, "here", 100))) == [kept] * 100
+    assert list(map(bytes, split_array(array, "here", 100))) == [kept] * 100
     with pytest.raises(EventError, match=r"^here: more than 99 events in one array \(send fewer at a time\)$"):
-        members(array, "here", 99)
+        split_array(array, "here", 99)
 
 
 @pytest.mark.parametrize("broken", [b"[0, 0, 0", b"[0, 0, 0] 0", b"[0, 0, 0,]", b'[0, 0, "\xff", {]'])
 def test_an_array_that_is_none_is_no_json_however_few_may_be(broken):
     for most in (None, 1, 3, 4):
         with pytest.raises((msgspec.DecodeError, EventError)):
-            members(broken, "here", most)
+            split_array(broken, "here", most)
     with pytest.raises(msgspec.DecodeError):
-        members(broken, "here", 4)
+        split_array(broken, "here", 4)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_array_of_too_many_takes_no_memory_of_theirs(odd, rest):
     tracemalloc.start()
     try:
         with pytest.raises(EventError):
-            members(array, "here", 1000)
+            split_array(array, "here", 1000)
         assert tracemalloc.get_traced_memory()[1] < 4 * len(array)
     finally:
         tracemalloc.stop()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from samples import SCHEMA, T0, dataset, dataset_event, event, job_event
+from support.sample_events import SCHEMA, T0, dataset, dataset_event, event, job_event
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
 
 
 def parsed(document, place="here"):
-    return parse(json.dumps(document).encode(), place)
+    return parse_event(json.dumps(document).encode(), place)
 
 
 def without(document, *keys):
@@ -34,7 +34,7 @@ def test_a_run_event_is_typed_and_its_facets_stay_raw():
     assert (found.kind, found.type, found.run_id, found.namespace, found.name) == (
         "run", "COMPLETE", said["run"]["runId"], "ns", "etl.load",
     )  # fmt: skip
-    assert (found.place, found.notes, found.terminal) == ("f.ndjson:3", (), True)
+    assert (found.location, found.notes, found.is_terminal) == ("f.ndjson:3", (), True)
     assert json.loads(found.raw) == said
     assert bytes(found.run_facets["a"]) == b'{"x": 1}'
     assert [list(bag) for bag in (found.job_facets, found.inputs[0].facets, found.inputs[0].input_facets)] == [
@@ -116,9 +116,9 @@ def test_what_json_has_no_number_for_says_nothing_and_the_rest_stays():
     found = parsed(event(run_facets=bag))  # as Python's json writes it
     assert json.loads(bytes(found.run_facets["m"])) == {**bag["m"], "a": None, "b": [None, 1.5], "NaN": None}
     with pytest.raises(EventError, match="not JSON"):
-        parse(b'{"eventTime": NaN, "a": "' + b'\\"' * 200_000 + b"\\", "x")
+        parse_event(b'{"eventTime": NaN, "a": "' + b'\\"' * 200_000 + b"\\", "x")
     with pytest.raises(EventError, match="not JSON"):
-        parse(b'{"eventTime": NaNny}')
+        parse_event(b'{"eventTime": NaNny}')
 
 
 # -- the lenient path ------------------------------------------------------------------------------------------------
@@ -199,6 +199,6 @@ REFUSED = {
 def test_what_cannot_be_used_is_refused_with_its_place_and_a_reason(case):
     raw, reason = REFUSED[case]
     with pytest.raises(EventError) as refused:
-        parse(raw, "here")
+        parse_event(raw, "here")
     assert reason in str(refused.value)
-    assert refused.value.now
+    assert refused.value.remedy

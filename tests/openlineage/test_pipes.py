@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from dh_bridge.openlineage.pipes import TURN, Pipe
+from dh_bridge.openlineage.pipes import POLL_SECONDS, InterruptiblePipe
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def ends():
 
 def test_what_is_written_is_read_at_once_and_the_end_is_the_end():
     reading, writing = os.pipe()
-    pipe = io.BufferedReader(Pipe(reading), 1024)
+    pipe = io.BufferedReader(InterruptiblePipe(reading), 1024)
     for said in (b"one\n", b"two\n" * 1000):
         os.write(writing, said)
         assert pipe.peek(4)[:4] == said[:4]
@@ -41,13 +41,13 @@ def test_ctrl_c_that_did_not_break_off_the_wait_is_heard_soon(ends):
     def interrupt():
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # noted, and the main thread waits on
 
-    late = threading.Timer(20 * TURN, os.write, (writing, b"late"))  # what ended the wait before
+    late = threading.Timer(20 * POLL_SECONDS, os.write, (writing, b"late"))  # what ended the wait before
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     late.start()
-    threading.Timer(TURN / 5, interrupt).start()
+    threading.Timer(POLL_SECONDS / 5, interrupt).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            Pipe(reading).read(4)
+            InterruptiblePipe(reading).read(4)
         assert late.is_alive()
     finally:
         late.cancel()

@@ -12,7 +12,7 @@ import tarfile
 import zipfile
 
 import pytest
-from samples import event, job_event
+from support.sample_events import event, job_event
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
@@ -39,7 +39,7 @@ def told(tmp_path):
 def summary(items, root=""):
     found = []
     for item in items:
-        place = item.place.removeprefix(f"{root}/")
+        place = item.location.removeprefix(f"{root}/")
         found.append((place, item.run_id if isinstance(item, Event) else item.reason))
     return found
 
@@ -141,7 +141,7 @@ def test_a_dead_letter_carries_the_bytes_that_came(tmp_path):
     letter, good = read_events([tmp_path / "e.ndjson"])
     assert isinstance(letter, DeadLetter)
     assert (letter.raw, good.run_id) == (b"\xff broken", "run-0")
-    assert letter.row() == {"place": letter.place, "reason": letter.reason, "event": "\\xff broken"}
+    assert letter.row() == {"place": letter.location, "reason": letter.reason, "event": "\\xff broken"}
 
 
 def test_a_broken_member_of_an_array_leaves_the_others(told):
@@ -223,7 +223,7 @@ def test_dead_letters_can_be_told_again(told):
 def test_a_dead_letter_is_not_opened_where_there_is_a_bound():
     letter = json.dumps(DeadLetter("old", "why", b"[%s]" % b",".join([LINES[0]] * 5)).row()).encode()
     assert len(list(events_of(letter, "x"))) == 5
-    (kept,) = events_of(letter, "x", most=3)
+    (kept,) = events_of(letter, "x", max_events=3)
     assert kept.raw == letter
 
 
@@ -237,8 +237,8 @@ def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
 
 def test_what_is_broken_behind_documents_is_a_dead_letter_with_all_that_follows():
     *good, letter = events_of(LINES[0] + b" " + LINES[1] + b' {"eventTime": "2026' + LINES[2], "x")
-    assert [(one.place, one.run_id) for one in good] == [("x[0]", "run-0"), ("x[1]", "run-1")]
-    assert (letter.place, letter.raw) == ("x[2]", b'{"eventTime": "2026' + LINES[2])
+    assert [(one.location, one.run_id) for one in good] == [("x[0]", "run-0"), ("x[1]", "run-1")]
+    assert (letter.location, letter.raw) == ("x[2]", b'{"eventTime": "2026' + LINES[2])
 
 
 def test_documents_that_are_dead_letters_are_opened(told):
@@ -255,21 +255,21 @@ def test_what_only_looks_like_a_page_is_a_dead_letter(more):
 
 def test_pages_within_pages_are_not_opened_without_end():
     deep = b'{"events":[' * 400 + LINES[0] + b"]}" * 400
-    assert [one.place for one in events_of(deep, "x")] == ["x.events[0]"]
+    assert [one.location for one in events_of(deep, "x")] == ["x.events[0]"]
 
 
 @pytest.mark.parametrize("sent", [b"".join(LINES), b'{"events": [%s]}' % LINES[0]])
 def test_nothing_is_looked_for_within_what_has_a_bound(sent):
-    assert [one.raw for one in events_of(sent, "x", most=9)] == [sent]
+    assert [one.raw for one in events_of(sent, "x", max_events=9)] == [sent]
 
 
 def test_lines_that_have_a_bound_are_as_many_as_it_says():
     sent = b"\n".join(LINES[:3])
-    assert [one.place for one in events_of(sent, "x", most=3)] == ["x:1", "x:2", "x:3"]
+    assert [one.location for one in events_of(sent, "x", max_events=3)] == ["x:1", "x:2", "x:3"]
     with pytest.raises(EventError, match="more than 2 lines"):
-        list(events_of(sent, "x", most=2))
+        list(events_of(sent, "x", max_events=2))
     pretty = json.dumps(json.loads(LINES[0]), indent=1).encode()
-    assert [one.place for one in events_of(pretty, "x", most=2)] == ["x"]
+    assert [one.location for one in events_of(pretty, "x", max_events=2)] == ["x"]
 
 
 def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
@@ -307,7 +307,7 @@ def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
         (tmp_path / name).write_bytes(LINES[0])
     (tmp_path / "_SUCCESS").write_bytes(b"")
     passed = []
-    found = summary(read_events([tmp_path, tmp_path / "part-00000"], passed=passed.append), tmp_path)
+    found = summary(read_events([tmp_path, tmp_path / "part-00000"], on_skipped_file=passed.append), tmp_path)
     assert found == [("a.json:1", "run-0"), ("part-00000:1", "run-0")]
     assert passed == [tmp_path / "part-00000", tmp_path / "sub" / "b.parquet"]
 
@@ -391,8 +391,8 @@ def test_lines_are_read_one_by_one():
 
 
 def test_bytes_are_an_event_or_an_array_of_them():
-    assert [one.place for one in events_of(LINES[0], "here")] == ["here"]
-    assert [one.place for one in events_of(BOM + b"[" + LINES[0] + b"]", "here")] == ["here[0]"]
+    assert [one.location for one in events_of(LINES[0], "here")] == ["here"]
+    assert [one.location for one in events_of(BOM + b"[" + LINES[0] + b"]", "here")] == ["here[0]"]
     (letter,) = events_of(b"[" + LINES[0], "here")
     assert letter.reason.startswith("not a JSON array of events")
 

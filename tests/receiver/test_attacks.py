@@ -17,14 +17,14 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-from receiving import ask, metrics, post, served, serving, until
-from samples import dataset, event, packed
+from support.receivers import ask, metrics, post, served, serving, until
+from support.sample_events import dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.events import Event
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.receiver import connections, ingest_queue, lanes, web
 from dh_bridge.receiver import inbox as inbox_file
 from dh_bridge.receiver.bodies import FREE_BYTES, BodyBudget, RequestError
@@ -69,8 +69,8 @@ def healthy(found):
 @pytest.mark.parametrize("data", [b"", b"POST", HEAD + b"X: ", HEAD + b"Content-Length: 100\r\n\r\n{"])
 @pytest.mark.parametrize("limit", ["_most", "CLIENT_CONNECTIONS"])
 def test_silent_connections_keep_nobody_out(tmp_path, monkeypatch, data, limit):
-    monkeypatch.setattr(web, "most_connections", lambda: 20 if limit == "_most" else 1000)
-    monkeypatch.setattr(web, "CLIENT_CONNECTIONS", 20 if limit == "CLIENT_CONNECTIONS" else 1000)
+    monkeypatch.setattr(web, "max_connections", lambda: 20 if limit == "_most" else 1000)
+    monkeypatch.setattr(web, "MAX_CLIENT_CONNECTIONS", 20 if limit == "CLIENT_CONNECTIONS" else 1000)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
         (kept,) = opened(stack, found, 1)
         kept.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
@@ -124,7 +124,7 @@ def test_lines_between_chunks_are_bounded(catalogue, chunks):
 
 
 def test_health_is_answered_while_all_connections_are_busy(tmp_path, monkeypatch):
-    monkeypatch.setattr(web, "most_connections", lambda: 5)
+    monkeypatch.setattr(web, "max_connections", lambda: 5)
     free, inside = threading.Event(), []
 
     def take(_intake, events, _patience):
@@ -133,7 +133,7 @@ def test_health_is_answered_while_all_connections_are_busy(tmp_path, monkeypatch
         return [None] * len(events)
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
-        monkeypatch.setattr(ingest_queue.Intake, "take", take)
+        monkeypatch.setattr(ingest_queue.IngestQueue, "take", take)
         busy = opened(stack, found, 5, HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
         try:
             until(lambda: len(inside) == 5)
@@ -203,7 +203,11 @@ def test_one_sender_does_not_take_all_threads():
 
 def test_budget_of_bodies_is_shared_and_given_back():
     budget = BodyBudget(100, 60)
-    with budget.reserving("a", "5") as first, budget.reserving("a", "5") as second, budget.reserving("b", "5") as other:
+    with (
+        budget.reservation("a", "5") as first,
+        budget.reservation("a", "5") as second,
+        budget.reservation("b", "5") as other,
+    ):
         first(50)
         with pytest.raises(RequestError) as error:
             second(20)
@@ -211,13 +215,13 @@ def test_budget_of_bodies_is_shared_and_given_back():
         other(50)
         with pytest.raises(RequestError):
             second(1)
-    with budget.reserving("b", "5") as grow:
+    with budget.reservation("b", "5") as grow:
         grow(60)
 
 
 def test_small_requests_pass_when_the_budget_is_used_up(tmp_path, monkeypatch):
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
-        monkeypatch.setattr(BodyBudget, "reserving", no_budget)
+        monkeypatch.setattr(BodyBudget, "reservation", no_budget)
         assert ask(found, BODY.ljust(FREE_BYTES))[0] == 200
         large = BODY.ljust(FREE_BYTES + 1)
         assert ask(found, large)[0] == 503
@@ -241,7 +245,7 @@ class Held:
 
     def __init__(self, monkeypatch):
         self.free, self.inside = threading.Event(), threading.Event()
-        fold = Ledger.fold
+        fold = Ledger.process_batch
 
         def held(ledger, events):
             if any(one.name == "heavy" for one in events):
@@ -249,7 +253,7 @@ class Held:
                 assert self.free.wait(60)
             return fold(ledger, events)
 
-        monkeypatch.setattr(Ledger, "fold", held)
+        monkeypatch.setattr(Ledger, "process_batch", held)
 
     @contextmanager
     def sending(self, found):
@@ -299,21 +303,21 @@ def rows_of(path):
 
 def test_events_in_the_inbox_of_a_killed_receiver_are_folded_at_the_next_start(tmp_path):
     path = tmp_path / "shop.db"
-    with Inbox(path.with_name("shop.db.inbox"), parse, bytes) as inbox:
-        assert inbox.add([parse(raw, "request 1") for raw in packed([event(job="left"), event(job="behind")])])
+    with Inbox(path.with_name("shop.db.inbox"), parse_event, bytes) as inbox:
+        assert inbox.add([parse_event(raw, "request 1") for raw in packed([event(job="left"), event(job="behind")])])
         assert inbox.add([Event("run", 0, "request 2", b"{}")])
     letters = []
     with served(f"catalog:{path}", bury=letters.append) as found:
         until(lambda: has(path, "left", "behind"))
         assert post(found, event(job="new"))[0] == 200
-    assert [letter.place for letter in letters] == ["request 2"]
+    assert [letter.location for letter in letters] == ["request 2"]
     assert rows_of(path.with_name("shop.db.inbox")) == 0
 
 
 def test_acknowledged_events_are_tried_again_when_the_ledger_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(lanes, "RETRY_SECONDS", 0.05)
     held, path = Held(monkeypatch), tmp_path / "shop.db"
-    fold, failures = Ledger.fold, []
+    fold, failures = Ledger.process_batch, []
 
     def failing(ledger, events):
         if len(failures) < 3 and any(one.name == "small" for one in events):
@@ -321,7 +325,7 @@ def test_acknowledged_events_are_tried_again_when_the_ledger_fails(tmp_path, mon
             raise SinkError("the disk is full", retryable=True)
         return fold(ledger, events)
 
-    monkeypatch.setattr(Ledger, "fold", failing)
+    monkeypatch.setattr(Ledger, "process_batch", failing)
     with served(f"catalog:{path}") as found:
         with held.sending(found):
             assert post(found, event(job="small"))[0] == 200
@@ -350,7 +354,7 @@ def test_damaged_inbox_is_named(tmp_path):
 
 
 def test_slow_event_is_reported(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(ingest_queue, "FOLD_SECONDS", 0.0)
+    monkeypatch.setattr(ingest_queue, "SLOW_EVENT_SECONDS", 0.0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, event())[0] == 200
         assert metrics(found)["slow_events_total"] == 1
@@ -358,25 +362,27 @@ def test_slow_event_is_reported(tmp_path, monkeypatch, caplog):
 
 
 def brought(**parts):
-    return lanes.Brought([parse(*packed([event(**parts)]))], Future())
+    return lanes.IngestRequest([parse_event(*packed([event(**parts)]))], Future())
 
 
 def test_events_that_are_likely_to_take_long_go_to_the_slow_lane():
-    assert brought().small
-    assert not brought(job="x" * lanes.SMALL_BYTES).small
-    assert not brought(inputs=[dataset(f"d.s.t{n}") for n in range(lanes.SMALL_DATASETS + 1)]).small
-    assert not brought(run_facets={"x": {"numbers": [0] * (lanes.SMALL_VALUES + 1)}}).small
-    assert not lanes.Brought(brought().events * (lanes.SMALL_EVENTS + 1), Future()).small
+    assert brought().is_small
+    assert not brought(job="x" * lanes.MAX_SMALL_BYTES).is_small
+    assert not brought(inputs=[dataset(f"d.s.t{n}") for n in range(lanes.MAX_SMALL_DATASETS + 1)]).is_small
+    assert not brought(run_facets={"x": {"numbers": [0] * (lanes.MAX_SMALL_VALUES + 1)}}).is_small
+    assert not lanes.IngestRequest(brought().events * (lanes.MAX_SMALL_EVENTS + 1), Future()).is_small
 
 
 def test_large_request_has_its_turn_among_small_ones(monkeypatch):
-    monkeypatch.setattr(lanes, "_LIVELY", 0.05)
-    queue = lanes.Lanes(500)
-    small, large = (lanes.Brought([Event("run", 0, "", b"x" * size)], Future()) for size in (10, lanes.SMALL_BYTES + 1))
+    monkeypatch.setattr(lanes, "_ACTIVE_SECONDS", 0.05)
+    queue = lanes.RequestLanes(500)
+    small, large = (
+        lanes.IngestRequest([Event("run", 0, "", b"x" * size)], Future()) for size in (10, lanes.MAX_SMALL_BYTES + 1)
+    )
     for one in (small, large):
         queue.put(one)
         assert queue.take() == [one]
-    queue.rest(0.2)
+    queue.delay_slow_lane(0.2)
     queue.put(large)
     queue.put(small)
     turns = []
@@ -384,7 +390,7 @@ def test_large_request_has_its_turn_among_small_ones(monkeypatch):
     def turn():
         queue.put(small)
         turns.append(queue.take())
-        queue.rest(0.01)
+        queue.delay_slow_lane(0.01)
         return [large] in turns
 
     until(turn, seconds=10)

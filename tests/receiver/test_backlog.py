@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 
 import pytest
-from gms import Fault, Gms
-from receiving import QUICK, dump_of, health, metrics, points, post, served, until
-from samples import dataset, event
+from support.gms import Fault, Gms
+from support.receivers import QUICK, dump_of, health, metrics, points, post, served, until
+from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
@@ -28,9 +28,9 @@ PATIENT = {**QUICK, "timeout": 60}
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(sending, "IDLE", 0.1)
-    monkeypatch.setattr(backlog, "LEAST", 0.0)
-    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
+    monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(backlog, "MIN_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.FIRST_PAUSE_SECONDS", 0.1)
 
 
 class Held:
@@ -62,7 +62,7 @@ def test_what_waits_and_what_was_delivered_move_while_it_is_delivered(server, tm
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
         assert post(found, *EVENTS)[0] == 200
-        whole = found.meters["proposals"]
+        whole = found.metrics["proposals"]
         assert whole > 2_000
         until(lambda: health(found)["waiting"] == whole)
         server.start()
@@ -77,9 +77,9 @@ def test_what_waited_is_told_from_the_start(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
         assert post(found, START)[0] == 200
-    waited = found.meters.waits().number
-    assert waited == found.meters["proposals"] > 0
-    assert f"waiting    {waited:>9,}" in found.meters.lines()
+    waited = found.metrics.read_backlog().number
+    assert waited == found.metrics["proposals"] > 0
+    assert f"waiting    {waited:>9,}" in found.metrics.summary_lines()
     server.start()
     server.poison = held = Held(0)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
@@ -97,7 +97,7 @@ def test_a_server_that_takes_its_time_holds_nobody_up_and_it_is_told_for_how_lon
             assert post(found, one)[0] == 200
             assert time.monotonic() - began < 2.0
         until(lambda: health(found)["waiting_seconds"] >= 1)
-        assert health(found)["waiting"] == metrics(found)["waiting"] == found.meters["proposals"]
+        assert health(found)["waiting"] == metrics(found)["waiting"] == found.metrics["proposals"]
         assert metrics(found)["waiting_seconds"] >= 1
         held.go.set()
         until(lambda: health(found)["waiting"] == 0)
@@ -108,17 +108,17 @@ def test_a_server_that_takes_its_time_holds_nobody_up_and_it_is_told_for_how_lon
 def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkeypatch, until_then):
     """Of the sinks only that of REST can be told until when to send."""
     if not until_then:
-        monkeypatch.setattr(RestSink, "kind", replace(RestSink.kind, deadline=False))
-    monkeypatch.setattr(sending, "_LAST", 0.5)
-    monkeypatch.setattr(sending, "_MARGIN", 5.0)
+        monkeypatch.setattr(RestSink, "kind", replace(RestSink.kind, has_deadline=False))
+    monkeypatch.setattr(sending, "_LAST_DELIVERY_SECONDS", 0.5)
+    monkeypatch.setattr(sending, "_MARGIN_SECONDS", 5.0)
     server.poison = lambda _: time.sleep(0.001)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         assert post(found, *EVENTS)[0] == 200
         until(lambda: server.proposals)
     assert not senders()
-    waits = found.meters.waits().number
+    waits = found.metrics.read_backlog().number
     assert waits > 0
-    assert waits + found.meters["delivered"] == found.meters["proposals"]
+    assert waits + found.metrics["delivered"] == found.metrics["proposals"]
     server.poison = lambda _: None
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         until(lambda: health(found)["waiting"] == 0)
@@ -128,8 +128,8 @@ def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkey
 
 
 def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(sending, "_LAST", 1.0)
-    monkeypatch.setattr(sending, "_MARGIN", 5.0)
+    monkeypatch.setattr(sending, "_LAST_DELIVERY_SECONDS", 1.0)
+    monkeypatch.setattr(sending, "_MARGIN_SECONDS", 5.0)
     server.faults = [Fault(status=503, headers={"Retry-After": "1"})] * 100
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest={**QUICK, "retries": 50}) as found:
         assert post(found, START)[0] == 200
@@ -137,7 +137,7 @@ def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path
         began = time.monotonic()
     assert time.monotonic() - began < 5.0
     assert not senders()
-    assert found.meters.waits().number == found.meters["proposals"]
+    assert found.metrics.read_backlog().number == found.metrics["proposals"]
 
 
 # -- what goes wrong again and again -------------------------------------------------------------------------------------
@@ -145,16 +145,16 @@ def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path
 
 def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_path, monkeypatch, caplog):
     def full(_self, _items):
-        raise SinkError("cannot be written: no room", where="runs.db")
+        raise SinkError("cannot be written: no room", location="runs.db")
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "fold", full)
+            patched.setattr(Ledger, "process_batch", full)
             assert [post(found, START)[0] for _ in range(5)] == [503] * 5
             told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
             assert health(found) == told
             assert caplog.messages == ["events are sent away: runs.db: cannot be written: no room"]
-            patched.setattr(outage_log, "AGAIN", 0.0)
+            patched.setattr(outage_log, "REPEAT_SECONDS", 0.0)
             monkeypatch.setattr(outage_log.time, "monotonic", lambda now=time.monotonic: now() + 1_000)
             assert post(found, START)[0] == 503
             assert len(caplog.messages) == 2
@@ -164,13 +164,13 @@ def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_
 
 
 def test_what_was_answered_is_on_the_disk(tmp_path, monkeypatch):
-    fold, levels = Ledger.fold, []
+    fold, levels = Ledger.process_batch, []
 
     def noted(self, items):
         levels.append(self._file.connection.execute("PRAGMA synchronous").fetchone()[0])
         return fold(self, items)
 
-    monkeypatch.setattr(Ledger, "fold", noted)
+    monkeypatch.setattr(Ledger, "process_batch", noted)
     for target, place in (
         (f"catalog:{tmp_path / 'shop.db'}", None),
         (f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db"),
@@ -186,7 +186,7 @@ def test_what_was_answered_is_on_the_disk(tmp_path, monkeypatch):
 def test_new_entities_beyond_the_hours_are_held_and_told_of(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK, max_new_entities_per_hour=0) as found:
         assert post(found, START)[0] == 200
-        until(lambda: 0 < found.meters["delivered"] == found.meters["proposals"] - health(found)["waiting"])
+        until(lambda: 0 < found.metrics["delivered"] == found.metrics["proposals"] - health(found)["waiting"])
         assert health(found)["waiting"] > 0
     assert {one.entity_type for one in server.proposals} == {"dataProcessInstance"}
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from gms import Gms
-from receiving import QUICK, health, post, served, serving, until
-from samples import dataset, event
+from support.gms import Gms
+from support.receivers import QUICK, health, post, served, serving, until
+from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.receiver import sending
@@ -57,9 +57,9 @@ def _reasons(place):
 
 
 def test_health_says_that_nothing_is_delivered(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(sending, "STALLED_AFTER", 0.5)
-    monkeypatch.setattr(sending, "IDLE", 0.1)
-    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
+    monkeypatch.setattr(sending, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.FIRST_PAUSE_SECONDS", 0.1)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         until(lambda: health(found)["status"] == "ok")
         server.stop()
@@ -74,11 +74,11 @@ def test_health_says_that_nothing_is_delivered(server, tmp_path, monkeypatch):
 
 
 def test_health_is_ok_while_nothing_may_be_sent(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(sending, "STALLED_AFTER", 0.5)
-    monkeypatch.setattr(sending, "IDLE", 0.1)
+    monkeypatch.setattr(sending, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK, max_new_entities_per_hour=0) as found:
         assert post(found, START)[0] == 200
-        until(lambda: health(found)["waiting"] and found.meters["delivered"])
+        until(lambda: health(found)["waiting"] and found.metrics["delivered"])
         for _ in range(10):
             assert health(found)["status"] == "ok"
             sending.time.sleep(0.1)

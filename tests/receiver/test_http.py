@@ -11,8 +11,8 @@ import zlib
 
 import pytest
 from pydantic import ValidationError
-from receiving import ask, dialogue, metrics, points, post, served, until
-from samples import event, packed
+from support.receivers import ask, dialogue, metrics, points, post, served, until
+from support.sample_events import event, packed
 
 from dh_bridge import Settings
 from dh_bridge.receiver import answers, app, connections
@@ -128,7 +128,7 @@ def test_whose_body_is_too_large_hears_so_though_it_is_still_sending(catalogue):
 
 
 def test_who_never_stops_sending_is_cut_off(catalogue, monkeypatch):
-    monkeypatch.setattr(connections, "_LINGERS", 0.3)
+    monkeypatch.setattr(connections, "_LINGER_SECONDS", 0.3)
     with socket.create_connection(catalogue.address, timeout=10) as sender:
         sender.sendall(TO + b"Content-Length: 999999999\r\n\r\n")
         assert sender.recv(65536).startswith(b"HTTP/1.1 413 ")
@@ -178,7 +178,7 @@ def test_a_body_that_cannot_be_kept_while_it_comes_is_to_be_sent_again(tmp_path,
 
 
 def test_a_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
-    monkeypatch.setattr(app, "_EVENTS", 1000)
+    monkeypatch.setattr(app, "_MAX_EVENTS", 1000)
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, receiver={"body_bytes": 1_000_000}) as found:
         for body in (b"[" + b" " * 2_000_000 + b"]", b"[" + b"{}," * 1000 + b"{}]"):
@@ -209,8 +209,8 @@ def test_values_of_an_event_are_bounded(tmp_path, member):
 
 
 def test_bytes_and_datasets_of_an_event_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(app, "_EVENT_BYTES", 5_000)
-    monkeypatch.setattr(app, "_DATASETS", 10)
+    monkeypatch.setattr(app, "_MAX_EVENT_BYTES", 5_000)
+    monkeypatch.setattr(app, "_MAX_DATASETS", 10)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, event(job="j" * 5_000))[:2] == (413, {"error": "an event has more than 5,000 bytes"})
         tables = [{"namespace": "n", "name": f"t{number}"} for number in range(11)]
@@ -220,7 +220,7 @@ def test_bytes_and_datasets_of_an_event_are_bounded(tmp_path, monkeypatch):
 
 
 def test_answer_lists_a_thousand_failures_and_counts_all(catalogue, monkeypatch):
-    monkeypatch.setattr(answers, "_FAILURES", 10)
+    monkeypatch.setattr(answers, "_MAX_FAILURES", 10)
     long_time = packed([event("START", "t" * 3_000)])[0]
     status, answer, _ = ask(catalogue, b"\n".join([long_time] * 20 + [BODY]))
     assert (status, answer["received"], answer["successful"], len(answer["failed"])) == (207, 21, 1, 10)
@@ -247,7 +247,7 @@ def test_it_knows_whether_others_can_reach_it(tmp_path, listen, exposed):
     if "[" in listen and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"listen": listen}) as found:
-        assert found.exposed is exposed
+        assert found.is_exposed is exposed
         assert post(found, event())[0] == 200
 
 

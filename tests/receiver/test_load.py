@@ -15,9 +15,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from gms import Fault, Gms
-from receiving import health, metrics, serving, until
-from samples import EXAMPLES, dataset, event, packed
+from support.gms import Fault, Gms
+from support.receivers import health, metrics, serving, until
+from support.sample_events import EXAMPLES, dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
 

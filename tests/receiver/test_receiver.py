@@ -15,14 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
-from gms import Fault, Gms
-from receiving import QUICK, ask, dump_of, metrics, points, post, served, until
-from samples import T0, dataset, event, job_event, packed
+from support.gms import Fault, Gms
+from support.receivers import QUICK, ask, dump_of, metrics, points, post, served, until
+from support.sample_events import T0, dataset, event, job_event, packed
 
 from dh_bridge import Settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.delivery_lock import turn
+from dh_bridge.ledger.delivery_lock import try_delivery_lock
 from dh_bridge.receiver import Receiver, app, inbox, running, sending
 
 START = event(outputs=[dataset("d.s.a")])
@@ -32,7 +32,7 @@ WELL = {"status": "ok", "waiting": 0, "waiting_seconds": 0}
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(sending, "IDLE", 0.1)
+    monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_of_many_events_the_good_ones_are_taken_and_the_others_named(tmp_path):
         ((at, why),) = [(one["index"], one["error"]) for one in said["failed"]]
         assert at == 1
         assert "eventTime" in why or "neither" in why
-        assert found.meters["dead_letters"] == 1
+        assert found.metrics["dead_letters"] == 1
     assert [letter.raw for letter in letters] == [b'{"eventTime": "yesterday"}']
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
 
@@ -186,7 +186,7 @@ def test_it_tells_how_it_is(catalogue):
 
 
 def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
-    folds, fold = [], Ledger.fold
+    folds, fold = [], Ledger.process_batch
     first = threading.Event()
 
     def slow(self, items):
@@ -194,7 +194,7 @@ def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
         first.wait(10)
         return fold(self, items)
 
-    monkeypatch.setattr(Ledger, "fold", slow)
+    monkeypatch.setattr(Ledger, "process_batch", slow)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(post, found, event(run=f"018cc251-f400-734d-88b3-{n:012x}")) for n in range(12)]
         until(lambda: folds)
@@ -206,14 +206,14 @@ def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
 
 
 def test_an_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog):
-    fold = Ledger.fold
+    fold = Ledger.process_batch
 
     def broken(self, items):
         if any("poison" in one.name for one in items):
             raise ZeroDivisionError("boom")
         return fold(self, items)
 
-    monkeypatch.setattr(Ledger, "fold", broken)
+    monkeypatch.setattr(Ledger, "process_batch", broken)
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
         status, said, _ = post(found, START, event(job="poison"), END)
@@ -229,7 +229,7 @@ def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path,
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "fold", full)
+            patched.setattr(Ledger, "process_batch", full)
             status, said, headers = post(found, START)
         assert (status, said["error"], headers["Retry-After"]) == (503, "the outbox is full", "5")
         assert post(found, START)[0] == 200
@@ -243,10 +243,10 @@ def test_what_cannot_be_used_is_kept_once_however_often_it_is_sent(tmp_path, mon
 
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=buried.append) as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "fold", full)
+            patched.setattr(Ledger, "process_batch", full)
             assert [post(found, START, {"no": "event"})[0] for _ in range(3)] == [503] * 3
         assert post(found, START, {"no": "event"})[0] == 207
-        assert (len(buried), found.meters["dead_letters"]) == (1, 1)
+        assert (len(buried), found.metrics["dead_letters"]) == (1, 1)
 
 
 def test_what_cannot_be_read_of_a_ledger_is_no_events_fault(tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_what_cannot_be_read_of_a_ledger_is_no_events_fault(tmp_path, monkeypatc
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "fold", broken)
+            patched.setattr(Ledger, "process_batch", broken)
             status, said, _ = post(found, START)
         assert (status, "disk I/O error" in said["error"]) == (503, True)
         assert post(found, START)[0] == 200
@@ -278,8 +278,8 @@ def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
 
 
 def test_who_asks_how_it_is_waits_for_nobody(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.fold
-    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    held, fold = threading.Event(), Ledger.process_batch
+    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"threads": 2}) as found, ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(post, found, START) for _ in range(4)]
         time.sleep(0.3)
@@ -291,14 +291,14 @@ def test_who_asks_how_it_is_waits_for_nobody(tmp_path, monkeypatch):
 
 
 def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
-    held, folded, fold = threading.Event(), [], Ledger.fold
+    held, folded, fold = threading.Event(), [], Ledger.process_batch
 
     def slow(self, items):
         folded.extend(one.name for one in items)
         held.wait(20)
         return fold(self, items)
 
-    monkeypatch.setattr(Ledger, "fold", slow)
+    monkeypatch.setattr(Ledger, "process_batch", slow)
     monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.2)
     monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
@@ -310,8 +310,8 @@ def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
 
 
 def test_many_events_let_others_in_between(tmp_path, monkeypatch):
-    folds, fold = [], Ledger.fold
-    monkeypatch.setattr(Ledger, "fold", lambda self, items: folds.append(len(items)) or fold(self, items))
+    folds, fold = [], Ledger.process_batch
+    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: folds.append(len(items)) or fold(self, items))
     with served(f"catalog:{tmp_path / 'shop.db'}", ledger={"batch": 2}) as found:
         assert post(found, *[START, END] * 3, END)[1]["successful"] == 7
     assert folds == [2, 2, 2, 1]
@@ -377,8 +377,8 @@ def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypat
 
 
 def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.fold
-    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    held, fold = threading.Event(), Ledger.process_batch
+    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.3)
     monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
@@ -413,21 +413,21 @@ def test_no_request_waits_for_a_server(tmp_path):
         assert post(found, END)[0] == 200
         assert time.monotonic() - began < 2.0
         until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
-        until(lambda: found.meters["delivered"] == found.meters["proposals"])
+        until(lambda: found.metrics["delivered"] == found.metrics["proposals"])
 
 
 def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.FIRST_PAUSE_SECONDS", 0.1)
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.stop()
         assert post(found, START)[0] == 200
-        until(lambda: found.meters.waits().number > 0)
+        until(lambda: found.metrics.read_backlog().number > 0)
         assert ask(found, path="/health", method="GET")[1]["waiting"] > 0
         until(lambda: "waits in the ledger until it can be delivered" in caplog.text)
         gms.start()
         assert post(found, END)[0] == 200
         until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
-        until(lambda: found.meters.waits().number == 0)
+        until(lambda: found.metrics.read_backlog().number == 0)
         until(lambda: "deliveries go on" in caplog.text)
 
 
@@ -462,15 +462,15 @@ def test_what_a_server_refuses_for_good_is_counted_and_the_rest_arrives(tmp_path
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.poison = lambda proposal: "no flows here" if proposal.entity_type == "dataFlow" else None
         assert post(found, START)[0] == 200
-        until(lambda: found.meters["refused"])
+        until(lambda: found.metrics["refused"])
         until(lambda: points(gms.place) == ["STARTED"])
     assert "no flows here" in caplog.text
 
 
 def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, monkeypatch, caplog):
-    from dh_bridge.ledger.outbox_relay import Courier  # noqa: PLC0415 - what breaks
+    from dh_bridge.ledger.outbox_relay import OutboxRelay  # noqa: PLC0415 - what breaks
 
-    deliver, failed = Courier.deliveries_by_the_way, []
+    deliver, failed = OutboxRelay.iter_deliveries_if_due, []
 
     def broken(self):
         if len(failed) < 2:
@@ -478,7 +478,7 @@ def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, mo
             raise SinkError("disk full") if len(failed) == 1 else ZeroDivisionError("boom")
         return deliver(self)
 
-    monkeypatch.setattr(Courier, "deliveries_by_the_way", broken)
+    monkeypatch.setattr(OutboxRelay, "iter_deliveries_if_due", broken)
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         assert post(found, START)[0] == 200
         until(lambda: points(gms.place) == ["STARTED"])
@@ -496,11 +496,11 @@ def test_it_tells_that_its_ledger_was_delivered_elsewhere(tmp_path, caplog):
 
 def test_that_another_process_delivers_is_no_news(tmp_path, caplog):
     with served(f"file:{tmp_path / 'out.ndjson'}", tmp_path / "runs.db") as found:
-        with turn(str(tmp_path / "runs.db"), patience=5) as ours:
+        with try_delivery_lock(str(tmp_path / "runs.db"), timeout=5) as ours:
             assert ours
             assert post(found, START)[0] == 200
             time.sleep(0.5)
-        until(lambda: found.meters["delivered"] == found.meters["proposals"] > 0)
+        until(lambda: found.metrics["delivered"] == found.metrics["proposals"] > 0)
     assert not caplog.messages
 
 
@@ -525,8 +525,8 @@ def test_without_waitress_it_says_how_to_get_it(tmp_path, monkeypatch):
 
 
 def test_at_the_end_those_who_are_inside_are_answered_and_others_sent_away(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.fold
-    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    held, fold = threading.Event(), Ledger.process_batch
+    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     with ThreadPoolExecutor(2) as pool:
         with served(f"catalog:{tmp_path / 'shop.db'}") as found:
             inside = pool.submit(post, found, START)
@@ -545,7 +545,7 @@ def leave(found, held):
 
 
 def test_any_wsgi_server_can_run_it():
-    app = Receiver(_Taking(), running.Meters(), Settings().receiver)
+    app = Receiver(_Taking(), running.ReceiverMetrics(), Settings().receiver)
     said = {}
     body = packed([event(T0)])[0]
     environ = {

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from markers import PLACES, dataset, event, facet, planted
+from support.secret_markers import PLACES, dataset, event, facet, planted
 
 from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.redaction import may_hold_secret, redacted, redacted_json, secret_name
+from dh_bridge.redaction import is_secret_name, may_hold_secret, redact, redact_json
 
 LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 NAMES = (Path(__file__).parent / "harmless_names.txt").read_text(encoding="utf-8").splitlines()
@@ -19,13 +19,13 @@ COLUMNS = ["password_hash", "token", "secret_key", "password", "api_key", "auth_
 
 @pytest.mark.parametrize("line", LINES)
 def test_harmless_text_stays(line):
-    assert redacted(line) == line
+    assert redact(line) == line
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_harmless_name_hides_nothing(name):
-    assert not secret_name(name)
-    assert redacted_json({name: "a value of 5 words"}) == {name: "a value of 5 words"}
+    assert not is_secret_name(name)
+    assert redact_json({name: "a value of 5 words"}) == {name: "a value of 5 words"}
 
 
 def test_harmless_texts_are_in_proposals_as_they_were_sent():
@@ -75,13 +75,13 @@ def test_text_is_redacted_once():
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
     ]
     for text in said:
-        assert redacted(redacted(text)) == redacted(text) != text
+        assert redact(redact(text)) == redact(text) != text
 
 
 def test_masked_text_stays_when_it_is_masked_again():
     texts = {text for one in planted() for text in strings(one.event)}
     assert len(texts) > 1_000
-    assert [text for text in texts if redacted(redacted(text)) != redacted(text)] == []
+    assert [text for text in texts if redact(redact(text)) != redact(text)] == []
 
 
 def strings(value):
@@ -98,4 +98,4 @@ def test_prose_is_not_looked_at():
     assert not may_hold_secret([])
     assert may_hold_secret(["ghp_abcdefghijklmnop"])
     assert may_hold_secret(["a", "Bearer abc"])
-    assert json.dumps(redacted_json({"a": [1, None, True]})) == '{"a": [1, null, true]}'
+    assert json.dumps(redact_json({"a": [1, None, True]})) == '{"a": [1, null, true]}'

@@ -6,13 +6,13 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from markers import PLACES, URLS, dataset, event, facet, marker, planted, statements, texts
+from support.secret_markers import PLACES, URLS, dataset, event, facet, marker, planted, statements, texts
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.cli import commands
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import parse_event
 
 PLANTED = list(planted())
 LEAST = 1_500
@@ -140,7 +140,7 @@ def test_error_of_a_time_shows_no_secret(text):
     secret = marker()
     raw = json.dumps({**event(), "eventTime": text.replace("{}", secret)}).encode()
     with pytest.raises(EventError) as caught:
-        parse(raw, "here")
+        parse_event(raw, "here")
     assert secret not in str(caught.value)
     assert secret[:10] not in str(caught.value)
 

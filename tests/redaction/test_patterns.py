@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from markers import event, facet
+from support.secret_markers import event, facet
 
 from dh_bridge import Bridge
-from dh_bridge.redaction import redacted, redacted_sql
-from dh_bridge.redaction.texts import MAX_TEXT
+from dh_bridge.redaction import redact, redact_sql
+from dh_bridge.redaction.texts import MAX_TEXT_LENGTH
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "patterns.py"
 SIZE = 40_000
@@ -41,7 +41,7 @@ def cost(function, text):
     return time.process_time() - begun
 
 
-@pytest.mark.parametrize("function", [redacted, redacted_sql])
+@pytest.mark.parametrize("function", [redact, redact_sql])
 @pytest.mark.parametrize("pump", PUMPS)
 def test_redaction_of_repeated_text_is_linear(pump, function):
     short, long = (pump * (size // len(pump)) for size in (50_000, 100_000))
@@ -51,7 +51,7 @@ def test_redaction_of_repeated_text_is_linear(pump, function):
 
 
 def test_text_of_many_names_of_secrets_costs_little():
-    assert cost(redacted, "password=x1y2z3w4 " * 50_000) < 2
+    assert cost(redact, "password=x1y2z3w4 " * 50_000) < 2
 
 
 def test_event_with_a_long_name_is_translated_soon():
@@ -60,8 +60,8 @@ def test_event_with_a_long_name_is_translated_soon():
 
 
 def test_longest_texts_are_cut_before_patterns_see_them():
-    text = redacted("a b " * MAX_TEXT)
-    assert len(text) == MAX_TEXT
-    assert redacted(text) == text
+    text = redact("a b " * MAX_TEXT_LENGTH)
+    assert len(text) == MAX_TEXT_LENGTH
+    assert redact(text) == text
     assert "characters left out" in text
     assert text.endswith("a b ")

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from kinds import groups, planted_texts
+from support.secret_kinds import groups, planted_texts
 
-from dh_bridge.redaction import redacted, redacted_json, redacted_sql, replaced, secret_name
+from dh_bridge.redaction import is_redacted, is_secret_name, redact, redact_json, redact_sql
 from dh_bridge.redaction.statements import is_statement
 
 PLANTED = list(planted_texts())
@@ -21,7 +21,7 @@ HARMLESS = [
 
 
 def survivors(group=None):
-    return [one for one in PLANTED if group in (None, one.group) and one.marker in redacted(one.text)]
+    return [one for one in PLANTED if group in (None, one.group) and one.marker in redact(one.text)]
 
 
 def test_at_most_one_secret_of_twenty_survives():
@@ -39,20 +39,20 @@ def test_no_clear_secret_survives(group):
 
 @pytest.mark.parametrize("group", [*groups(), "tokens"])
 def test_masked_text_is_masked_once(group):
-    texts = [redacted(one.text) for one in PLANTED if one.group == group]
-    assert [text for text in texts if redacted(text) != text] == []
+    texts = [redact(one.text) for one in PLANTED if one.group == group]
+    assert [text for text in texts if redact(text) != text] == []
 
 
 def test_secrets_of_statements_are_masked_in_leaves_of_sql_too():
-    found = [one.text for one in PLANTED if one.group == "sql" and one.marker in redacted_sql(one.text)]
+    found = [one.text for one in PLANTED if one.group == "sql" and one.marker in redact_sql(one.text)]
     assert found == []
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_text_without_a_secret_stays(text):
-    assert redacted(text) == text
+    assert redact(text) == text
     if is_statement(text):
-        assert redacted_sql(text) == text
+        assert redact_sql(text) == text
 
 
 def test_corpus_of_harmless_texts_is_large():
@@ -64,13 +64,13 @@ def test_corpus_of_harmless_texts_is_large():
     [({"auth": "kerberos"}, "auth"), ({"http.auth": "oauth2"}, "http.auth"), ({"PWD": "/opt/airflow"}, "PWD")],
 )
 def test_mechanism_and_directory_are_kept_in_json(document, key):
-    assert redacted_json(document) == document
-    assert not replaced(document[key], key)
+    assert redact_json(document) == document
+    assert not is_redacted(document[key], key)
 
 
 @pytest.mark.parametrize("document", [{"auth": "hunter2x"}, {"PWD": "hunter2x"}, {"password": "kerberos"}])
 def test_other_values_of_these_names_are_hidden_in_json(document):
-    assert "[REDACTED]" in redacted_json(document).values()
+    assert "[REDACTED]" in redact_json(document).values()
 
 
 @pytest.mark.parametrize(
@@ -84,24 +84,24 @@ def test_other_values_of_these_names_are_hidden_in_json(document):
     ],
 )
 def test_two_datasets_keep_two_names(pair):
-    assert redacted(pair[0]) != redacted(pair[1])
+    assert redact(pair[0]) != redact(pair[1])
 
 
 @pytest.mark.parametrize("name", ["basic.auth.user.info", "value.converter.basic.auth.user.info"])
 def test_user_and_password_of_the_schema_registry_are_a_secret(name):
-    assert secret_name(name)
-    assert not secret_name("user.info")
-    assert redacted_json({name: "ann:x"}) == {name: "[REDACTED]"}
+    assert is_secret_name(name)
+    assert not is_secret_name("user.info")
+    assert redact_json({name: "ann:x"}) == {name: "[REDACTED]"}
 
 
 def test_rest_of_a_text_of_many_names_is_hidden_and_says_why():
     text = "password=x1y2z3w4 " * 50_000
-    masked = redacted(text)
+    masked = redact(text)
     assert masked.endswith("[REDACTED: the rest of this text, which has more than 4,000 names of secrets]")
     assert "x1y2z3w4" not in masked
-    assert redacted(masked) == masked
+    assert redact(masked) == masked
 
 
 def test_many_mentions_hide_nothing():
     text = "the token of the user, " * 20_000
-    assert redacted(text) == text
+    assert redact(text) == text

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
-from our_tables import TABLES
-from samples import dataset, event, lines
+from support.sample_events import dataset, event, lines
+from support.value_tables import TABLES
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.redaction import (
     REDACTED,
-    names_only,
-    redacted,
-    redacted_json,
-    redacted_sql,
-    redaction,
-    replaced,
-    secret_name,
+    is_redacted,
+    is_secret_name,
+    mask_values,
+    redact,
+    redact_json,
+    redact_sql,
+    redaction_mode,
 )
 
 SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for
@@ -50,12 +50,12 @@ PLAIN = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_tells_of_a_secret_is_recognised(name):
-    assert secret_name(name)
+    assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "compass_point"])
 def test_a_name_that_only_resembles_one_is_not(name):
-    assert not secret_name(name)
+    assert not is_secret_name(name)
 
 
 SAID = {
@@ -86,14 +86,14 @@ PROSE = [
 
 @pytest.mark.parametrize("said", SAID)
 def test_what_a_program_says_of_its_secrets_is_masked(said):
-    assert redacted(said) == SAID[said]
-    with redaction("off"):
-        assert redacted(said) == said
+    assert redact(said) == SAID[said]
+    with redaction_mode("off"):
+        assert redact(said) == said
 
 
 @pytest.mark.parametrize("said", PROSE)
 def test_prose_about_secrets_stays(said):
-    assert redacted(said) == said
+    assert redact(said) == said
 
 
 @pytest.mark.parametrize("said", SAID)
@@ -122,9 +122,9 @@ HARMLESS = [
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_literals_of_sql_that_are_secrets_are_masked(statement):
-    assert redacted_sql(statement) == STATEMENTS[statement]
-    with redaction("off"):
-        assert redacted_sql(statement) == statement
+    assert redact_sql(statement) == STATEMENTS[statement]
+    with redaction_mode("off"):
+        assert redact_sql(statement) == statement
     facets = {"sql": {"query": statement}}
     for profile in ("0.15.0", "1.7"):
         found = Bridge(Settings(profile=profile, queries="on")).translate(event("COMPLETE", job_facets=facets))
@@ -133,7 +133,7 @@ def test_literals_of_sql_that_are_secrets_are_masked(statement):
 
 @pytest.mark.parametrize("statement", HARMLESS)
 def test_columns_and_other_literals_of_sql_stay(statement):
-    assert redacted_sql(statement) == statement
+    assert redact_sql(statement) == statement
 
 
 def test_errors_of_runs_and_checks_are_masked():
@@ -149,12 +149,12 @@ def test_errors_of_runs_and_checks_are_masked():
     written = b"".join(lines(translate([event("START"), event("FAIL", run_facets=facets)]))).decode()
     assert written.count("***") == 4
     assert SECRET not in written
-    assert TABLES.assertion_errors.error(f"password={SECRET}")["properties"] == {"message": "password=***"}
+    assert TABLES.assertion_errors.build_error(f"password={SECRET}")["properties"] == {"message": "password=***"}
 
 
 def test_only_the_last_two_segments_of_a_name_count():
-    assert secret_name("a.password.value")
-    assert not secret_name("password.of.nobody.here")
+    assert is_secret_name("a.password.value")
+    assert not is_secret_name("password.of.nobody.here")
 
 
 SHAPES = {
@@ -191,8 +191,8 @@ SHAPES = {
 @pytest.mark.parametrize("case", SHAPES)
 def test_a_secret_is_known_by_its_shape(case):
     text, left = SHAPES[case]
-    assert redacted(text) == left
-    assert SECRET not in json.dumps(redacted_json({"a": [{"b": text}]}))
+    assert redact(text) == left
+    assert SECRET not in json.dumps(redact_json({"a": [{"b": text}]}))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_secret_is_known_by_its_shape(case):
     ],
 )
 def test_what_is_no_secret_stays_as_it_is(text):
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 def test_json_is_redacted_by_name_and_by_shape():
@@ -220,7 +220,7 @@ def test_json_is_redacted_by_name_and_by_shape():
         "empty": {"password": ""},
         "x": 1,
     }
-    assert redacted_json(said) == {
+    assert redact_json(said) == {
         "password": REDACTED, "n": {"api_key": [REDACTED, REDACTED, True, None]}, "masked": {"password": "***"},
         "empty": {"password": ""}, "x": 1,
     }  # fmt: skip
@@ -240,7 +240,7 @@ def test_every_name_on_the_way_to_a_value_counts_in_json(path):
         for step in reversed(path):
             found = [*[None] * step, found] if isinstance(step, int) else {step: found, "plain": "x", "flag": True}
             expected = [*[None] * step, expected] if isinstance(step, int) else {step: expected}
-        told = redacted_json(found)
+        told = redact_json(found)
         assert str(secret) not in json.dumps(told)
         for step in path:
             assert isinstance(told, list) or told["flag"] is True
@@ -256,7 +256,7 @@ def test_every_name_on_the_way_to_a_value_counts_in_json(path):
     ],
 )  # fmt: skip
 def test_names_that_only_resemble_one_hide_nothing_below_them(found):
-    assert redacted_json(found) == found
+    assert redact_json(found) == found
 
 
 def test_what_is_nested_in_a_property_is_hidden_and_told_to_be():
@@ -301,9 +301,9 @@ def test_the_name_of_a_list_s_property_counts_with_the_first_name_in_it():
     ],
 )  # fmt: skip
 def test_whether_nothing_of_a_value_is_left(value, keys, expected):
-    assert replaced(value, *keys) is expected
-    with redaction("off"):
-        assert not replaced(value, *keys)
+    assert is_redacted(value, *keys) is expected
+    with redaction_mode("off"):
+        assert not is_redacted(value, *keys)
 
 
 @pytest.mark.parametrize("place", ["run", "job", "dataset", "input"])
@@ -421,7 +421,7 @@ def test_strict_keeps_the_names_of_configurations_and_reports_the_values(key):
 
 
 def test_strict_says_nothing_of_what_is_empty():
-    assert names_only({"a": "x", "b": "", "c": None, "d": {}, "e": [1], "f": 0}) == {
+    assert mask_values({"a": "x", "b": "", "c": None, "d": {}, "e": [1], "f": 0}) == {
         "a": REDACTED, "b": "", "c": None, "d": {}, "e": REDACTED, "f": REDACTED,
     }  # fmt: skip
 

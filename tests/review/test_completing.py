@@ -6,13 +6,13 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from gms import VERSIONS, Gms
+from support.gms import VERSIONS, Gms
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.datahub.proposal import create, upsert
-from dh_bridge.delivery import around, open_destination
+from dh_bridge.delivery import open_target, wrap_sink
 from dh_bridge.errors import SinkError
 from dh_bridge.review.completing import RunMerger
 from dh_bridge.sinks.abilities import Readable
@@ -60,11 +60,11 @@ def server(tmp_path):
 
 def emit(gms, *events, **chosen):
     """Deliver events in a call of its own; return what was left out."""
-    destination = open_destination(f"rest:{gms.url}", Settings(**chosen), environ={"HOME": "/nowhere"})
+    destination = open_target(f"rest:{gms.url}", Settings(**chosen), environ={"HOME": "/nowhere"})
     with destination.sink as sink:
         proposals = Bridge(destination.settings).translate(list(events)).proposals
-        assert sink.emit(proposals).failed == []
-        return dict(getattr(sink, "left_out", {}))
+        assert sink.emit(proposals).failures == []
+        return dict(getattr(sink, "dropped_counts", {}))
 
 
 def aspect(gms, name, urn=RUN):
@@ -161,11 +161,11 @@ def test_a_better_name_and_the_job_of_a_flow_stay():
         "created": {"time": 2, "actor": "urn:li:corpuser:b"},
     }
     merger = RunMerger("openlineage.")
-    whole = merger.properties(older, newer)
+    whole = merger.merge_properties(older, newer)
     assert (whole["name"], whole["created"]) == ("nightly", older["created"])
     flow, job = {"parentTemplate": "urn:li:dataFlow:(a,b,c)"}, {"parentTemplate": "urn:li:dataJob:(x,y)"}
     for pair in ((flow, job), (job, flow)):
-        assert merger.relationships(*pair) == {**job, "upstreamInstances": []}
+        assert merger.merge_relationships(*pair) == {**job, "upstreamInstances": []}
 
 
 # -- cost ---------------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_runs_are_read_a_hundred_at_a_time(server):
 
 def test_a_ledger_reads_nothing(server, tmp_path):
     settings = Settings(ledger={"file": str(tmp_path / "ledger.db")})
-    destination = open_destination(f"rest:{server.url}", settings, ledger=True, environ={"HOME": "/nowhere"})
+    destination = open_target(f"rest:{server.url}", settings, ledger=True, environ={"HOME": "/nowhere"})
     with destination.sink as sink:
         sink.emit(
             [
@@ -206,16 +206,16 @@ def test_a_ledger_reads_nothing(server, tmp_path):
 class Blind(MemorySink, Readable):
     """A target that may be written, but not be read."""
 
-    kind = replace(MemorySink.kind, readable=True)
+    kind = replace(MemorySink.kind, is_readable=True)
 
     def __init__(self, *, retryable):
         super().__init__()
         self.asked = 0
         self._retryable = retryable
 
-    def read(self, wanted):  # noqa: ARG002 - nothing is found
+    def read(self, aspects_by_urn):  # noqa: ARG002 - nothing is found
         self.asked += 1
-        raise SinkError("answers 403", where="rest:x", retryable=self._retryable)
+        raise SinkError("answers 403", location="rest:x", retryable=self._retryable)
 
 
 def run_proposals(*events):
@@ -224,12 +224,12 @@ def run_proposals(*events):
 
 def test_a_server_that_refuses_to_be_read_gets_the_rest(caplog):
     inner = Blind(retryable=False)
-    sink = around(inner, Settings())
+    sink = wrap_sink(inner, Settings())
     proposals = run_proposals(ENDED)
     created = [one for one in proposals if one.change_type == "CREATE"]
     assert sink.emit(proposals) == Delivery(len(proposals) - 2, [])
-    assert sink.emit(run_proposals(STARTED)).failed == []
-    assert sink.left_out == {LEFT_OUT: len(created)}
+    assert sink.emit(run_proposals(STARTED)).failures == []
+    assert sink.dropped_counts == {LEFT_OUT: len(created)}
     assert inner.asked == 1
     assert "--ledger" in LEFT_OUT
     assert "single_event" in LEFT_OUT
@@ -248,24 +248,24 @@ def test_run_that_may_not_be_read_keeps_its_aspects(server, first, second):
 
 def test_a_server_that_is_down_fails_the_delivery():
     with pytest.raises(SinkError):
-        around(Blind(retryable=True), Settings()).emit(run_proposals(ENDED))
+        wrap_sink(Blind(retryable=True), Settings()).emit(run_proposals(ENDED))
 
 
 def test_a_failure_names_the_proposal_of_the_caller(server):
     server.poison = lambda found: "no" if found.aspect_name == PROPERTIES else None
-    destination = open_destination(f"rest:{server.url}", Settings(), environ={"HOME": "/nowhere"})
+    destination = open_target(f"rest:{server.url}", Settings(), environ={"HOME": "/nowhere"})
     with destination.sink as sink:
         proposals = run_proposals(ENDED)
-        (failure,) = sink.emit(proposals).failed
+        (failure,) = sink.emit(proposals).failures
     assert any(failure.proposal is one for one in proposals)
 
 
 def test_relationships_in_a_batch_of_their_own_are_completed(server):
-    destination = open_destination(f"rest:{server.url}", Settings(), environ={"HOME": "/nowhere"})
+    destination = open_target(f"rest:{server.url}", Settings(), environ={"HOME": "/nowhere"})
     emit(server, RUNNING)
     with destination.sink as sink:
         for one in run_proposals(STARTED):
-            assert sink.emit([one]).failed == []
+            assert sink.emit([one]).failures == []
     assert aspect(server, RELATIONSHIPS)["parentInstance"] == f"urn:li:dataProcessInstance:{PARENT}"
 
 

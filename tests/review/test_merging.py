@@ -6,14 +6,14 @@ import json
 from itertools import permutations
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
-from dh_bridge.review.merging import joined
+from dh_bridge.review.merging import merge_aspect
 from dh_bridge.sinks.base import Delivery
 
 RUN = "urn:li:dataProcessInstance:r"
@@ -28,7 +28,7 @@ def gms(tmp_path):
 
 
 def opened(target, settings, **more):
-    return open_destination(target, settings, environ={"HOME": "/nowhere"}, **more)
+    return open_target(target, settings, environ={"HOME": "/nowhere"}, **more)
 
 
 def io(*urns):
@@ -55,7 +55,7 @@ def test_properties_are_joined_and_ours_win():
         "externalUrl": "u",
     }
     ours = {"name": "new", "customProperties": {"b": "2"}, "created": {"time": 7, "actor": "y"}}
-    assert joined("dataProcessInstanceProperties", there, ours) == {
+    assert merge_aspect("dataProcessInstanceProperties", there, ours) == {
         "name": "new",
         "customProperties": {"a": "1", "b": "2"},
         "created": {"time": 5, "actor": "x"},
@@ -66,8 +66,11 @@ def test_properties_are_joined_and_ours_win():
 def test_a_check_is_one_statement_but_for_its_properties():
     there = {"type": "DATASET", "datasetAssertion": {"x": 1}, "customProperties": {"a": "1"}}
     ours = {"type": "CUSTOM", "customAssertion": {"y": 1}, "customProperties": {"b": "2"}}
-    assert joined("assertionInfo", there, ours) == {**ours, "customProperties": {"a": "1", "b": "2"}}
-    assert joined("assertionInfo", there, {"type": "CUSTOM"}) == {"type": "CUSTOM", "customProperties": {"a": "1"}}
+    assert merge_aspect("assertionInfo", there, ours) == {**ours, "customProperties": {"a": "1", "b": "2"}}
+    assert merge_aspect("assertionInfo", there, {"type": "CUSTOM"}) == {
+        "type": "CUSTOM",
+        "customProperties": {"a": "1"},
+    }
 
 
 def test_what_is_refused_is_the_proposal_that_was_given(gms):
@@ -75,7 +78,7 @@ def test_what_is_refused_is_the_proposal_that_was_given(gms):
     with opened(f"rest:{gms.url}", READ).sink as sink:
         sink.emit([io(A)])
         given = io(B)
-        (failure,) = sink.emit([given]).failed
+        (failure,) = sink.emit([given]).failures
     assert failure.proposal is given
 
 
@@ -101,8 +104,8 @@ def test_a_schema_of_others_stays_where_it_is(gms, writer, version):
         sink.emit([schema(A, 1)])
     gms.metadata[A, "schemaMetadata"] = writer
     with opened(f"rest:{gms.url}", Settings(profile="1.4", schema={"write": "if_absent"})).sink as sink:
-        assert sink.emit([schema(A, 2), schema(B, 1), io(A)]).failed == []
-        assert sink.left_out == ({} if version == 2 else {"schema-owned": 1})
+        assert sink.emit([schema(A, 2), schema(B, 1), io(A)]).failures == []
+        assert sink.dropped_counts == ({} if version == 2 else {"schema-owned": 1})
     assert aspect(gms, A, "schemaMetadata")["version"] == version
     assert aspect(gms, B, "schemaMetadata")["version"] == 1
 
@@ -120,7 +123,7 @@ def test_both_switches_count_in_one_place(gms):
         sink.emit([schema(A, 1)])
         gms.metadata[A, "schemaMetadata"] = {"runId": "other"}
         sink.emit([schema(A, 1), io(A)])
-        assert sink.left_out == {"schema-owned": 1, "writes.entities: dataProcessInstance": 1}
+        assert sink.dropped_counts == {"schema-owned": 1, "writes.entities: dataProcessInstance": 1}
 
 
 def event(kind, second, **more):
@@ -159,7 +162,7 @@ def test_no_leaf_is_erased_by_events_that_come_one_by_one_in_any_order(tmp_path,
         seen: set[tuple[str, ...]] = set()
         for at in order:
             with opened(f"rest:{gms.url}", READ).sink as sink:
-                assert sink.emit(Bridge(READ).translate(EVENTS[at]).proposals).failed == []
+                assert sink.emit(Bridge(READ).translate(EVENTS[at]).proposals).failures == []
             said = [json.loads(line) for line in gms.dump()]
             sets = {
                 (one["entityUrn"], one["aspectName"], *leaf)

@@ -9,8 +9,8 @@ import yaml
 
 from dh_bridge import Settings, translate
 from dh_bridge.review import near
-from dh_bridge.review.near import near_misses, spelled_otherwise
-from dh_bridge.review.state import Listed
+from dh_bridge.review.near import existing_respellings, near_misses
+from dh_bridge.review.state import UrnList
 from dh_bridge.settings.loading import load
 
 
@@ -82,8 +82,8 @@ def test_the_nearest_come_first_and_are_few():
 
 def test_names_of_many_tenants_are_compared_with_those_of_their_own(monkeypatch):
     asked = []
-    compared = near._near
-    monkeypatch.setattr(near, "_near", lambda *said: asked.append(said) or compared(*said))
+    compared = near._near_miss
+    monkeypatch.setattr(near, "_near_miss", lambda *said: asked.append(said) or compared(*said))
     new = [(urn(f"t{number}.public.Orders"), None) for number in range(100)]
     known = [urn(f"t{number}.public.orders") for number in range(100)]
     assert len(list(near_misses(new, known))) == len(asked) == 100
@@ -201,11 +201,11 @@ def test_a_location_makes_two_addresses_one(name):
 def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
     there = [urn("shop.public.orders"), urn("orders"), urn("shop.public.Orders", env="DEV"), urn("elsewhere")]
     (tmp_path / "urns.txt").write_text("\n".join(there))
-    found = spelled_otherwise([urn("shop.public.Orders"), "urn:li:tag:x"], Listed(str(tmp_path / "urns.txt")))
+    found = existing_respellings([urn("shop.public.Orders"), "urn:li:tag:x"], UrnList(str(tmp_path / "urns.txt")))
     assert found == set(there[:3])
-    assert spelled_otherwise([], Listed(str(tmp_path / "urns.txt"))) == set()
+    assert existing_respellings([], UrnList(str(tmp_path / "urns.txt"))) == set()
 
 
 def test_a_list_of_urns_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "urns.txt").write_text(urn("a\u2028b") + "\r\n" + urn("c"), encoding="utf-8-sig", newline="")
-    assert Listed(str(tmp_path / "urns.txt")).urns == {urn("a\u2028b"), urn("c")}
+    assert UrnList(str(tmp_path / "urns.txt")).urns == {urn("a\u2028b"), urn("c")}

@@ -7,13 +7,13 @@ import pytest
 from dh_bridge import Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
-from dh_bridge.delivery import around
+from dh_bridge.delivery import wrap_sink
 from dh_bridge.errors import SinkError
-from dh_bridge.review.plan import plan
-from dh_bridge.review.state import Listed, State
-from dh_bridge.review.verdicts import verdict
+from dh_bridge.review.plan import build_plan
+from dh_bridge.review.state import ReviewState, UrnList
+from dh_bridge.review.verdicts import judge_change
 from dh_bridge.sinks.abilities import Readable
-from dh_bridge.sinks.base import Present
+from dh_bridge.sinks.base import StoredAspect
 from dh_bridge.sinks.catalog import CatalogSink
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
@@ -26,15 +26,15 @@ THEIRS = {"run_id": "snowflake-2", "pipeline_name": "nightly snowflake"}
 class Place(Readable):
     """A place that has what it is given."""
 
-    def __init__(self, **held: dict[str, Present]) -> None:
+    def __init__(self, **held: dict[str, StoredAspect]) -> None:
         self.held = held
         self.asked: list[dict[str, set[str]]] = []
 
-    def read(self, wanted):
-        self.asked.append(wanted)
+    def read(self, aspects_by_urn):
+        self.asked.append(aspects_by_urn)
         return {
             urn: {name: present for name, present in self.held[urn].items() if name in names}
-            for urn, names in wanted.items()
+            for urn, names in aspects_by_urn.items()
             if urn in self.held
         }
 
@@ -49,16 +49,16 @@ def edge(urn):
 
 
 def reviewed(held, *proposals):
-    with State(held) as state:
+    with ReviewState(held) as state:
         state.emit(list(proposals))
         return list(state.changes())
 
 
 def planned(held, *proposals, known=()):
-    with State(held) as state:
+    with ReviewState(held) as state:
         for one in proposals:
             state.emit([one])
-        counts, rows = plan(state, pipeline="dh_bridge", known=known)
+        counts, rows = build_plan(state, pipeline="dh_bridge", existing_urns=known)
         return {name: number for name, number in counts.items() if number}, rows
 
 
@@ -68,7 +68,7 @@ def point(urn):
 
 
 def test_entities_are_found_or_new_and_asked_for_once():
-    held = place(subTypes=Present({"typeNames": ["Task"]}))
+    held = place(subTypes=StoredAspect({"typeNames": ["Task"]}))
     sent = [
         upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}),
         upsert("dataset", A, "status", {"removed": True}),
@@ -92,7 +92,7 @@ def test_edges_that_come_and_go_are_told():
     }
     removal = {"op": "remove", "path": f"/inputDatasetEdges/{A}"}
     sent = patch("dataJob", JOB, "dataJobInputOutput", [edge(C), removal])
-    counts, rows = planned(place(dataJobInputOutput=Present(there, **OURS)), sent)
+    counts, rows = planned(place(dataJobInputOutput=StoredAspect(there, **OURS)), sent)
     assert counts == {"found": 1, "changed": 1, "added": 1, "removed": 1}
     assert [(row["kind"], row["target"]) for row in rows if "target" in row] == [("added", C), ("removed", A)]
 
@@ -106,7 +106,7 @@ def test_edges_that_come_and_go_are_told():
 )
 def test_aspects_of_others_are_told_with_their_writer(proposal, how):
     there = {"subTypes": {"typeNames": ["Other"]}, "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []}}
-    held = place(**{name: Present(value, **THEIRS) for name, value in there.items()})
+    held = place(**{name: StoredAspect(value, **THEIRS) for name, value in there.items()})
     counts, rows = planned(held, proposal)
     assert counts["foreign"] == 1
     row = next(row for row in rows if row["kind"] == "foreign")
@@ -115,13 +115,13 @@ def test_aspects_of_others_are_told_with_their_writer(proposal, how):
 
 @pytest.mark.parametrize("present", [OURS, {"run_id": "x", "pipeline_name": "dh_bridge"}, {}])
 def test_our_own_aspects_and_those_of_nobody_are_no_others(present):
-    held = place(subTypes=Present({"typeNames": ["Other"]}, **present))
+    held = place(subTypes=StoredAspect({"typeNames": ["Other"]}, **present))
     counts, _ = planned(held, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}))
     assert counts == {"found": 1, "changed": 1}
 
 
 def test_what_says_the_same_is_unchanged_whoever_wrote_it():
-    held = place(subTypes=Present({"typeNames": ["Task"]}, **THEIRS))
+    held = place(subTypes=StoredAspect({"typeNames": ["Task"]}, **THEIRS))
     counts, _ = planned(held, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}))
     assert counts == {"found": 1, "unchanged": 1}
 
@@ -145,18 +145,18 @@ def test_what_the_server_would_refuse_is_told():
 def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
     (tmp_path / "urns.txt").write_text(f'{A}\n\n"{B}"\n')
     counts, _ = planned(
-        Listed(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
+        UrnList(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
     )
     assert (counts["found"], counts["new"]) == (2, 1)
     with pytest.raises(SinkError, match="cannot be read: No such file"):
-        Listed(str(tmp_path / "none.txt"))
+        UrnList(str(tmp_path / "none.txt"))
     with Catalog(tmp_path / "c.db"):
         pass
     with pytest.raises(SinkError, match=r"no list of URNs \(catalog:.*c\.db, if it is a catalogue\)"):
-        Listed(str(tmp_path / "c.db"))
+        UrnList(str(tmp_path / "c.db"))
     (tmp_path / "events.ndjson").write_text('{"eventType": "START"}\n')
     with pytest.raises(SinkError, match="names no URN"):
-        Listed(str(tmp_path / "events.ndjson"))
+        UrnList(str(tmp_path / "events.ndjson"))
 
 
 def test_nothing_is_written_to_the_place(tmp_path):
@@ -190,25 +190,25 @@ HELD = {"name": "load", "type": {"string": "airflow"}, "customProperties": {"ope
     ],
 )
 def test_what_was_written_is_held_missing_trimmed_or_overwritten(there, word, paths):
-    held = Place() if there is None else place(dataJobInfo=Present(there, **THEIRS))
+    held = Place() if there is None else place(dataJobInfo=StoredAspect(there, **THEIRS))
     (change,) = reviewed(held, patch("dataJob", JOB, "dataJobInfo", [NAMED, TYPED, KEPT]))
-    found = verdict(change)
-    assert (found.word, found.paths) == (word, paths)
+    found = judge_change(change)
+    assert (found.status, found.paths) == (word, paths)
     assert found.writer == (None if word in ("held", "missing") else "nightly snowflake snowflake-2")
 
 
 def edges(*urns):
     """Return a job's inputs as a place has them."""
     found = [{"destinationUrn": urn, "created": {"time": 1, "actor": "urn:li:corpuser:x"}} for urn in urns]
-    return Present({"inputDatasets": [], "outputDatasets": [], "inputDatasetEdges": found}, **THEIRS)
+    return StoredAspect({"inputDatasets": [], "outputDatasets": [], "inputDatasetEdges": found}, **THEIRS)
 
 
 def test_elements_of_others_beside_ours_are_no_fault():
     sent = patch("dataJob", JOB, "dataJobInputOutput", [edge(A)])
     (change,) = reviewed(place(dataJobInputOutput=edges(B, A)), sent)
-    assert verdict(change).word == "held"
+    assert judge_change(change).status == "held"
     (change,) = reviewed(place(dataJobInputOutput=edges(B)), sent)
-    assert verdict(change)[:2] == ("trimmed", [f"/inputDatasetEdges/{A}"])
+    assert judge_change(change)[:2] == ("trimmed", [f"/inputDatasetEdges/{A}"])
 
 
 @pytest.mark.parametrize(("others", "word"), [([B], "held"), ([B, A], "overwritten"), ([A], "overwritten")])
@@ -216,7 +216,7 @@ def test_what_a_patch_took_away_and_is_there_again_is_not_held(others, word):
     gone = [{"op": "remove", "path": f"/inputDatasetEdges/{A}"}]
     (change,) = reviewed(place(dataJobInputOutput=edges(*others)), patch("dataJob", JOB, "dataJobInputOutput", gone))
     paths = [] if word == "held" else [f"/inputDatasetEdges/{A}"]
-    assert verdict(change)[:2] == (word, paths)
+    assert judge_change(change)[:2] == (word, paths)
 
 
 def test_a_column_without_its_last_tag_is_held_and_one_with_it_is_not():
@@ -224,19 +224,19 @@ def test_a_column_without_its_last_tag_is_held_and_one_with_it_is_not():
     there = {"editableSchemaFieldInfo": [{"fieldPath": "a", "globalTags": tag}, {"fieldPath": "b", "globalTags": tag}]}
     for path, gone in (("a", "a"), ("c", None)):
         taken = [{"op": "remove", "path": f"/editableSchemaFieldInfo/{path}/globalTags/tags/urn:li:tag:pii"}]
-        held = Place(**{A: {"editableSchemaMetadata": Present(there)}})
+        held = Place(**{A: {"editableSchemaMetadata": StoredAspect(there)}})
         (change,) = reviewed(held, patch("dataset", A, "editableSchemaMetadata", taken))
         told = [] if gone is None else [f"/editableSchemaFieldInfo/{gone}/globalTags/tags/urn:li:tag:pii"]
-        assert verdict(change).paths == told
+        assert judge_change(change).paths == told
 
 
 def test_an_entity_that_was_revived_and_is_removed_again_is_not_held():
     alive = upsert("dataJob", JOB, "status", {"removed": False})
-    (change,) = reviewed(place(status=Present({"removed": True}, **THEIRS)), alive)
-    assert verdict(change) == ("overwritten", ["/removed"], "nightly snowflake snowflake-2")
-    for held in (Place(), place(status=Present({"removed": False})), place(status=Present({}))):
+    (change,) = reviewed(place(status=StoredAspect({"removed": True}, **THEIRS)), alive)
+    assert judge_change(change) == ("overwritten", ["/removed"], "nightly snowflake snowflake-2")
+    for held in (Place(), place(status=StoredAspect({"removed": False})), place(status=StoredAspect({}))):
         (change,) = reviewed(held, alive)
-        assert verdict(change).word == "held"
+        assert judge_change(change).status == "held"
 
 
 def test_the_order_of_a_set_says_nothing_and_others_may_add_to_it():
@@ -244,8 +244,8 @@ def test_the_order_of_a_set_says_nothing_and_others_may_add_to_it():
     sent = upsert("dataProcessInstance", RUN, "dataProcessInstanceRelationships", run)
     for there, word in (("ba", "held"), ("bca", "held"), ("b", "trimmed"), ("", "trimmed")):
         found = {"upstreamInstances": [f"urn:li:dataProcessInstance:{one}" for one in there]}
-        (change,) = reviewed(Place(**{RUN: {"dataProcessInstanceRelationships": Present(found)}}), sent)
-        assert verdict(change).word == word
+        (change,) = reviewed(Place(**{RUN: {"dataProcessInstanceRelationships": StoredAspect(found)}}), sent)
+        assert judge_change(change).status == word
 
 
 SCHEMA = {
@@ -256,39 +256,39 @@ SCHEMA = {
 
 def test_a_plan_leaves_to_others_what_emit_would_leave_to_them():
     schemas = [upsert("dataset", urn, "schemaMetadata", SCHEMA) for urn in (A, B)]
-    held = Place(**{A: {"schemaMetadata": Present({**SCHEMA, "hash": "theirs"}, **THEIRS)}})
+    held = Place(**{A: {"schemaMetadata": StoredAspect({**SCHEMA, "hash": "theirs"}, **THEIRS)}})
     for write, words in (("all", ["changed", "foreign", "changed"]), ("if_absent", ["changed"])):
-        with State(held) as state:
+        with ReviewState(held) as state:
             for _ in range(2):  # what was planned already is ours
-                around(state, Settings(schema={"write": write})).emit(schemas)
-            _, rows = plan(state, pipeline="dh_bridge", known=())
+                wrap_sink(state, Settings(schema={"write": write})).emit(schemas)
+            _, rows = build_plan(state, pipeline="dh_bridge", existing_urns=())
         assert [row["kind"] for row in rows if row.get("aspect")] == words
 
 
 def test_a_plan_joins_with_what_is_there_where_emit_would_join():
-    held = Place(**{RUN: {"dataProcessInstanceInput": Present({"inputs": [A]}, **OURS)}})
+    held = Place(**{RUN: {"dataProcessInstanceInput": StoredAspect({"inputs": [A]}, **OURS)}})
     sent = [upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": [urn]}) for urn in (B, C)]
     for mode, inputs in (("none", [C]), ("read", [C, B, A])):
-        with State(held) as state:
+        with ReviewState(held) as state:
             for one in sent:
-                around(state, Settings(state=mode)).emit([one])
+                wrap_sink(state, Settings(state=mode)).emit([one])
             (change,) = state.changes()
         assert change.after == {"inputs": inputs}
 
 
 def test_lists_of_another_length_are_overwritten():
     (change,) = reviewed(Place(), upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task", "Python"]}))
-    found = verdict(change._replace(before=Present({"typeNames": ["Task"]}, actor="urn:li:corpuser:ann")))
+    found = judge_change(change._replace(before=StoredAspect({"typeNames": ["Task"]}, actor="urn:li:corpuser:ann")))
     assert found == ("overwritten", ["/typeNames"], "urn:li:corpuser:ann")
 
 
 def test_what_says_nothing_is_held_and_what_cannot_be_laid_out_is_compared_as_it_is():
     (change,) = reviewed(Place(), upsert("dataset", A, "status", {"removed": False}))
-    assert verdict(change).word == "held"
+    assert judge_change(change).status == "held"
     fine = {"fineGrainedLineages": [{"upstreamType": "FIELD_SET", "downstreamType": "FIELD", "downstreams": [A, B]}]}
     (change,) = reviewed(Place(), upsert("dataset", A, "upstreamLineage", {"upstreams": [], **fine}))
-    assert verdict(change._replace(before=Present({"upstreams": [], **fine}))).word == "held"
-    assert verdict(change._replace(before=Present({"upstreams": []}))).word == "trimmed"
+    assert judge_change(change._replace(before=StoredAspect({"upstreams": [], **fine}))).status == "held"
+    assert judge_change(change._replace(before=StoredAspect({"upstreams": []}))).status == "trimmed"
 
 
 # -- 32-bit floats -----------------------------------------------------------------------------------------------------
@@ -306,17 +306,17 @@ def _sure(number):
 
 
 def test_float_that_a_server_keeps_with_32_bits_is_no_change():
-    held = {A: {"upstreamLineage": Present(_sure(0.33333334), **OURS)}}
+    held = {A: {"upstreamLineage": StoredAspect(_sure(0.33333334), **OURS)}}
     said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
     (change,) = reviewed(Place(**held), said)
-    assert verdict(change).word == "held"
+    assert judge_change(change).status == "held"
     counts, _ = planned(Place(**held), said)
     assert counts == {"found": 1, "unchanged": 1}
 
 
 def test_float_of_another_number_is_a_change():
-    held = {A: {"upstreamLineage": Present(_sure(0.5), **THEIRS)}}
+    held = {A: {"upstreamLineage": StoredAspect(_sure(0.5), **THEIRS)}}
     said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
     (change,) = reviewed(Place(**held), said)
-    assert verdict(change).word == "overwritten"
+    assert judge_change(change).status == "overwritten"
     assert planned(Place(**held), said)[0]["changed"] == 1

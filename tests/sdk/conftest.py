@@ -6,7 +6,7 @@ import itertools
 import sys
 
 import pytest
-from oracles import apache_finding, fastavro_finding, sdk_finding
+from support.oracles import apache_finding, fastavro_finding, sdk_finding
 
 from dh_bridge import Settings
 from dh_bridge.datahub.profiles import profile
@@ -26,7 +26,7 @@ def _main_has_a_file(monkeypatch):
 @pytest.fixture(autouse=True)
 def _owing(monkeypatch):
     """What a test leaves untold is not told when pytest ends."""
-    monkeypatch.setattr(pipeline, "_owing", set())
+    monkeypatch.setattr(pipeline, "_unsent_pipelines", set())
 
 
 class Told:

@@ -11,7 +11,7 @@ import pytest
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.datahub.search_texts import cut
+from dh_bridge.datahub.search_texts import cut_text
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.sdk import Freshness
 from dh_bridge.sinks.catalog import CatalogSink
@@ -263,7 +263,7 @@ def test_error_is_among_the_native_results_that_datahub_shows(told):
 def test_description_that_the_search_index_does_not_take_is_cut(told):
     one = told(profile="1.7")
     between(one, description="x" * 40_000)
-    assert one.last(CHECK, "assertionInfo")["description"] == cut("x" * 40_000)
+    assert one.last(CHECK, "assertionInfo")["description"] == cut_text("x" * 40_000)
 
 
 @pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])
@@ -408,7 +408,7 @@ def test_a_report_that_makes_no_sense_is_refused(told, said):
     check = between(one)
     with pytest.raises(EventError) as caught:
         check.report(**said)
-    assert caught.value.now
+    assert caught.value.remedy
     assert one.aspects(CHECK, RESULT) == []
 
 

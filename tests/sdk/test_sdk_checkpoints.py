@@ -252,9 +252,9 @@ def test_an_asset_without_a_dataset_is_a_warning_where_the_pipeline_only_warns()
 def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypatch, on_error):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")
     pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
-    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+    from dh_bridge.sdk.great_expectations import DataHubAction  # noqa: PLC0415 - needs the package
 
-    action = TellDataHub(
+    action = DataHubAction(
         name="tell", sink=f"rest:http://127.0.0.1:{free_port()}", datasets={"orders": ORDERS}, on_error=on_error,
         settings={"profile": "1.7", "rest": {"retries": 0}},
     )  # fmt: skip
@@ -271,20 +271,20 @@ def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypa
 def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")
     pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
-    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+    from dh_bridge.sdk.great_expectations import DataHubAction  # noqa: PLC0415 - needs the package
 
     said = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
     result = checkpoint(expectation(column="amount"))
-    assert TellDataHub(**said, settings={"assertions.type": "dataset", "profile": "1.7"}).run(result) == {"told": 1}
+    assert DataHubAction(**said, settings={"assertions.type": "dataset", "profile": "1.7"}).run(result) == {"told": 1}
     with pytest.raises(SettingsError, match="did you mean `profile`"):
-        TellDataHub(**said, settings={"profil": "1.7"}).run(result)
+        DataHubAction(**said, settings={"profil": "1.7"}).run(result)
 
 
 def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")  # it would call home
     gx = pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
     pandas = pytest.importorskip("pandas")
-    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+    from dh_bridge.sdk.great_expectations import DataHubAction  # noqa: PLC0415 - needs the package
 
     context = gx.get_context(mode="ephemeral")
     batch = (
@@ -299,7 +299,9 @@ def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
     suite.add_expectation(expectations.ExpectColumnMinToBeBetween(column="nope", min_value=1))
     definition = context.validation_definitions.add(gx.ValidationDefinition(name="v", data=batch, suite=suite))
     file = tmp_path / "shop.db"
-    action = TellDataHub(name="tell", sink=f"catalog:{file}", datasets={"orders": ORDERS}, settings={"profile": "1.7"})
+    action = DataHubAction(
+        name="tell", sink=f"catalog:{file}", datasets={"orders": ORDERS}, settings={"profile": "1.7"}
+    )
     nightly = context.checkpoints.add(
         gx.Checkpoint(name="nightly", validation_definitions=[definition], actions=[action])
     )

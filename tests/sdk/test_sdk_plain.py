@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import pytest
 
-from dh_bridge.sdk.plain import plain
+from dh_bridge.sdk.plain import to_plain
 
 UTC = dt.timezone.utc
 
@@ -60,7 +60,7 @@ class Pair:
     ],
 )
 def test_a_value_is_what_json_has(value, expected):
-    found = plain(value)
+    found = to_plain(value)
     assert found == expected
     assert type(found) is type(expected)
 
@@ -79,7 +79,7 @@ def test_numbers_and_times_of_numpy_and_pandas(told):
         (pandas.NA, None),
         (pandas.Series([1, 2]), [1, 2]),
     ):
-        found = plain(value)
+        found = to_plain(value)
         assert found == expected
         assert type(found) is type(expected)
     one = told()

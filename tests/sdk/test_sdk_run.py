@@ -17,8 +17,9 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
-from dh_bridge.sdk import Pipeline, telling
-from dh_bridge.sdk.references import table
+from dh_bridge.sdk import Pipeline
+from dh_bridge.sdk import run_proposals as telling
+from dh_bridge.sdk.references import resolve_dataset
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
@@ -423,8 +424,8 @@ def test_what_makes_no_sense_is_refused_before_the_run(told, said, where):
     one = told()
     with pytest.raises(EventError) as caught:
         load(one, **said)
-    assert caught.value.where == where
-    assert caught.value.now
+    assert caught.value.location == where
+    assert caught.value.remedy
     assert one.sink.proposals == []
 
 
@@ -525,12 +526,12 @@ def test_a_run_begins_once_and_counts_its_tries_upwards(told):
         ("postgres://db:5432/shop.public.orders", ORDERS),
         (PAIR, ORDERS),
         (list(PAIR), ORDERS),
-        ("file:///data/in.csv", table(("file://", "/data/in.csv"), Pipeline(sink="memory:").options).urn),
-        ("hive/shop.orders", table(("hive", "shop.orders"), Pipeline(sink="memory:").options).urn),
+        ("file:///data/in.csv", resolve_dataset(("file://", "/data/in.csv"), Pipeline(sink="memory:").options).urn),
+        ("hive/shop.orders", resolve_dataset(("hive", "shop.orders"), Pipeline(sink="memory:").options).urn),
     ],
 )
 def test_datasets_by_any_name(told, ref, urn):
-    assert table(ref, told().pipeline.options).urn == urn
+    assert resolve_dataset(ref, told().pipeline.options).urn == urn
 
 
 @pytest.mark.parametrize(
@@ -550,8 +551,8 @@ def test_datasets_by_any_name(told, ref, urn):
 )
 def test_what_names_no_dataset_is_refused(told, ref):
     with pytest.raises(EventError) as caught:
-        table(ref, told().pipeline.options)
-    assert caught.value.now
+        resolve_dataset(ref, told().pipeline.options)
+    assert caught.value.remedy
 
 
 def test_a_name_that_is_skipped_is_no_dataset(told):
@@ -618,7 +619,7 @@ def test_an_unsound_proposal_keeps_the_whole_batch(told):
 
 
 def test_what_the_translation_got_wrong_is_named(told, monkeypatch):
-    monkeypatch.setattr(telling, "_point", lambda *_: {"timestampMillis": "soon"})
+    monkeypatch.setattr(telling, "_run_event", lambda *_: {"timestampMillis": "soon"})
     one = told()
     with pytest.raises(AspectError, match=EVENT), load(one):
         pass
@@ -650,7 +651,7 @@ def test_a_sink_of_the_caller_stays_open():
     sink = MemorySink()
     with Pipeline(sink=sink):
         pass
-    assert sink.emit([]).delivered == 0
+    assert sink.emit([]).delivered_count == 0
 
 
 def test_a_sink_that_was_opened_here_is_closed():

@@ -9,13 +9,14 @@ import time
 
 import msgspec
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
-from dh_bridge.sdk import Pipeline, waiting
+from dh_bridge.sdk import Pipeline
 from dh_bridge.sdk import pipeline as pipeline_module
+from dh_bridge.sdk import retry_buffer as waiting
 from dh_bridge.session import PLATFORM
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
@@ -79,14 +80,14 @@ def test_a_place_that_kept_its_caller_waiting_is_left_alone_for_a_while(how):
             return super().emit(proposals)
 
     sink = Slow(how)
-    waits = waiting.Waiting(lambda: sink, lambda: now)
+    waits = waiting.BufferedSender(lambda: sink, lambda: now)
     with pytest.warns(RuntimeWarning, match="not told yet"):
-        waits.tell([PLATFORM])
+        waits.send([PLATFORM])
     with pytest.warns(RuntimeWarning, match="2 proposals not told yet: left alone for 60 s more"):
-        waits.tell([PLATFORM])
+        waits.send([PLATFORM])
     assert sink.tries == 1
     now, sink.how = now + 60, None
-    waits.tell([PLATFORM])
+    waits.send([PLATFORM])
     assert (sink.tries, len(sink.proposals)) == (2, 3)
 
 
@@ -99,11 +100,11 @@ def test_close_does_not_leave_a_place_alone():
         return now
 
     sink = Down(SinkError("is down", retryable=True))
-    waits = waiting.Waiting(lambda: sink, clock)
+    waits = waiting.BufferedSender(lambda: sink, clock)
     with pytest.warns(RuntimeWarning, match="not told yet"):
-        waits.tell([PLATFORM])
+        waits.send([PLATFORM])
     sink.how = None
-    waits.last()
+    waits.send_last()
     assert sink.proposals == [PLATFORM]
 
 
@@ -150,7 +151,7 @@ def test_what_will_never_arrive_is_lost_loudly_and_does_not_wait(how):
 
 
 def test_so_many_are_kept_and_no_more(monkeypatch):
-    monkeypatch.setattr(waiting, "MOST", 3)
+    monkeypatch.setattr(waiting, "MAX_PROPOSALS", 3)
     sink = Down(SinkError("is down", retryable=True))
     pipeline = Pipeline(sink=sink, on_error="warn")
     with pytest.warns(RuntimeWarning, match=r"the oldest \d+ are lost: no more than 3 are kept"):
@@ -236,7 +237,7 @@ def test_what_nobody_closed_is_told_when_the_process_ends(tmp_path, how):
 
 
 def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monkeypatch):
-    monkeypatch.setattr(pipeline_module, "_LAST", 0.5)
+    monkeypatch.setattr(pipeline_module, "_EXIT_TIMEOUT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as deaf:  # takes connections, and never says a word
         target = f"rest:http://127.0.0.1:{deaf.getsockname()[1]}"
         for _ in range(2):
@@ -250,4 +251,4 @@ def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monk
             pipeline_module._at_exit()
     assert time.monotonic() - began < 5
     assert sum("lost: the pipeline is closed" in str(one.message) for one in found) == 2
-    assert pipeline_module._owing == set()
+    assert pipeline_module._unsent_pipelines == set()

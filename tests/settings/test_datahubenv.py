@@ -10,7 +10,7 @@ from datahub.ingestion.auth.env import build_auth_config_from_env
 from datahub.ingestion.auth.k8s_projected import DEFAULT_K8S_TOKEN_FILE
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.settings.datahubenv import Account, accounts
+from dh_bridge.settings.datahubenv import Account, read_accounts
 
 VARIABLES = (
     "DATAHUB_GMS_URL",
@@ -46,13 +46,13 @@ def test_the_first_account_is_the_one_that_datahub_takes(environ, tmp_path, monk
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(config_utils, "DATAHUB_CONFIG_PATH", str(tmp_path / ".datahubenv"))
     theirs = config_utils.load_client_config()
-    ours = accounts(environ, tmp_path)[0]
+    ours = read_accounts(environ, tmp_path)[0]
     assert (ours.server, ours.token) == (theirs.server, theirs.token)
 
 
 def test_the_environment_comes_before_the_file(tmp_path):
     (tmp_path / ".datahubenv").write_text(FILE)
-    assert accounts({"DATAHUB_GMS_TOKEN": "t"}, tmp_path) == [
+    assert read_accounts({"DATAHUB_GMS_TOKEN": "t"}, tmp_path) == [
         Account(None, "t", "env DATAHUB_GMS_TOKEN"),
         Account("http://file:8080", "from-file", "~/.datahubenv"),
     ]
@@ -61,30 +61,30 @@ def test_the_environment_comes_before_the_file(tmp_path):
 @pytest.mark.parametrize("skip", ["1", "true", "True"])
 def test_the_file_can_be_left_out(tmp_path, skip):
     (tmp_path / ".datahubenv").write_text(FILE)
-    assert accounts({"DATAHUB_SKIP_CONFIG": skip}, tmp_path) == []
+    assert read_accounts({"DATAHUB_SKIP_CONFIG": skip}, tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "gms: 1", "gms: {server: 1, token: [x]}", "other: {}"])
 def test_a_file_that_says_nothing_is_none(tmp_path, text):
     (tmp_path / ".datahubenv").write_text(text)
-    assert accounts({}, tmp_path) == []
+    assert read_accounts({}, tmp_path) == []
 
 
 def test_a_broken_file_is_named_and_its_text_is_not(tmp_path):
     (tmp_path / ".datahubenv").write_text("gms: {token: geheim")
     with pytest.raises(SettingsError, match="it is not YAML") as caught:
-        accounts({}, tmp_path)
+        read_accounts({}, tmp_path)
     assert "geheim" not in str(caught.value)
     (tmp_path / ".datahubenv").unlink()
     (tmp_path / ".datahubenv").mkdir()
     with pytest.raises(SettingsError, match="Is a directory"):
-        accounts({}, tmp_path)
+        read_accounts({}, tmp_path)
 
 
 def test_credentials_of_datahubs_own_services_serve_where_there_is_no_token(tmp_path):
     environ = {"DATAHUB_SYSTEM_CLIENT_ID": "sys", "DATAHUB_SYSTEM_CLIENT_SECRET": "s"}
-    assert [one.token for one in accounts(environ, tmp_path)] == ["Basic sys:s"]
-    assert [one.token for one in accounts({**environ, "DATAHUB_GMS_TOKEN": "t"}, tmp_path)] == ["t"]
+    assert [one.token for one in read_accounts(environ, tmp_path)] == ["Basic sys:s"]
+    assert [one.token for one in read_accounts({**environ, "DATAHUB_GMS_TOKEN": "t"}, tmp_path)] == ["t"]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_logins_of_the_environment_are_those_that_datahub_takes(said, login, tmp
     environ |= {"DATAHUB_GMS_TOKEN": "static", "DATAHUB_GMS_URL": "http://url:8080"}
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    (found,) = accounts({**environ, "DATAHUB_SKIP_CONFIG": "1"}, tmp_path)
+    (found,) = read_accounts({**environ, "DATAHUB_SKIP_CONFIG": "1"}, tmp_path)
     assert (found.server, found.token, found.login_for("http://url:8080")) == ("http://url:8080", None, login)
     assert found.login_for("http://other:8080") == {}
     theirs = build_auth_config_from_env()
@@ -166,11 +166,11 @@ def test_entra_s_client_secret_asks_entra(tmp_path):
         "AZURE_SCOPE": "api://x/.default",
     }
     environ = {f"DATAHUB_AUTH_{name}": value for name, value in said.items()}
-    (found,) = accounts({**environ, "DATAHUB_AUTH_AZURE_CLIENT_SECRET": "s"}, tmp_path)
+    (found,) = read_accounts({**environ, "DATAHUB_AUTH_AZURE_CLIENT_SECRET": "s"}, tmp_path)
     endpoint = "https://login.microsoftonline.com/t/oauth2/v2.0/token"
     assert found.login == {"oauth": {"token_endpoint": endpoint, **CLIENT, "scope": "api://x/.default"}}
     with pytest.raises(SettingsError, match="DATAHUB_AUTH_AZURE_CLIENT_SECRET"):
-        accounts(environ, tmp_path)
+        read_accounts(environ, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -183,4 +183,4 @@ def test_entra_s_client_secret_asks_entra(tmp_path):
 )
 def test_what_is_missing_for_a_login_is_named(said, named, tmp_path):
     with pytest.raises(SettingsError, match=named):
-        accounts({f"DATAHUB_AUTH_{name}": value for name, value in said.items()}, tmp_path)
+        read_accounts({f"DATAHUB_AUTH_{name}": value for name, value in said.items()}, tmp_path)

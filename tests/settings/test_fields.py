@@ -14,16 +14,16 @@ from dh_bridge.settings.introspection import (
     annotation_at,
     is_secret,
     is_simple,
-    leaves,
-    masked,
-    readable,
+    iter_setting_fields,
+    mask_secrets,
+    readable_type,
     takes_list,
     takes_text,
 )
 
 
 def test_every_setting_has_a_description_and_a_readable_type():
-    for leaf in leaves(Settings):
+    for leaf in iter_setting_fields(Settings):
         assert leaf.description.strip(), leaf.key
         assert "typing" not in leaf.kind, leaf
 
@@ -42,11 +42,11 @@ def test_every_setting_has_a_description_and_a_readable_type():
     ],
 )
 def test_types_read_as_people_say_them(annotation, text):
-    assert readable(annotation) == text
+    assert readable_type(annotation) == text
 
 
 def test_numbers_say_what_they_must_keep_to():
-    kinds = {leaf.key: leaf.kind for leaf in leaves(Settings)}
+    kinds = {leaf.key: leaf.kind for leaf in iter_setting_fields(Settings)}
     assert kinds["window"] == "whole number, at least 1"
     assert kinds["receiver.body_bytes"] == "whole number, at least 1,024"
     assert kinds["airflow.timeout"] == "number, above 0, below 10"
@@ -88,7 +88,7 @@ def test_a_value_may_be_shown_where_it_is_one_text_number_or_choice():
     ],
 )
 def test_secrets_are_shown_as_stars(key, value, shown):
-    assert masked(key, value) == shown
+    assert mask_secrets(key, value) == shown
 
 
 def test_secret_type_is_a_secret_whatever_its_name():

@@ -35,10 +35,10 @@ def test_lists_without_patterns_are_false():
 
 def test_lineage_runs_through_datasets_named_with_or_without_namespace():
     filters = FilterSettings(through=("tmp_*", "s3://scratch/*"))
-    assert filters.runs_through("postgres://h:1", "tmp_orders")
-    assert filters.runs_through("s3://scratch", "a/b")
-    assert not filters.runs_through("s3://lake", "a/b")
-    assert not FilterSettings().runs_through("s3://scratch", "a")
+    assert filters.is_collapsed("postgres://h:1", "tmp_orders")
+    assert filters.is_collapsed("s3://scratch", "a/b")
+    assert not filters.is_collapsed("s3://lake", "a/b")
+    assert not FilterSettings().is_collapsed("s3://scratch", "a")
 
 
 def test_filters_are_frozen_and_refuse_unknown_keys():

@@ -10,7 +10,7 @@ import pytest
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.errors import problem
+from dh_bridge.settings.errors import to_settings_error
 from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load, settings_of
 
 
@@ -312,7 +312,7 @@ def test_node_that_is_named_twice_is_no_node_inside_itself(tmp_path):
 def test_every_problem_is_found_and_load_tells_how_many_more_there_are(tmp_path):
     file = _file(tmp_path, "a: 1\nb: 2\nwindow: -1\n")
     _, problems = examine(file, environ={})
-    assert {problem.where for problem in problems} == {f"{file}:1", f"{file}:2", f"{file}:3"}
+    assert {problem.location for problem in problems} == {f"{file}:1", f"{file}:2", f"{file}:3"}
     with pytest.raises(SettingsError, match="2 more: dh-bridge config check"):
         load(file, environ={})
 
@@ -370,7 +370,10 @@ def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
 
 
 def test_error_of_no_place_is_said_of_the_settings():
-    assert problem({"loc": (), "type": "value_error", "msg": "Value error, odd", "input": 1}, {}).where == "settings"
+    assert (
+        to_settings_error({"loc": (), "type": "value_error", "msg": "Value error, odd", "input": 1}, {}).location
+        == "settings"
+    )
 
 
 def test_a_profile_of_a_variable_that_is_empty_is_none_that_somebody_chose(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def _servers_are_shut_down():
     """Shut down what the case ``rest`` of the contract has started."""
-    from sink_contract import SERVERS  # noqa: PLC0415 - where pytest finds it
+    from support.sink_contract import SERVERS  # noqa: PLC0415 - where pytest finds it
 
     yield
     while SERVERS:

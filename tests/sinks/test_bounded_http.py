@@ -8,14 +8,14 @@ import ssl
 import time
 
 import pytest
-from raw_server import RawServer, answer
 from realparts.certificates import loopback_certificate
+from support.raw_server import RawServer, answer
 
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
 from dh_bridge.sinks.kafka.options import RegistryOptions
-from dh_bridge.sinks.kafka.registry import Registry
-from dh_bridge.sinks.rest.connection import Connection
+from dh_bridge.sinks.kafka.registry import SchemaRegistry
+from dh_bridge.sinks.rest.connection import GmsConnection
 from dh_bridge.sinks.rest.options import RestOptions
 
 SOON = 10.0
@@ -36,7 +36,7 @@ def ask_provider(url):
 
 
 def ask_registry(url):
-    registry = Registry(RegistryOptions(url=url, timeout=0.5))
+    registry = SchemaRegistry(RegistryOptions(url=url, timeout=0.5))
     try:
         return registry.schema(1)
     finally:
@@ -54,7 +54,7 @@ def _registry_without_pauses(monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     """Let an answer have 1 MiB at most, so that the tests are quick."""
-    monkeypatch.setattr("dh_bridge.sinks.bounded_http.MAX_ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr("dh_bridge.sinks.bounded_http.MAX_RESPONSE_BYTES", 1 << 20)
 
 
 def failure(ask, script):
@@ -184,7 +184,7 @@ def test_server_that_reads_slowly_ends_the_request(secure, tmp_path):
         context.load_cert_chain(ca, tmp_path / "key.pem")
     with RawServer(lambda server, connection, _h: server.sip(connection), context) as server:
         options = RestOptions(server=server.url, retries=0, timeout=0.5, ca_bundle=ca)
-        connection = Connection(options)
+        connection = GmsConnection(options)
         began = time.monotonic()
         with pytest.raises(SinkError) as caught:
             connection.send("POST", "/aspects", b"x" * 15_000_000)
@@ -203,7 +203,7 @@ def test_connection_is_used_again_after_a_whole_answer():
             connection.recv(65536)
 
     with RawServer(script) as server:
-        connection = Connection(RestOptions(server=server.url, retries=0, timeout=5.0))
+        connection = GmsConnection(RestOptions(server=server.url, retries=0, timeout=5.0))
         assert [connection.send("GET", "/config").status for _ in range(3)] == [200] * 3
         connection.close()
     assert len(connections) == 1

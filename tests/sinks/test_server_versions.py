@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gms import PATCH_FORMS, VERSIONS, Gms, RefusedError, patch_form
-from public_data import needs_corpus
-from samples import corpus, dataset, event, examples
-from told import read
+from support.gms import PATCH_FORMS, VERSIONS, Gms, RefusedError, patch_form
+from support.ledger_batches import read
+from support.public_data import needs_corpus
+from support.sample_events import corpus, dataset, event, examples
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.datahub.generic_aspect import patch_body
+from dh_bridge.datahub.generic_aspect import patch_value
 from dh_bridge.datahub.proposal import patch
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.openlineage.read import read_events
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -43,15 +43,15 @@ EVENTS = [
 
 def delivered(events, gms):
     """Translate events for a server, deliver them, and return how many proposals arrived and the reasons of the others."""
-    destination = open_destination(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"})
+    destination = open_target(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"})
     bridge = Bridge(destination.settings)
     arrived, reasons = 0, []
     with destination.sink as sink:
         for translation in bridge.stream(events):
             assert translation.rejected == []
             delivery = sink.emit(translation.proposals)
-            arrived += delivery.delivered
-            reasons += [f"{each.proposal.aspect_name}: {each.reason}" for each in delivery.failed]
+            arrived += delivery.delivered_count
+            reasons += [f"{each.proposal.aspect_name}: {each.reason}" for each in delivery.failures]
     return arrived, reasons
 
 
@@ -76,8 +76,8 @@ def test_text_that_the_search_index_does_not_take_is_refused_unless_it_is_cut(tm
         assert delivered(read([one]), gms)[1] == []
         whole = next(each for each in gms.proposals if each.aspect_name == aspect)
         next(each for each in whole.value if each["path"] == "/description")["value"] = "é" * 20_000
-        with open_destination(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"}).sink as sink:
-            (failure,) = sink.emit([whole]).failed
+        with open_target(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"}).sink as sink:
+            (failure,) = sink.emit([whole]).failures
         assert failure.reason == "422: the search index takes no term of 40000 bytes: description"
 
 
@@ -116,7 +116,7 @@ def _body(aspect, form):
 )
 def test_forms_of_patches_are_those_of_the_table(aspect, path):
     operations = patch("dataset", "urn:li:dataset:x", aspect, [{"op": "remove", "path": path}]).value
-    forms = [patch_form(aspect, patch_body(aspect, operations, keyed=keyed)) for keyed in (False, True)]
+    forms = [patch_form(aspect, patch_value(aspect, operations, keyed=keyed)) for keyed in (False, True)]
     assert forms[0] == ""
     assert forms[1] != ""
     assert {(aspect, form) for form in forms} <= PATCH_FORMS.keys()

@@ -4,16 +4,16 @@ import subprocess
 import sys
 
 import pytest
-from sink_contract import CASES
+from support.sink_contract import CASES
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.sinks.base import SINKS, SinkOptions, open_sink, shown
+from dh_bridge.sinks.base import SINK_KINDS, SinkOptions, open_sink, strip_credentials
 
 
 def test_every_scheme_has_a_case_in_the_contract(tmp_path):
     ready = [case for case in CASES if not case.needs]
     schemes = {case.target(tmp_path).partition(":")[0] for case in ready} | {case.name for case in CASES if case.needs}
-    assert schemes == set(SINKS)
+    assert schemes == set(SINK_KINDS)
 
 
 @pytest.mark.parametrize("target", ["", "memory", "postgres:x", "/tmp/out.json", ":x"])  # noqa: S108 - a name only
@@ -21,7 +21,7 @@ def test_an_unknown_target_is_refused_with_those_that_keep_what_they_are_given(t
     with pytest.raises(SettingsError) as caught:
         open_sink(target)
     offered = str(caught.value).partition("use one of ")[2].partition(";")[0].rstrip(")").split(", ")
-    assert offered == [f"{scheme}:" for scheme, kind in SINKS.items() if kind.persistent]
+    assert offered == [f"{scheme}:" for scheme, kind in SINK_KINDS.items() if kind.is_persistent]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_pat
     ],
 )
 def test_a_target_is_shown_without_its_secrets(target, text):
-    assert shown(target) == text
+    assert strip_credentials(target) == text
 
 
 def test_an_unknown_target_is_refused_without_its_secrets():

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from sink_contract import CASES, CREATE, DATASET, PARTS, BrokenOffError, leave, proposals
+from support.sink_contract import CASES, CREATE, DATASET, PARTS, BrokenOffError, leave, proposals
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks import abilities
-from dh_bridge.sinks.abilities import Around, open_readonly
-from dh_bridge.sinks.base import SINKS, Delivery, SinkKind, address, kind_of, local_path, target_kind
+from dh_bridge.sinks.abilities import SinkWrapper, open_readonly
+from dh_bridge.sinks.base import SINK_KINDS, Delivery, SinkKind, address_of, kind_of, local_path, target_kind
 from dh_bridge.sinks.memory import MemorySink
 
 
@@ -47,7 +47,7 @@ def test_everything_arrives_in_order(case, sink, tmp_path):
 
 def test_batches_add_up(case, sink, tmp_path):
     for proposal in proposals():
-        assert sink.emit([proposal]).delivered == 1
+        assert sink.emit([proposal]).delivered_count == 1
     sink.close()
     assert case.arrived(sink, tmp_path) == sent()
 
@@ -107,15 +107,15 @@ def test_an_error_in_the_block_comes_through(case, tmp_path):
 # -- abilities -----------------------------------------------------------------------------------------------------------
 
 PROTOCOLS = {
-    "readable": abilities.Readable,
-    "lists_entities": abilities.Listing,
-    "names_version": abilities.Versioned,
-    "deadline": abilities.Hurried,
-    "own_ledger": abilities.LedgerHolder,
-    "learns_patch_forms": abilities.PatchLearner,
+    "is_readable": abilities.Readable,
+    "lists_entities": abilities.Listable,
+    "reports_version": abilities.SupportsVersion,
+    "has_deadline": abilities.SupportsDeadline,
+    "has_own_ledger": abilities.LedgerHolder,
+    "learns_patch_forms": abilities.SupportsPatchForms,
 }
 """Ability -> what a sink that declares it has."""
-BEHAVIOURS = {"versioned", "atomic_on_close"}
+BEHAVIOURS = {"needs_version", "atomic_on_close"}
 """Abilities that add no method."""
 
 
@@ -135,8 +135,8 @@ def test_every_ability_is_covered_here():
 
 
 def test_a_sink_is_of_the_kind_that_its_target_has(case, sink, tmp_path):
-    assert kind_of(sink) == replace(target_kind(case.target(tmp_path)), by_ending=kind_of(sink).by_ending)
-    assert kind_of(sink).scheme in SINKS
+    assert kind_of(sink) == replace(target_kind(case.target(tmp_path)), by_suffix=kind_of(sink).by_suffix)
+    assert kind_of(sink).scheme in SINK_KINDS
 
 
 @pytest.mark.parametrize("ability", PROTOCOLS)
@@ -152,29 +152,29 @@ def test_an_ability_that_is_declared_and_not_implemented_is_found(ability):
 
 
 def test_a_sink_around_another_has_its_abilities(sink):
-    outer = Around(sink)
+    outer = SinkWrapper(sink)
     assert outer.kind is sink.kind
-    if outer.kind.readable:
+    if outer.kind.is_readable:
         assert outer.read({DATASET: []}) == sink.read({DATASET: []})
-        assert outer.forbidden == sink.forbidden
+        assert outer.forbidden_urns == sink.forbidden_urns
     if outer.kind.lists_entities:
         assert list(outer.urns()) == list(sink.urns())
-    if outer.kind.names_version:
+    if outer.kind.reports_version:
         assert outer.version() == sink.version()
-    if outer.kind.own_ledger:
+    if outer.kind.has_own_ledger:
         assert outer.catalog is sink.catalog
     if outer.kind.learns_patch_forms:
         assert outer.patch_forms is sink.patch_forms
 
 
 def test_what_arrived_can_be_read_where_the_kind_says_so(sink):
-    if not kind_of(sink).readable:
+    if not kind_of(sink).is_readable:
         pytest.skip("cannot be read")
     assert sink.read({DATASET: ["subTypes", "datasetKey"]}) == {}
     sink.emit(proposals())
     present = sink.read({DATASET: ["subTypes", "datasetKey"]})
     assert present[DATASET]["subTypes"].value == {"typeNames": ["Table"]}
-    assert list(sink.forbidden) == []
+    assert list(sink.forbidden_urns) == []
 
 
 def test_what_arrived_is_listed_where_the_kind_says_so(case, sink, tmp_path):
@@ -189,15 +189,15 @@ def test_what_arrived_is_listed_where_the_kind_says_so(case, sink, tmp_path):
 
 
 def test_the_version_of_the_server_is_named_where_the_kind_says_so(case, sink):
-    if not kind_of(sink).names_version:
+    if not kind_of(sink).reports_version:
         pytest.skip("names no version")
     assert case.name.endswith(f" {sink.version()}") or sink.version() in case.name
 
 
 def test_nothing_is_sent_after_the_deadline_where_the_kind_says_so(case, sink, tmp_path):
-    if not kind_of(sink).deadline:
+    if not kind_of(sink).has_deadline:
         pytest.skip("knows no deadline")
-    sink.until(time.monotonic() - 1)
+    sink.set_deadline(time.monotonic() - 1)
     with pytest.raises(SinkError) as caught:
         sink.emit(proposals())
     assert caught.value.retryable
@@ -218,19 +218,19 @@ def test_nothing_is_there_before_close_where_the_kind_says_so(case, sink, tmp_pa
 
 @pytest.mark.parametrize("version", ["1.3", "1.7"])
 def test_creates_are_left_out_by_version_where_the_kind_says_so(case, tmp_path, version):
-    options = msgspec.structs.replace(case.options(tmp_path), profile=version)
+    options = msgspec.structs.replace(case.options(tmp_path), datahub_version=version)
     with case.open(tmp_path, options) as sink:
-        if not kind_of(sink).versioned:
+        if not kind_of(sink).needs_version:
             pytest.skip("does not depend on the version")
         assert sink.emit([CREATE]) == Delivery(int(version != "1.3"), [])
-        assert sink.left_out.total() == int(version == "1.3")
+        assert sink.dropped_counts.total() == int(version == "1.3")
 
 
 def test_the_state_of_runs_is_in_the_target_where_the_kind_says_so(case, sink, tmp_path):
-    if not kind_of(sink).own_ledger:
+    if not kind_of(sink).has_own_ledger:
         pytest.skip("needs a ledger")
     assert isinstance(sink.catalog, Catalog)
-    assert sink.catalog.path == address(case.target(tmp_path))
+    assert sink.catalog.path == address_of(case.target(tmp_path))
 
 
 def test_the_form_of_patches_is_known_where_the_kind_says_so(sink):
@@ -241,4 +241,4 @@ def test_the_form_of_patches_is_known_where_the_kind_says_so(sink):
 
 
 def test_every_sink_counts_what_it_leaves_out(sink):
-    assert isinstance(abilities.left_out(sink), Counter)
+    assert isinstance(abilities.dropped_counts(sink), Counter)

@@ -12,7 +12,7 @@ import pytest
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.source.file import GenericFileSource
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
-from sink_contract import CAFE, DATASET, BrokenOffError, break_off, proposals
+from support.sink_contract import CAFE, DATASET, BrokenOffError, break_off, proposals
 
 from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
 from dh_bridge.errors import SinkError
@@ -295,7 +295,7 @@ def test_the_array_is_streamed(tmp_path):
 def test_the_array_says_which_run_wrote_it_and_patches_tags_as_the_version_wants(tmp_path):
     operation = {"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "urn:li:tag:x"}}
     batch = [*proposals(), patch("dataset", DATASET, "globalTags", [operation])]
-    options = SinkOptions(run_id="mine", pipeline_name="nightly", profile="1.7")
+    options = SinkOptions(run_id="mine", pipeline_name="nightly", datahub_version="1.7")
     with open_sink(f"file:{tmp_path / 'out.json'}", options) as sink:
         sink.emit(batch)
     units = read_by_datahub(tmp_path / "out.json")
@@ -307,6 +307,6 @@ def test_the_array_says_which_run_wrote_it_and_patches_tags_as_the_version_wants
 
 
 def test_ndjson_is_the_same_whoever_wrote_it(tmp_path):
-    with open_sink(f"file:{tmp_path / 'out.ndjson'}", SinkOptions(run_id="mine", profile="1.7")) as sink:
+    with open_sink(f"file:{tmp_path / 'out.ndjson'}", SinkOptions(run_id="mine", datahub_version="1.7")) as sink:
         sink.emit(proposals())
     assert (tmp_path / "out.ndjson").read_bytes() == b"".join(map(ndjson_line, proposals()))

@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 
 import pytest
-from gms import Fault, Gms
-from sink_contract import DATASET, proposals
+from support.gms import Fault, Gms
+from support.sink_contract import DATASET, proposals
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import requests
-from proposals_of_kafka import read
 from realparts.kafka import PASSWORD
-from sink_contract import CAFE, DATASET, proposals
+from support.kafka_proposals import read
+from support.sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.profiles import newest_profile
@@ -39,7 +39,7 @@ def opened(kafka, registry, topic):
 
     def open_one(*, bootstrap=None, run_id="dh_bridge-test", profile=None, **area):
         area = {"topic": topic, "registry": {"url": registry.url}, "timeout": 20.0, **area}
-        options = SinkOptions(kafka=area, run_id=run_id, pipeline_name="shop", profile=profile)
+        options = SinkOptions(kafka=area, run_id=run_id, pipeline_name="shop", datahub_version=profile)
         made.append(open_sink(f"kafka:{bootstrap or kafka.bootstrap}", options))
         return made[-1]
 
@@ -85,7 +85,7 @@ def test_without_a_run_there_is_no_system_metadata(opened, kafka, registry, topi
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.2", "1.5"])
 def test_the_envelope_that_stands_in_the_registry_is_written(opened, kafka, registry, topic, version):
-    theirs = schemas.load(schemas.index(version).envelope)
+    theirs = schemas.load_schema(schemas.load_index(version).envelope)
     posted = requests.post(
         f"{registry.url}/subjects/{topic}-value/versions", json={"schema": json.dumps(theirs)}, timeout=30
     )
@@ -100,7 +100,7 @@ def test_the_envelope_that_stands_in_the_registry_is_written(opened, kafka, regi
 def test_where_there_is_none_that_of_the_profile_is_registered(opened, registry, topic, version):
     opened(profile=version).emit(proposals())
     stored = json.loads(registry.get(f"/subjects/{topic}-value/versions/latest")["schema"])
-    assert stored == schemas.load(schemas.index(version or newest_profile()).envelope)
+    assert stored == schemas.load_schema(schemas.load_index(version or newest_profile()).envelope)
 
 
 def test_a_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, topic):
@@ -156,7 +156,7 @@ def test_the_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kaf
     for name, batch in (("sent", found), ("arrived", arrived)):
         with Catalog(tmp_path / f"{name}.db") as catalog:
             catalog.apply(batch)
-            dumps.append(list(dump(catalog)))
+            dumps.append(list(dump_catalog(catalog)))
     assert len(found) > 500
     assert dumps[0] == dumps[1]
 
@@ -164,8 +164,8 @@ def test_the_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kaf
 def test_a_message_too_large_for_the_client_is_told_and_the_others_arrive(opened, kafka, topic):
     large = upsert("dataset", CAFE, "datasetProperties", {"description": "x" * 6_000_000, "customProperties": {}})
     delivery = opened().emit([*many(3), large, *many(3, 3)])
-    assert delivery.delivered == 6
-    [failure] = delivery.failed
+    assert delivery.delivered_count == 6
+    [failure] = delivery.failures
     assert (failure.proposal, failure.retryable) == (large, False)
     assert "the topic takes 5,242,880" in failure.reason
     assert len(kafka.messages(topic)) == 6
@@ -175,9 +175,9 @@ def test_a_message_too_large_for_the_broker_does_not_take_its_neighbours_along(o
     topic = kafka.topic("small", max_message_bytes="2000")
     large = upsert("dataset", f"{DATASET}1", "datasetProperties", {"description": uuid.uuid4().hex * 200, "n": 1})
     delivery = opened(topic=topic, producer={"compression.type": "none"}).emit([*many(40), large, *many(40, 40)])
-    assert delivery.delivered == 80
-    assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [(large, False)]
-    assert "MSG_SIZE_TOO_LARGE" in delivery.failed[0].reason
+    assert delivery.delivered_count == 80
+    assert [(failure.proposal, failure.retryable) for failure in delivery.failures] == [(large, False)]
+    assert "MSG_SIZE_TOO_LARGE" in delivery.failures[0].reason
     arrived = numbers(read(kafka.messages(topic), registry.url))
     assert {number for found in arrived.values() for number in found} == set(range(80))
     for found in arrived.values():
@@ -188,17 +188,17 @@ def test_what_is_no_json_is_told_and_the_others_arrive(opened, kafka, topic):
     broken = upsert("dataset", CAFE, "datasetProperties", {"name": "\ud800"})
     nameless = upsert("dataset", "urn:li:dataset:\ud800", "status", {"removed": False})
     delivery = opened().emit([*many(2), broken, nameless])
-    assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [
+    assert [(failure.proposal, failure.retryable) for failure in delivery.failures] == [
         (broken, False),
         (nameless, False),
     ]
-    assert delivery.delivered == len(kafka.messages(topic)) == 2
+    assert delivery.delivered_count == len(kafka.messages(topic)) == 2
 
 
 def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(opened, kafka, topic):
     urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
     job = upsert("dataJob", urn, "status", {"removed": False})
-    (failure,) = opened(profile="0.15.0").emit([job, *many(2)]).failed
+    (failure,) = opened(profile="0.15.0").emit([job, *many(2)]).failures
     assert failure.proposal is job
     assert "unbalanced parenthesis" in failure.reason
     assert not failure.retryable
@@ -209,7 +209,7 @@ def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(ope
 def test_nothing_but_what_cannot_be_written_is_no_error_of_the_brokers(opened):
     broken = upsert("dataset", CAFE, "datasetProperties", {"name": "\ud800"})
     delivery = opened().emit([broken])
-    assert (delivery.delivered, len(delivery.failed)) == (0, 1)
+    assert (delivery.delivered_count, len(delivery.failures)) == (0, 1)
 
 
 def test_a_full_queue_slows_down_and_loses_nothing(opened, kafka, registry, topic):
@@ -229,7 +229,7 @@ SAFE = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.userna
 
 def test_login_and_certificates_are_passed_on(opened, kafka, topic):
     producer = {**SAFE, "sasl.password": PASSWORD, "ssl.ca.location": kafka.authority}
-    assert opened(bootstrap=kafka.safe, producer=producer).emit(proposals()).delivered == 3
+    assert opened(bootstrap=kafka.safe, producer=producer).emit(proposals()).delivered_count == 3
     assert len(kafka.messages(topic)) == 3
 
 
@@ -254,9 +254,9 @@ def test_a_login_that_is_refused_is_told_and_the_password_is_not(opened, kafka, 
 
 def test_a_token_comes_from_a_function_of_the_user_s(opened, kafka):
     """oauth_cb as DataHub's recipes name it; the broker does not take tokens, and says so."""
-    producer = {**SAFE, "sasl.mechanism": "OAUTHBEARER", "oauth_cb": "tokens_of_kafka:token"}
+    producer = {**SAFE, "sasl.mechanism": "OAUTHBEARER", "oauth_cb": "support.kafka_tokens:token"}
     producer["ssl.ca.location"] = kafka.authority
-    import tokens_of_kafka  # noqa: PLC0415 - it counts
+    from support import kafka_tokens as tokens_of_kafka  # noqa: PLC0415 - it counts
 
     with pytest.raises(SinkError):
         opened(bootstrap=kafka.safe, producer=producer).emit(proposals())
@@ -268,7 +268,7 @@ def test_a_token_comes_from_a_function_of_the_user_s(opened, kafka):
     [
         ({"no.such.setting": "1"}, "No such configuration property"),
         ({"linger.ms": "soon"}, "Invalid value"),
-        ({"oauth_cb": "tokens_of_kafka:nothing"}, "is no function"),
+        ({"oauth_cb": "support.kafka_tokens:nothing"}, "is no function"),
         ({"oauth_cb": "nothing"}, "is no function"),
     ],
 )
@@ -278,5 +278,5 @@ def test_settings_that_librdkafka_does_not_take_are_named(opened, producer, reas
 
 
 def test_what_is_promised_cannot_be_set_away(opened, kafka, topic):
-    assert opened(producer={"acks": "0", "bootstrap.servers": "127.0.0.1:1"}).emit(proposals()).delivered == 3
+    assert opened(producer={"acks": "0", "bootstrap.servers": "127.0.0.1:1"}).emit(proposals()).delivered_count == 3
     assert len(kafka.messages(topic)) == 3

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.kafka import producer, refusals
 from dh_bridge.sinks.kafka.options import KafkaOptions
-from dh_bridge.sinks.kafka.producer import Producer
+from dh_bridge.sinks.kafka.producer import KafkaProducer
 
 pytestmark = pytest.mark.usefixtures("uncollected")
 
@@ -30,7 +30,7 @@ def test_a_producer_that_is_closed_leaves_no_thread_behind(nobody):
     before = threads()
     kept = []
     for _ in range(2):
-        one = Producer(options(nobody), f"kafka:{nobody}")
+        one = KafkaProducer(options(nobody), f"kafka:{nobody}")
         with pytest.raises(SinkError):
             one.check(["proposals"])
         assert threads() > before
@@ -40,14 +40,14 @@ def test_a_producer_that_is_closed_leaves_no_thread_behind(nobody):
 
 
 def test_a_producer_ends_without_the_collector(nobody):
-    one = Producer(options(nobody), f"kafka:{nobody}")
+    one = KafkaProducer(options(nobody), f"kafka:{nobody}")
     there = weakref.ref(one)
     del one
     assert there() is None
 
 
 def test_a_reader_of_refusals_ends_without_the_collector(nobody):
-    one = refusals.Refusals(nobody, {}, group=None)
+    one = refusals.FailedProposalReader(nobody, {}, group=None)
     there = weakref.ref(one)
     one.close()
     del one
@@ -61,7 +61,7 @@ def test_a_client_is_closed_where_it_can_be_and_once(monkeypatch, closes):
     if closes:
         client.close = lambda: said.append("close")
     monkeypatch.setattr(producer, "Client", lambda _: client)
-    one = Producer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
+    one = KafkaProducer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
     one.close()
     one.close()
     assert said == ["purge", "flush", *(["close"] if closes else [])]
@@ -71,9 +71,9 @@ def test_what_a_client_said_stays_known_after_it_is_closed(monkeypatch):
     heard = []
     client = SimpleNamespace(purge=print, flush=print)
     monkeypatch.setattr(producer, "Client", lambda settings: heard.append(settings["error_cb"]) or client)
-    one = Producer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
+    one = KafkaProducer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
     heard[0](KafkaError(KafkaError._SSL, "no"))
     heard[0](KafkaError(KafkaError._TRANSPORT, "down"))
     one.close()
-    assert one.cause is not None
-    assert one.cause.name() == "_SSL", "a refusal stays"
+    assert one.connection_error is not None
+    assert one.connection_error.name() == "_SSL", "a refusal stays"

@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     MetadataChangeProposalClass,
     SystemMetadataClass,
 )
-from sink_contract import CAFE, DATASET, proposals
+from support.sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.generic_aspect import aspect_text
@@ -24,11 +24,11 @@ METADATA = {"lastObserved": 1700000000123, "runId": "dh_bridge-1", "pipelineName
 
 
 def schema(version):
-    return schemas.load(schemas.index(version).envelope)
+    return schemas.load_schema(schemas.load_index(version).envelope)
 
 
 def envelope(version, number=7):
-    return Envelope(schema(version), number, where="registry")
+    return Envelope(schema(version), number, location="registry")
 
 
 def written(version, proposal, metadata=METADATA, *, keyed=False):
@@ -124,7 +124,7 @@ def test_tags_are_patched_with_their_keys_where_the_reader_wants_them():
     [("0.15.0", False), ("1.0", False), ("1.2", False), ("1.4", False), ("1.5", True), ("1.7", True)],
 )
 def test_the_envelope_tells_who_wants_keys(version, keyed):
-    assert envelope(version).keyed is keyed
+    assert envelope(version).has_keyed_patches is keyed
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_the_envelope_tells_who_wants_keys(version, keyed):
         {},
         {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]},
         {"type": "record", "name": "MetadataChangeProposal", "fields": [{"name": "entityType", "type": "string"}]},
-        {**schemas.load(schemas.index("1.7").envelope), "name": "MetadataChangeLog"},
+        {**schemas.load_schema(schemas.load_index("1.7").envelope), "name": "MetadataChangeLog"},
     ],
 )
 def test_a_schema_of_something_else_is_refused(other):
     with pytest.raises(SinkError, match="not that of a MetadataChangeProposal") as caught:
-        Envelope(other, 3, where="registry")
+        Envelope(other, 3, location="registry")
     assert caught.value.retryable is False
 
 
@@ -156,12 +156,15 @@ def test_what_is_no_json_is_an_error_of_this_proposal(value):
 )
 def test_a_create_is_left_out_where_the_server_would_report_an_error(profile, envelope_version, accepted):
     sink = open_sink(
-        "kafka:127.0.0.1:1", SinkOptions(profile=profile, kafka={"registry": {"url": "http://127.0.0.1:1"}})
+        "kafka:127.0.0.1:1", SinkOptions(datahub_version=profile, kafka={"registry": {"url": "http://127.0.0.1:1"}})
     )
     others = [upsert("dataset", DATASET, "status", {"removed": False})]
     created = [create("dataset", DATASET, "status", {"removed": False})]
-    assert sink._accepted([*others, *created], envelope(envelope_version)) == [*others, *created[:accepted]]
-    assert sum(sink.left_out.values()) == 1 - accepted
+    assert sink._drop_unsupported_creates([*others, *created], envelope(envelope_version)) == [
+        *others,
+        *created[:accepted],
+    ]
+    assert sum(sink.dropped_counts.values()) == 1 - accepted
     sink.close()
 
 
@@ -178,4 +181,4 @@ def test_a_create_is_left_out_where_the_server_would_report_an_error(profile, en
 )
 def test_schema_that_is_no_schema_is_an_error_of_the_registry(spoil):
     with pytest.raises(SinkError, match="registry"):
-        compile_envelope(spoil(schema("1.7")), 5, where="registry")
+        compile_envelope(spoil(schema("1.7")), 5, location="registry")

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 import responses
-import tokens_of_kafka
 from confluent_kafka import KafkaError, KafkaException
-from sink_contract import DATASET, proposals
+from support import kafka_tokens as tokens_of_kafka
+from support.sink_contract import DATASET, proposals
 
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.proposal import upsert
@@ -82,14 +82,14 @@ class Client:
 def script(monkeypatch):
     told = SimpleNamespace(failed={}, raised={}, heard=[], topics=[None], full=0, stuck=False, clients=[])
     monkeypatch.setattr(producer, "Client", lambda settings: Client(told, settings))
-    monkeypatch.setattr(producer, "_SLICE", 0.001)
+    monkeypatch.setattr(producer, "_POLL_SECONDS", 0.001)
     return told
 
 
 @pytest.fixture
 def sink(script):  # noqa: ARG001 - the client
     with responses.RequestsMock() as mocked:
-        envelope = schemas.load(schemas.index("1.7").envelope)
+        envelope = schemas.load_schema(schemas.load_index("1.7").envelope)
         latest = f"{URL}/subjects/MetadataChangeProposal_v1-value/versions/latest"
         mocked.get(latest, json={"id": 1, "schema": json.dumps(envelope)})
         area = {"registry": {"url": URL}, "timeout": 0.05}
@@ -102,35 +102,35 @@ def batch(*urns):
 
 
 def test_all_that_the_tables_name_is_an_error_of_the_client():
-    for name in [*errors.CONTENT, *errors.REFUSED]:
+    for name in [*errors.CONTENT_ERRORS, *errors.REMEDIES]:
         assert isinstance(getattr(KafkaError, name), int), name
-    assert not errors.CONTENT & set(errors.REFUSED)
+    assert not errors.CONTENT_ERRORS & set(errors.REMEDIES)
 
 
-@pytest.mark.parametrize("name", sorted(errors.REFUSED))
+@pytest.mark.parametrize("name", sorted(errors.REMEDIES))
 def test_what_waiting_cannot_change_ends_the_batch_for_good(sink, script, name):
     script.failed = {1: getattr(KafkaError, name)}
     with pytest.raises(SinkError, match=name) as caught:
         sink.emit(batch("a", "b", "c"))
     assert caught.value.retryable is False
-    assert caught.value.now
+    assert caught.value.remedy
 
 
-@pytest.mark.parametrize("name", sorted(errors.CONTENT))
+@pytest.mark.parametrize("name", sorted(errors.CONTENT_ERRORS))
 def test_what_one_message_holds_is_its_own_fault(sink, script, name):
     script.failed = dict.fromkeys([1, 3, 4], getattr(KafkaError, name))  # 1, and when it is sent again alone
     delivery = sink.emit(batch("a", "b", "c"))
-    assert delivery.delivered == 2
-    assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [(batch("b")[0], False)]
+    assert delivery.delivered_count == 2
+    assert [(failure.proposal, failure.retryable) for failure in delivery.failures] == [(batch("b")[0], False)]
 
 
 def test_a_connection_that_fails_meanwhile_ends_the_sending_one_by_one(sink, script):
     script.failed = {1: KafkaError.RECORD_LIST_TOO_LARGE, 5: KafkaError._MSG_TIMED_OUT}  # 5: the first one sent again
     sent = batch("a", "b", "c", "b", "b")
     delivery = sink.emit(sent)
-    assert delivery.delivered == 2
-    assert [failure.proposal for failure in delivery.failed] == [sent[1], sent[3], sent[4]]
-    assert all(failure.retryable and "_MSG_TIMED_OUT" in failure.reason for failure in delivery.failed)
+    assert delivery.delivered_count == 2
+    assert [failure.proposal for failure in delivery.failures] == [sent[1], sent[3], sent[4]]
+    assert all(failure.retryable and "_MSG_TIMED_OUT" in failure.reason for failure in delivery.failures)
     assert len(script.clients[0].taken) == 6
 
 
@@ -138,7 +138,7 @@ def test_a_refusal_does_not_end_the_sending_one_by_one(sink, script):
     script.failed = dict.fromkeys([1, 5], KafkaError.RECORD_LIST_TOO_LARGE)
     sent = batch("a", "b", "c", "b", "b")
     delivery = sink.emit(sent)
-    assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [(sent[1], False)]
+    assert [(failure.proposal, failure.retryable) for failure in delivery.failures] == [(sent[1], False)]
     assert len(script.clients[0].taken) == 8
 
 
@@ -165,10 +165,10 @@ def test_what_did_not_get_through_takes_along_what_follows_it_for_its_urn(sink, 
     script.failed = {1: getattr(KafkaError, name)}
     sent = batch("a", "b", "a", "b", "c", "b")
     delivery = sink.emit(sent)
-    assert delivery.delivered == 3
-    assert [failure.proposal for failure in delivery.failed] == [sent[1], sent[3], sent[5]]
-    assert all(failure.retryable for failure in delivery.failed)
-    assert name in delivery.failed[0].reason
+    assert delivery.delivered_count == 3
+    assert [failure.proposal for failure in delivery.failures] == [sent[1], sent[3], sent[5]]
+    assert all(failure.retryable for failure in delivery.failures)
+    assert name in delivery.failures[0].reason
 
 
 def test_the_reason_behind_a_message_that_timed_out_is_told(sink, script):
@@ -188,7 +188,7 @@ def test_a_login_that_is_refused_on_the_way_ends_the_wait(sink, script):
 
 
 def test_messages_without_a_report_are_given_up_in_the_end(sink, script, monkeypatch):
-    monkeypatch.setattr(producer, "_SLACK", 0.01)
+    monkeypatch.setattr(producer, "_REPORT_SECONDS", 0.01)
     script.stuck = True
     with pytest.raises(SinkError) as caught:
         sink.emit(batch("a", "b"))
@@ -211,7 +211,7 @@ def test_an_error_in_between_leaves_nothing_that_could_follow(sink, script, monk
         raise KeyboardInterrupt
 
     sink.emit(batch("a"))
-    monkeypatch.setattr(producer.Producer, "_produce", broken)
+    monkeypatch.setattr(producer.KafkaProducer, "_produce", broken)
     with pytest.raises(KeyboardInterrupt):
         sink.emit(batch("b"))
     assert script.clients[0].purged == 1
@@ -223,7 +223,7 @@ def test_a_full_queue_is_waited_for(sink, script):
 
 
 def test_a_queue_that_stays_full_is_told(sink, script, monkeypatch):
-    monkeypatch.setattr(producer, "_SLACK", 0.01)
+    monkeypatch.setattr(producer, "_REPORT_SECONDS", 0.01)
     monkeypatch.setattr(Client, "poll", lambda _self, _seconds: None)
     script.full = 2
     with pytest.raises(SinkError, match="stays full") as caught:
@@ -234,14 +234,14 @@ def test_a_queue_that_stays_full_is_told(sink, script, monkeypatch):
 def test_a_message_that_the_client_does_not_take_is_a_failure(sink, script):
     script.raised = {1: KafkaError.MSG_SIZE_TOO_LARGE, 3: KafkaError.MSG_SIZE_TOO_LARGE}
     delivery = sink.emit(batch("a", "b", "c"))
-    assert (delivery.delivered, [failure.retryable for failure in delivery.failed]) == (2, [False])
+    assert (delivery.delivered_count, [failure.retryable for failure in delivery.failures]) == (2, [False])
 
 
 def test_a_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monkeypatch):
-    monkeypatch.setattr(producer, "_TOPIC_PATIENCE", 60.0)
+    monkeypatch.setattr(producer, "_TOPIC_SECONDS", 60.0)
     script.topics = [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE, None]
     sink._kafka = KafkaOptions(bootstrap="b:9092")
-    assert sink.emit(batch("a")).delivered == 1
+    assert sink.emit(batch("a")).delivered_count == 1
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_settings_of_ours_are_defaults_or_promises(sink, script):
 def test_a_size_that_is_no_number_is_named(script, size):  # noqa: ARG001 - the client
     options = KafkaOptions(bootstrap="b:9092", producer={"message.max.bytes": size})
     with pytest.raises(SettingsError, match=rf"^kafka\.producer\.message\.max\.bytes: '{size}' is no number"):
-        producer.Producer(options, "kafka:b:9092")
+        producer.KafkaProducer(options, "kafka:b:9092")
 
 
 def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
@@ -284,17 +284,17 @@ def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
         "producer": {
             "security.protocol": "SASL_SSL",
             "enable.ssl.certificate.verification": "false",
-            "oauth_cb": "tokens_of_kafka:token",
+            "oauth_cb": "support.kafka_tokens:token",
             "enable.idempotence": "true",
             "linger.ms": "5",
         }
     }
-    refusals.Refusals("b:9092", area, group=None).close()
+    refusals.FailedProposalReader("b:9092", area, group=None).close()
     assert seen["oauth_cb"] is tokens_of_kafka.token
     assert (seen["security.protocol"], seen["enable.ssl.certificate.verification"]) == ("SASL_SSL", "false")
     assert {"enable.idempotence", "linger.ms"}.isdisjoint(seen)
     with pytest.raises(SettingsError, match="is no function"):
-        refusals.Refusals("b:9092", {"producer": {"oauth_cb": "tokens_of_kafka:nothing"}}, group=None)
+        refusals.FailedProposalReader("b:9092", {"producer": {"oauth_cb": "support.kafka_tokens:nothing"}}, group=None)
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,9 @@ def test_datahub_s_own_variable_names_the_registry_where_the_settings_do_not():
 
 
 def test_settings_and_options_have_the_same_fields_and_defaults():
-    from dh_bridge.delivery import plain  # noqa: PLC0415 - for this alone
+    from dh_bridge.delivery import plain_values  # noqa: PLC0415 - for this alone
 
-    assert kafka_options("b:9092", plain(Settings().kafka)) == KafkaOptions(bootstrap="b:9092")
+    assert kafka_options("b:9092", plain_values(Settings().kafka)) == KafkaOptions(bootstrap="b:9092")
 
 
 @pytest.mark.parametrize("missing", ["confluent_kafka", "fastavro"])

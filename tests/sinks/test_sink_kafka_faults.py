@@ -6,8 +6,8 @@ import json
 import threading
 
 import pytest
-from proposals_of_kafka import read
-from sink_contract import DATASET, proposals
+from support.kafka_proposals import read
+from support.sink_contract import DATASET, proposals
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
@@ -57,14 +57,14 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_doubles_nothing(own_br
 def test_a_broker_that_stays_away_is_told_and_nothing_follows_later(own_broker, registry):
     topic = own_broker.topic("proposals")
     with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url, timeout=5.0)) as sink:
-        assert sink.emit(numbered(0, 10)).delivered == 10
+        assert sink.emit(numbered(0, 10)).delivered_count == 10
         own_broker.kill()
         with pytest.raises(SinkError, match=r"Connect to .* failed|brokers are down|timed out") as caught:
             sink.emit(numbered(10, 10))
         assert caught.value.retryable
         own_broker.start()
-        assert sink.emit(numbered(20, 10)).delivered == 10
-        assert sink.emit(numbered(10, 10)).delivered == 10
+        assert sink.emit(numbered(20, 10)).delivered_count == 10
+        assert sink.emit(numbered(10, 10)).delivered_count == 10
     assert arrived(own_broker, topic, registry.url) == [*range(10), *range(20, 30), *range(10, 20)]
 
 
@@ -85,13 +85,13 @@ def test_a_registry_that_is_gone_stops_only_those_who_have_not_asked_it(kafka, o
     topic = kafka.topic("proposals")
     target, told = f"kafka:{kafka.bootstrap}", options(topic, own_registry.url)
     with open_sink(target, told) as early, open_sink(target, told) as late:
-        assert early.emit(numbered(0, 5)).delivered == 5
+        assert early.emit(numbered(0, 5)).delivered_count == 5
         own_registry.kill()
-        assert early.emit(numbered(5, 5)).delivered == 5
+        assert early.emit(numbered(5, 5)).delivered_count == 5
         with pytest.raises(SinkError, match=r"schema registry .* the connection failed") as caught:
             late.emit(numbered(10, 5))
         assert caught.value.retryable
         own_registry.start()  # empty: it lives in memory
-        assert late.emit(numbered(10, 5)).delivered == 5
-        assert early.emit(numbered(15, 5)).delivered == 5
+        assert late.emit(numbered(10, 5)).delivered_count == 5
+        assert early.emit(numbered(15, 5)).delivered_count == 5
     assert arrived(kafka, topic, own_registry.url) == list(range(20))

@@ -10,18 +10,18 @@ from pathlib import Path
 import fastavro
 import pytest
 import requests
-import tokens_of_kafka
 from click.testing import CliRunner
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from proposals_of_kafka import read as proposals_of
 from realparts.kafka import QUIET
-from sink_contract import CAFE, DATASET
+from support import kafka_tokens as tokens_of_kafka
+from support.kafka_proposals import read as proposals_of
+from support.sink_contract import CAFE, DATASET
 
 from dh_bridge.cli import commands
 from dh_bridge.datahub import schemas
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.kafka import refusals
-from dh_bridge.sinks.kafka.refusals import Refusals
+from dh_bridge.sinks.kafka.refusals import FailedProposalReader
 
 pytestmark = pytest.mark.kafka
 
@@ -33,7 +33,7 @@ REFUSED = {
     "namespace": "com.linkedin.pegasus2avro.mxe",
     "fields": [
         {"name": "auditHeader", "type": "null", "default": None},
-        {"name": "metadataChangeProposal", "type": schemas.load(schemas.index("1.7").envelope)},
+        {"name": "metadataChangeProposal", "type": schemas.load_schema(schemas.load_index("1.7").envelope)},
         {"name": "error", "type": "string"},
     ],
 }
@@ -83,7 +83,7 @@ def area(refuse, registry):
 
 
 def read(kafka, area, group=None):
-    with Refusals(kafka.bootstrap, area, group=group) as refusals:
+    with FailedProposalReader(kafka.bootstrap, area, group=group) as refusals:
         return list(refusals.rows())
 
 
@@ -122,7 +122,7 @@ def test_a_group_goes_on_where_it_stopped(kafka, refuse, area):
 
 def test_who_breaks_off_reads_the_rest_again(kafka, refuse, area):
     refuse(record(DATASET, "one"))
-    with Refusals(kafka.bootstrap, area, group="g") as refusals:
+    with FailedProposalReader(kafka.bootstrap, area, group="g") as refusals:
         next(refusals.rows())
     assert [row["reason"] for row in read(kafka, area, "g")] == ["one"]
 
@@ -149,7 +149,7 @@ def moving(monkeypatch):
                 raise KafkaException(KafkaError(getattr(KafkaError, left.pop())))
 
     monkeypatch.setattr(refusals, "Consumer", Moving)
-    monkeypatch.setattr(refusals, "_PAUSE", 0.01)
+    monkeypatch.setattr(refusals, "_PAUSE_SECONDS", 0.01)
     return left
 
 
@@ -157,7 +157,7 @@ def moving(monkeypatch):
 def test_a_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, name):
     refuse(record(DATASET, "one"))
     moving += [name, name]
-    with Refusals(kafka.bootstrap, area, group="g") as one:
+    with FailedProposalReader(kafka.bootstrap, area, group="g") as one:
         rows = one.rows()
         assert next(rows)["reason"] == "one"
         assert moving == []
@@ -198,7 +198,7 @@ def test_a_topic_that_is_missing_is_told(kafka, area):
 def test_brokers_that_do_not_answer_are_told(area):
     with (
         pytest.raises(SinkError) as caught,
-        Refusals("127.0.0.1:1", {**area, "timeout": 0.5}, group=None) as one,
+        FailedProposalReader("127.0.0.1:1", {**area, "timeout": 0.5}, group=None) as one,
     ):
         list(one.rows())
     assert caught.value.retryable
@@ -213,10 +213,10 @@ def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
     """As for the producer: the broker does not take tokens, and says so."""
     monkeypatch.setattr(tokens_of_kafka, "asked", [])
     producer = {"security.protocol": "SASL_SSL", "ssl.ca.location": kafka.authority}
-    producer |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": "tokens_of_kafka:token"}
+    producer |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": "support.kafka_tokens:token"}
     with (
         pytest.raises(SinkError),
-        Refusals(kafka.safe, {**area, "producer": producer, "timeout": 3.0}, group=None) as refusals,
+        FailedProposalReader(kafka.safe, {**area, "producer": producer, "timeout": 3.0}, group=None) as refusals,
     ):
         list(refusals.rows())
     assert tokens_of_kafka.asked

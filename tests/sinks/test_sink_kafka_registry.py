@@ -10,7 +10,7 @@ from responses import matchers
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.kafka.options import RegistryOptions, kafka_options
-from dh_bridge.sinks.kafka.registry import Registry
+from dh_bridge.sinks.kafka.registry import SchemaRegistry
 
 URL = "http://registry:8081"
 VERSIONS = f"{URL}/subjects/MCP-value/versions"
@@ -26,9 +26,9 @@ def answers():
 
 
 def asked(**options):
-    registry = Registry(RegistryOptions(**{"url": URL, **options}))
+    registry = SchemaRegistry(RegistryOptions(**{"url": URL, **options}))
     try:
-        return registry.envelope("MCP-value", OURS)
+        return registry.envelope_schema("MCP-value", OURS)
     finally:
         registry.close()
 
@@ -169,7 +169,7 @@ def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, rea
 )
 def test_what_no_header_can_hold_is_told_and_not_shown(options):
     with pytest.raises(SinkError, match=r"cannot be asked: \w+ \(look at kafka.registry\)$") as caught:
-        Registry(RegistryOptions(url="http://127.0.0.1:1", **options)).envelope("x", {})
+        SchemaRegistry(RegistryOptions(url="http://127.0.0.1:1", **options)).envelope_schema("x", {})
     assert not caught.value.retryable
 
 
@@ -205,14 +205,14 @@ def test_what_is_no_registry_is_told(answers, body):
 )
 def test_an_address_that_cannot_be_used_is_a_setting(url, reason):
     with pytest.raises(SettingsError, match=reason) as caught:
-        Registry(RegistryOptions(url=url))
+        SchemaRegistry(RegistryOptions(url=url))
     assert "pw" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["ca_bundle", "client_certificate", "client_key"])
 def test_a_file_that_is_not_there_is_a_setting(key, tmp_path):
     with pytest.raises(SettingsError, match=f"kafka.registry.{key}"):
-        Registry(RegistryOptions(url=URL, **{key: str(tmp_path / "none.pem")}))
+        SchemaRegistry(RegistryOptions(url=URL, **{key: str(tmp_path / "none.pem")}))
 
 
 @pytest.mark.parametrize(("verify", "bundle"), [(True, True), (False, False)])
@@ -234,8 +234,8 @@ def test_certificates_are_checked_as_told_whatever_the_environment_says(answers,
 
 
 def test_without_an_address_it_is_the_registry_of_a_local_datahub():
-    registry = Registry(RegistryOptions())
-    assert registry.where == "schema registry http://localhost:8080/schema-registry/api"
+    registry = SchemaRegistry(RegistryOptions())
+    assert registry.location == "schema registry http://localhost:8080/schema-registry/api"
     registry.close()
 
 

@@ -7,16 +7,16 @@ import socket
 from contextlib import nullcontext
 
 import pytest
-from gms import VERSIONS, Fault, Gms, RefusedError
-from sink_contract import CAFE, DATASET, proposals
+from support.gms import VERSIONS, Fault, Gms, RefusedError
+from support.sink_contract import CAFE, DATASET, proposals
 
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.abilities import Readable, Versioned
-from dh_bridge.sinks.base import Delivery, Present, SinkOptions, open_sink
+from dh_bridge.sinks.abilities import Readable, SupportsVersion
+from dh_bridge.sinks.base import Delivery, SinkOptions, StoredAspect, open_sink
 from dh_bridge.sinks.rest import batches
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
@@ -30,7 +30,7 @@ def gms(tmp_path):
 
 
 def opened(gms, *, run_id="test-run", pipeline=None, profile=None, **rest):
-    options = SinkOptions(rest=rest, run_id=run_id, pipeline_name=pipeline, profile=profile)
+    options = SinkOptions(rest=rest, run_id=run_id, pipeline_name=pipeline, datahub_version=profile)
     return open_sink(f"rest:{gms.url}", options)
 
 
@@ -55,7 +55,7 @@ def test_the_server_ends_up_with_what_the_catalogue_would_have(gms, tmp_path):
         sink.emit(proposals())
     with Catalog(tmp_path / "own.db") as catalog:
         catalog.apply(proposals())
-        assert gms.dump() == list(dump(catalog))
+        assert gms.dump() == list(dump_catalog(catalog))
 
 
 def test_the_wire_body_is_that_of_restli(gms):
@@ -124,8 +124,8 @@ def test_what_no_server_takes_is_refused_here(gms):
     broken = upsert("dataset", DATASET, "subTypes", {"typeNames": ["\ud800"]})
     with opened(gms) as sink:
         delivery = sink.emit([large, broken, *named("a")])
-    assert delivery.delivered == 1
-    assert [(failure.retryable, failure.reason[:13]) for failure in delivery.failed] == [
+    assert delivery.delivered_count == 1
+    assert [(failure.retryable, failure.reason[:13]) for failure in delivery.failures] == [
         (False, "is 16,000,347"),
         (False, "cannot be wri"),
     ]
@@ -137,8 +137,8 @@ def test_one_poison_proposal_in_two_hundred_fails_alone_with_the_servers_words(g
     gms.poison = lambda found: "not an aspect that I know" if found == sent[position] else None
     with opened(gms) as sink:
         delivery = sink.emit(sent)
-    assert delivery.delivered == 199
-    assert [(failure.proposal, failure.reason, failure.retryable) for failure in delivery.failed] == [
+    assert delivery.delivered_count == 199
+    assert [(failure.proposal, failure.reason, failure.retryable) for failure in delivery.failures] == [
         (sent[position], "422: not an aspect that I know", False)
     ]
     assert gms.proposals == sent[:position] + sent[position + 1 :]
@@ -151,7 +151,7 @@ def test_statuses_about_the_content_are_permanent_failures(gms, naps, status):
     with opened(gms) as sink:
         delivery = sink.emit(named("a", "bad", "b"))
     assert names_of(gms.proposals) == ["a", "b"]
-    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [(f"{status}: no", False)]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [(f"{status}: no", False)]
     assert naps == []
 
 
@@ -160,7 +160,7 @@ def test_a_server_that_fails_over_one_proposal_takes_the_others(gms, naps):
     with opened(gms, retries=2) as sink:
         delivery = sink.emit(named("a", "b", "bad", "c"))
     assert names_of(gms.proposals) == ["a", "b", "c"]
-    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [("500: an error of ours", False)]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [("500: an error of ours", False)]
     assert len(naps) == 2
 
 
@@ -178,7 +178,7 @@ def test_500_that_refuses_one_proposal_is_not_retried(gms, naps, words):
     with opened(gms) as sink:
         delivery = sink.emit(named("a", "b", "bad", "c"))
     assert names_of(gms.proposals) == ["a", "b", "c"]
-    assert [failure.retryable for failure in delivery.failed] == [False]
+    assert [failure.retryable for failure in delivery.failures] == [False]
     assert naps == []
 
 
@@ -188,15 +188,15 @@ def test_many_refusals_of_data_hold_up_nothing(gms, naps):
     gms.poison = lambda found: RefusedError(500, words) if "bad" in found.entity_urn else None
     with opened(gms) as sink:
         delivery = sink.emit([*named(*(f"bad{number}" for number in range(40))), *named("a", "b")])
-    assert delivery.delivered == 2
-    assert {failure.retryable for failure in delivery.failed} == {False}
+    assert delivery.delivered_count == 2
+    assert {failure.retryable for failure in delivery.failures} == {False}
     assert naps == []
 
 
 def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
     gms.poison = lambda found: RefusedError(500, "no database")  # noqa: ARG005 - takes none
     with opened(gms, retries=1) as sink:
-        assert [failure.retryable for failure in sink.emit(named("a", "b")).failed] == [True, True]
+        assert [failure.retryable for failure in sink.emit(named("a", "b")).failures] == [True, True]
         with pytest.raises(SinkError, match="answers 500: no database") as caught:
             sink.emit(many(200))
     assert caught.value.retryable
@@ -210,7 +210,7 @@ def test_entities_that_the_user_may_not_write_fail_alone(gms):
     with opened(gms) as sink:
         delivery = sink.emit(named("a", "secret", "b"))
         assert names_of(gms.proposals) == ["a", "b"]
-        assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [(f"403: {said}", False)]
+        assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [(f"403: {said}", False)]
         gms.poison = lambda found: RefusedError(403, said)  # noqa: ARG005 - takes none
         with pytest.raises(SinkError, match="the token's user may not do this") as caught:
             sink.emit(many(200))
@@ -224,7 +224,7 @@ def test_many_refusals_do_not_end_a_delivery_in_which_something_arrives(gms):
     sent = named("a", *(f"secret{at}" for at in range(100)), "b")
     with opened(gms) as sink:
         delivery = sink.emit(sent)
-    assert (delivery.delivered, len(delivery.failed)) == (2, 100)
+    assert (delivery.delivered_count, len(delivery.failures)) == (2, 100)
     assert names_of(gms.proposals) == ["a", "b"]
 
 
@@ -237,7 +237,7 @@ def test_the_order_of_what_is_said_of_one_entity_survives_a_refusal(gms):
     with opened(gms) as sink:
         delivery = sink.emit(sent)
     assert [found.value[0]["value"] for found in gms.proposals] == [str(at) for at in range(20) if at not in (0, 7, 19)]
-    assert [failure.proposal for failure in delivery.failed] == [sent[0], sent[7], sent[19]]
+    assert [failure.proposal for failure in delivery.failures] == [sent[0], sent[7], sent[19]]
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520])
@@ -302,7 +302,7 @@ def test_a_torn_connection_is_tried_again_and_nothing_doubles(gms, naps, reset, 
     assert len(gms.writes) == 2
     with Catalog(tmp_path / "own.db") as catalog:
         catalog.apply(proposals())
-        assert gms.dump() == list(dump(catalog))
+        assert gms.dump() == list(dump_catalog(catalog))
 
 
 @pytest.mark.parametrize("reset", ["before", "after", "mid-answer"])
@@ -365,7 +365,7 @@ def test_nobody_listening_is_retryable(naps):
     ):
         sink.emit(named("a"))
     assert caught.value.retryable
-    assert caught.value.where == f"rest:http://127.0.0.1:{port}"
+    assert caught.value.location == f"rest:http://127.0.0.1:{port}"
     assert len(naps) == 1
 
 
@@ -373,7 +373,7 @@ def test_a_server_without_batches_gets_one_by_one(tmp_path):
     with Gms(tmp_path / "gms.db", batches=False) as gms:
         gms.poison = lambda found: "no" if "bad" in found.entity_urn else None
         with opened(gms) as sink:
-            assert sink.emit(named("a", "bad")).delivered == 1
+            assert sink.emit(named("a", "bad")).delivered_count == 1
             assert sink.emit(named("c", "d")) == Delivery(2, [])
         assert names_of(gms.proposals) == ["a", "c", "d"]
         assert [one.path.partition("action=")[2] for one in gms.writes] == [
@@ -456,7 +456,7 @@ def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
     with Gms(tmp_path / "gms.db", version=named_by) as gms:
         gms.environment = environment
         with opened(gms) as sink:
-            assert isinstance(sink, Versioned)
+            assert isinstance(sink, SupportsVersion)
             assert isinstance(sink, Readable)
             assert sink.version() == version
             assert sink.version() == version
@@ -497,7 +497,7 @@ def test_patch_that_is_refused_in_both_forms_is_a_failure(gms):
     gms.poison = lambda found: "no such person" if found.aspect_name == "ownership" else None
     with opened(gms) as sink:
         delivery = sink.emit([OWNER, *named("a")])
-        assert [failure.reason for failure in delivery.failed] == ["422: no such person"]
+        assert [failure.reason for failure in delivery.failures] == ["422: no such person"]
         assert sink.patch_forms == PatchForms("1.4.0", {})
 
 
@@ -567,9 +567,9 @@ def test_what_was_written_can_be_read_with_who_wrote_it(tmp_path, batches):
     with Gms(tmp_path / "gms.db", batches=batches) as gms, opened(gms, run_id="mine", pipeline="nightly") as sink:
         sink.emit([*proposals(), *many(150)])
         assert sink.read({DATASET: ["subTypes", "status"], CAFE: [], "urn:li:dataset:gone": ["status"]}) == {
-            DATASET: {"subTypes": Present({"typeNames": ["Table"]}, "mine", "nightly", "urn:li:corpuser:etl")},
+            DATASET: {"subTypes": StoredAspect({"typeNames": ["Table"]}, "mine", "nightly", "urn:li:corpuser:etl")},
             CAFE: {
-                "datasetProperties": Present(
+                "datasetProperties": StoredAspect(
                     {"customProperties": {}, "name": 'café ☃ 𝄞 " \\ \n', "tags": []},
                     "mine",
                     "nightly",
@@ -595,8 +595,8 @@ def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(tmp
     for version, refused in (("0.15.0", 2), ("1.4.0", 0)):
         with Gms(tmp_path / f"{version}.db", version=version) as server, opened(server) as sink:
             delivery = sink.emit([*unreadable, *named("a")])
-            assert (delivery.delivered, len(delivery.failed)) == (3 - refused, refused)
-            assert all("unbalanced parenthesis" in one.reason and not one.retryable for one in delivery.failed)
+            assert (delivery.delivered_count, len(delivery.failures)) == (3 - refused, refused)
+            assert all("unbalanced parenthesis" in one.reason and not one.retryable for one in delivery.failures)
             assert len(server.writes) == 1
 
 

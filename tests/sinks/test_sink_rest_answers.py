@@ -10,13 +10,13 @@ from urllib.parse import quote
 import pytest
 import requests
 import responses
-from sink_contract import proposals
+from support.sink_contract import proposals
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Delivery, Present, SinkOptions, open_sink
-from dh_bridge.sinks.rest.backoff import asked_for
-from dh_bridge.sinks.rest.responses import answer
+from dh_bridge.sinks.base import Delivery, SinkOptions, StoredAspect, open_sink
+from dh_bridge.sinks.rest.backoff import retry_after_seconds
+from dh_bridge.sinks.rest.responses import parse_response
 
 URL = "http://gms:8080"
 CONFIG = {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.4.0"}}}
@@ -64,7 +64,7 @@ def test_each_failure_of_the_connection_is_one_of_two_kinds(web, error, retryabl
     found = failed()
     assert words in str(found)
     assert found.retryable is retryable
-    assert found.where == f"rest:{URL}"
+    assert found.location == f"rest:{URL}"
 
 
 def test_the_innermost_reason_is_told(web):
@@ -152,7 +152,7 @@ def test_a_gateway_s_200_is_no_acknowledgement(web, body, words):
 def test_an_address_that_is_none_is_an_answer_like_another(web):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, status=302, headers={"Location": "http://[bad"})
-    assert failed().where == f"rest:{URL}"
+    assert failed().location == f"rest:{URL}"
 
 
 def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
@@ -286,8 +286,8 @@ def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, s
     ],
 )
 def test_the_servers_words_are_short_and_plain(content, words, ours):
-    found = answer(502, {}, content, "Bad Gateway")
-    assert (found.words, found.ours) == (words, ours)
+    found = parse_response(502, {}, content, "Bad Gateway")
+    assert (found.message, found.is_restli_error) == (words, ours)
 
 
 @pytest.mark.parametrize(
@@ -303,16 +303,16 @@ def test_the_servers_words_are_short_and_plain(content, words, ours):
     ],
 )
 def test_retry_after_is_a_number_or_a_date(text, seconds):
-    assert asked_for({"Retry-After": text}, now=lambda: 40.0) == seconds
+    assert retry_after_seconds({"Retry-After": text}, clock=lambda: 40.0) == seconds
 
 
 def test_retry_after_is_a_date_of_the_server_s_clock():
     headers = {"Date": "Thu, 01 Jan 1970 00:00:50 GMT", "Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT"}
-    assert asked_for(headers, now=lambda: 1_000_000.0) == 10.0
+    assert retry_after_seconds(headers, clock=lambda: 1_000_000.0) == 10.0
 
 
 def test_without_retry_after_nothing_is_asked():
-    assert asked_for({}) is None
+    assert retry_after_seconds({}) is None
 
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -368,4 +368,4 @@ def test_who_wrote_an_aspect_may_be_told_in_any_way(web, said):
     held = {"value": {"removed": False}, "systemMetadata": said, "auditStamp": said, "created": {"actor": "a"}}
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", json=[{"urn": ORDERS, "status": held, "x": 1}])
     with open_sink(f"rest:{URL}") as sink:
-        assert sink.read({ORDERS: []}) == {ORDERS: {"status": Present({"removed": False}, None, None, "a")}}
+        assert sink.read({ORDERS: []}) == {ORDERS: {"status": StoredAspect({"removed": False}, None, None, "a")}}

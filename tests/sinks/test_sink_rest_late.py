@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from gms import Fault, Gms
+from support.gms import Fault, Gms
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
-from dh_bridge.sinks.rest.stale_writes import Deadline, came_late
+from dh_bridge.sinks.rest.stale_writes import WriteDeadline, is_stale_write_error
 
 TAG = "urn:li:tag:x"
 
@@ -56,7 +56,7 @@ def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
         gms.faults = [Fault(pause=2 * TIMEOUT)]
         with pytest.raises(SinkError, match="no answer within"):
             sink.emit([named("old")])
-        assert sink.emit([named("new")]).failed == []
+        assert sink.emit([named("new")]).failures == []
         settled(gms, 3)
     assert there(gms) == stays
 
@@ -65,9 +65,9 @@ def test_a_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", lambda _seconds: None)
     gms.faults = [Fault(pause=1.5 * TIMEOUT)]
     with opened(gms, refuse_late=True, retries=2) as sink:
-        assert sink.emit([named("a")]).failed == []
+        assert sink.emit([named("a")]).failures == []
         settled(gms, 2)
-        assert sink.emit([named("b")]).failed == []
+        assert sink.emit([named("b")]).failures == []
     assert there(gms) == "b"
 
 
@@ -75,7 +75,7 @@ def test_what_is_refused_while_we_wait_is_written_after_all(gms):
     with opened(gms, refuse_late=True) as sink:
         sink.emit([named("a"), upsert("tag", "urn:li:tag:y", "tagProperties", {"name": "y"})])
         gms.stamps[TAG, "tagProperties"] += 3_600_000  # another server of theirs has a clock that is ahead
-        assert sink.emit([named("b")]).failed == []
+        assert sink.emit([named("b")]).failures == []
     assert there(gms) == "b"
     assert [b"If-Unmodified-Since" in one.body for one in gms.writes] == [True, True, False]
 
@@ -89,7 +89,7 @@ def test_nothing_is_asked_by_default(gms):
 def test_one_by_one_it_holds_as_well(gms):
     gms.batches = False
     with opened(gms, refuse_late=True) as sink:
-        assert sink.emit([named("a"), named("b")]).failed == []
+        assert sink.emit([named("a"), named("b")]).failures == []
     assert all(b'"headers":{"If-Unmodified-Since":"' in one.body for one in gms.writes)
 
 
@@ -105,14 +105,14 @@ def test_one_by_one_it_holds_as_well(gms):
     ],
 )
 def test_the_server_s_clock_is_learnt_from_its_dates(heard, off):
-    deadline = Deadline(30, clock=lambda: 2000.0)
+    deadline = WriteDeadline(30, clock=lambda: 2000.0)
     for one in heard:
-        deadline.heard(*one)
+        deadline.observe_date(*one)
     since = 2000 + off + 15
     text = f"1970-01-01T00:{int(since // 60):02}:{since % 60:06.3f}Z"
     assert deadline.header() == b',"headers":{"If-Unmodified-Since":"%s"}' % text.encode()
 
 
 def test_the_words_of_the_refusal_are_known():
-    assert came_late("ValidationException: Item last modified 1795207083380 > 1795207083000 (epoch ms)")
-    assert not came_late("Item last modified never")
+    assert is_stale_write_error("ValidationException: Item last modified 1795207083380 > 1795207083000 (epoch ms)")
+    assert not is_stale_write_error("Item last modified never")

@@ -8,12 +8,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs
 
 import pytest
-from gms import Gms
+from support.gms import Gms
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
-from dh_bridge.sinks.rest.login import Login
+from dh_bridge.sinks.rest.login import TokenAuth
 from dh_bridge.sinks.rest.options import OAuthOptions, RestOptions
 
 OAUTH = {"client_id": "bridge", "client_secret": "geheim"}
@@ -74,8 +74,8 @@ def opened(gms, **rest):
 def test_a_token_is_borrowed_once_with_the_client_s_credentials(gms, provider):
     oauth = {**OAUTH, "token_endpoint": provider.url, "scope": "a b", "audience": "datahub"}
     with opened(gms, oauth=oauth) as sink:
-        assert sink.emit([TAG]).delivered == 1
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
+        assert sink.emit([TAG]).delivered_count == 1
     ((form, authorization),) = provider.forms
     assert form == {
         "grant_type": ["client_credentials"], "client_id": ["bridge"], "client_secret": ["geheim"], "scope": ["a b"],
@@ -88,7 +88,7 @@ def test_a_token_is_borrowed_once_with_the_client_s_credentials(gms, provider):
 def test_a_token_that_the_server_refuses_is_borrowed_anew_once(gms, provider):
     gms.token = "t2"  # noqa: S105 - none
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink:
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
         gms.token = "t9"  # noqa: S105 - none
         with pytest.raises(SinkError, match="401") as caught:
             sink.emit([TAG])
@@ -114,8 +114,8 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
     ):
         sink.emit([TAG])
     assert caught.value.retryable is retryable
-    assert caught.value.where == "rest.oauth.token_endpoint"
-    assert caught.value.now == ("send it again later" if retryable else "look at rest.oauth")
+    assert caught.value.location == "rest.oauth.token_endpoint"
+    assert caught.value.remedy == ("send it again later" if retryable else "look at rest.oauth")
     assert "geheim" not in str(caught.value)
     assert gms.writes == []
 
@@ -123,7 +123,7 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
 def test_a_provider_is_told_nothing_that_is_for_the_server(gms, provider):
     headers = {"X-Gateway-Key": "geheim", "Cookie": "session=geheim", "authorization": "Basic geheim", "accept": "a/b"}
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}, headers=headers) as sink:
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
     assert gms.requests[-1].headers["X-Gateway-Key"] == "geheim"
     assert provider.headers == {
         "host", "user-agent", "accept", "accept-encoding", "connection", "content-type", "content-length",
@@ -135,7 +135,7 @@ def test_a_provider_that_is_busy_is_asked_again(gms, provider, monkeypatch):
     provider.says = [(503, {}), (429, {})]
     gms.token = "t3"  # noqa: S105 - none
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}, retries=2) as sink:
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
     assert len(provider.forms) == 3
 
 
@@ -150,7 +150,7 @@ def test_a_provider_that_is_gone_may_come_back(gms, provider):
     provider.close()
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink, pytest.raises(SinkError) as caught:
         sink.emit([TAG])
-    assert (caught.value.retryable, caught.value.where) == (True, "rest.oauth.token_endpoint")
+    assert (caught.value.retryable, caught.value.location) == (True, "rest.oauth.token_endpoint")
     provider.close = lambda: None
 
 
@@ -162,7 +162,7 @@ def test_a_token_is_renewed_before_it_ends():
         return 200, json.dumps({"access_token": f"t{len(asked)}", "expires_in": 3600}).encode()
 
     options = RestOptions(oauth=OAuthOptions(token_endpoint="https://idp/token", **OAUTH))  # noqa: S106 - none
-    login = Login(options, post, clock=lambda: now[0])
+    login = TokenAuth(options, post, clock=lambda: now[0])
     for moment, token in ((0, "t1"), (3299, "t1"), (3300, "t2"), (6599, "t2"), (6600, "t3")):
         now[0] = moment
         assert login.token() == token
@@ -176,7 +176,7 @@ def test_a_token_without_an_end_is_asked_for_each_time():
         return 200, b'{"access_token": "t"}'
 
     options = RestOptions(oauth=OAuthOptions(token_endpoint="https://idp/token", **OAUTH))  # noqa: S106 - none
-    login = Login(options, post)
+    login = TokenAuth(options, post)
     assert [login.token(), login.token(), len(asked)] == ["t", "t", 2]
 
 
@@ -184,7 +184,7 @@ def test_a_token_without_an_end_is_asked_for_each_time():
 def test_token_with_an_unreadable_lifetime_is_requested_each_time(gms, provider, expires_in):
     provider.says = [(200, {"access_token": "t1", "expires_in": expires_in})] * 20
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink:
-        requests = [(sink.emit([TAG]).delivered, len(provider.forms)) for _ in range(2)]
+        requests = [(sink.emit([TAG]).delivered_count, len(provider.forms)) for _ in range(2)]
     assert requests[0][0] == requests[1][0] == 1
     assert requests[1][1] > requests[0][1]
 
@@ -193,10 +193,10 @@ def test_a_file_s_token_is_read_each_time(gms, tmp_path):
     file = tmp_path / "token"
     file.write_text("t1\n")
     with opened(gms, token_file=str(file)) as sink:
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
         file.write_text("t2")
         gms.token = "t2"  # noqa: S105 - none
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
         file.unlink()
         with pytest.raises(SinkError, match=r"rest\.token_file"):
             sink.emit([TAG])
@@ -205,7 +205,7 @@ def test_a_file_s_token_is_read_each_time(gms, tmp_path):
 def test_a_token_is_read_without_the_mark_that_editors_put_before_it(gms, tmp_path):
     (tmp_path / "token").write_text("t1\n", encoding="utf-8-sig")
     with opened(gms, token_file=str(tmp_path / "token")) as sink:
-        assert sink.emit([TAG]).delivered == 1
+        assert sink.emit([TAG]).delivered_count == 1
 
 
 @pytest.mark.parametrize("token", ["t☃1", "geheim\n# renewed every hour"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from gms import Fault, Gms
+from support.gms import Fault, Gms
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
-from dh_bridge.review.merging import Merging
-from dh_bridge.review.state import State
+from dh_bridge.review.merging import MergingSink
+from dh_bridge.review.state import ReviewState
 from dh_bridge.sinks.base import SinkOptions, open_sink
 
 
@@ -34,7 +34,7 @@ def opened(gms, **rest):
 def test_transaction_conflict_is_retried_after_the_pause_that_is_asked_for(gms, naps, body):
     gms.faults = [Fault(503, {"Retry-After": "7"}, body)]
     with opened(gms) as sink:
-        assert sink.emit(tags(3)).delivered == 3
+        assert sink.emit(tags(3)).delivered_count == 3
     assert naps == [7.0]
 
 
@@ -42,7 +42,7 @@ def test_transaction_conflict_that_lasts_is_an_error_for_later(gms, naps):
     gms.faults = [Fault(503, {"Retry-After": "7"}, {"error": "DATABASE_TRANSACTION_CONFLICT"})] * 9
     with opened(gms) as sink, pytest.raises(SinkError, match="503: DATABASE_TRANSACTION_CONFLICT") as caught:
         sink.emit(tags(3))
-    assert (naps, caught.value.retryable, caught.value.after) == ([7.0, 7.0], True, 7.0)
+    assert (naps, caught.value.retryable, caught.value.retry_after) == ([7.0, 7.0], True, 7.0)
 
 
 def expiring(gms, after, token="t2"):  # noqa: S107 - none
@@ -71,7 +71,7 @@ def test_expired_token_of_a_file_is_read_again(gms, tmp_path):
 
     gms.check_login = renewed_meanwhile
     with opened(gms, token=None, token_file=str(file), batch_size=2) as sink:
-        assert sink.emit(tags(6)).delivered == 6
+        assert sink.emit(tags(6)).delivered_count == 6
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_entity_that_may_not_be_read_is_named_and_the_others_are_read(gms, batch
         gms.forbidden = {"urn:li:tag:t3", "urn:li:tag:t17"}
         found = sink.read({f"urn:li:tag:t{at}": ["tagProperties"] for at in range(20)})
         assert set(found) == {f"urn:li:tag:t{at}" for at in range(20)} - gms.forbidden
-        assert sink.forbidden == gms.forbidden
+        assert sink.forbidden_urns == gms.forbidden
 
 
 def test_token_that_may_read_nothing_is_an_error(gms):
@@ -112,11 +112,11 @@ def test_review_compares_nothing_of_an_entity_that_may_not_be_read(gms):
     with opened(gms) as sink:
         sink.emit(tags(3))
         gms.forbidden = {"urn:li:tag:t1"}
-        with State(sink) as state:
+        with ReviewState(sink) as state:
             for _ in range(2):
                 state.emit(tags(3))
             assert [change.urn for change in state.changes()] == ["urn:li:tag:t0", "urn:li:tag:t2"]
-            assert (state.unread, set(state.exists)) == ({"urn:li:tag:t1"}, {"urn:li:tag:t0", "urn:li:tag:t2"})
+            assert (state.unreadable_urns, set(state.exists)) == ({"urn:li:tag:t1"}, {"urn:li:tag:t0", "urn:li:tag:t2"})
 
 
 def test_aspect_that_may_not_be_read_is_not_overwritten(gms):
@@ -125,6 +125,6 @@ def test_aspect_that_may_not_be_read_is_not_overwritten(gms):
     schema["platformSchema"] = {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}}
     with opened(gms) as sink:
         gms.forbidden = {urn}
-        merging = Merging(sink, join=False, keep_schemas=True, pipeline="dh_bridge")
-        assert merging.emit([upsert("dataset", urn, "schemaMetadata", schema), *tags(1)]).delivered == 1
-        assert merging.left_out == {"not-readable": 1}
+        merging = MergingSink(sink, join=False, keep_schemas=True, pipeline="dh_bridge")
+        assert merging.emit([upsert("dataset", urn, "schemaMetadata", schema), *tags(1)]).delivered_count == 1
+        assert merging.dropped_counts == {"not-readable": 1}

@@ -7,15 +7,15 @@ from datetime import datetime, timezone
 
 import pytest
 import responses
-from gms import Fault, Gms
+from support.gms import Fault, Gms
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.delivery import Guarded
+from dh_bridge.delivery import WriteFilterSink
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
-from dh_bridge.sinks.rest.responses import LaterError
-from dh_bridge.sinks.rest.stale_writes import Deadline
+from dh_bridge.sinks.rest.responses import RetryLaterError
+from dh_bridge.sinks.rest.stale_writes import WriteDeadline
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def opened(gms, seconds, **rest):
     """Return a sink that knows its server, and has some seconds left."""
     sink = open_sink(f"rest:{gms.url}", SinkOptions(rest=rest))
     sink.server()
-    sink.until(time.monotonic() + seconds)
+    sink.set_deadline(time.monotonic() + seconds)
     return sink
 
 
@@ -52,7 +52,7 @@ def test_what_is_left_of_a_refused_batch_is_not_sent_when_time_is_over(gms, cloc
 
     gms.poison, gms.batches = refused, batches
     with opened(gms, 0) as sink:
-        sink.until(clock[0] + 55)
+        sink.set_deadline(clock[0] + 55)
         with pytest.raises(SinkError, match="no time is left to send") as caught:
             sink.emit(many(64))
     assert caught.value.retryable
@@ -64,8 +64,8 @@ def test_what_is_taken_in_time_is_taken(gms):
     gms.poison = lambda found: "no" if found.entity_urn.endswith("3") else None
     with opened(gms, 60) as sink:
         delivery = sink.emit(many(8))
-    assert delivery.delivered == 7
-    assert [failure.reason for failure in delivery.failed] == ["422: no"]
+    assert delivery.delivered_count == 7
+    assert [failure.reason for failure in delivery.failures] == ["422: no"]
 
 
 def test_an_answer_is_waited_for_as_long_as_there_is_time(gms, naps):
@@ -80,9 +80,12 @@ def test_an_answer_is_waited_for_as_long_as_there_is_time(gms, naps):
 
 
 def test_a_pace_that_is_too_slow_ends_it_at_once(gms):
-    with opened(gms, 30, max_rate=0.01) as sink, pytest.raises(LaterError, match="no time is left to send") as caught:
+    with (
+        opened(gms, 30, max_rate=0.01) as sink,
+        pytest.raises(RetryLaterError, match="no time is left to send") as caught,
+    ):
         sink.emit(many(2))
-    assert caught.value.after == pytest.approx(100, abs=5)
+    assert caught.value.retry_after == pytest.approx(100, abs=5)
     assert len(gms.proposals) == 1
 
 
@@ -97,10 +100,10 @@ def test_a_pause_is_kept_when_it_fits_into_the_time(gms, naps, status):
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_pause_that_is_longer_than_the_time_is_not_begun(gms, naps, status):
     gms.faults = [Fault(status, {"Retry-After": "61"}, {"error": "Rate limit exceeded"})]
-    with opened(gms, 60) as sink, pytest.raises(LaterError) as caught:
+    with opened(gms, 60) as sink, pytest.raises(RetryLaterError) as caught:
         sink.emit(many(1))
     assert f"answers {status}: Rate limit exceeded (it asks to be left alone for 61 s)" in str(caught.value)
-    assert (caught.value.after, caught.value.retryable) == (61.0, True)
+    assert (caught.value.retry_after, caught.value.retryable) == (61.0, True)
     assert naps == []
     assert len(gms.writes) == 1
 
@@ -108,14 +111,14 @@ def test_a_pause_that_is_longer_than_the_time_is_not_begun(gms, naps, status):
 @pytest.mark.parametrize("asked", ["inf", "1e999"])
 def test_a_pause_without_an_end_is_one_that_does_not_fit(gms, naps, asked):
     gms.faults = [Fault(503, {"Retry-After": asked})]
-    with opened(gms, 60) as sink, pytest.raises(LaterError, match="left alone for inf s"):
+    with opened(gms, 60) as sink, pytest.raises(RetryLaterError, match="left alone for inf s"):
         sink.emit(many(1))
     assert naps == []
 
 
 def test_a_sink_around_it_hands_the_moment_on(gms, clock):
-    with Guarded(opened(gms, 0), WritesSettings()) as sink:
-        sink.until(clock[0])
+    with WriteFilterSink(opened(gms, 0), WritesSettings()) as sink:
+        sink.set_deadline(clock[0])
         with pytest.raises(SinkError, match="no time is left to send"):
             sink.emit(many(1))
     assert gms.writes == []
@@ -138,7 +141,7 @@ def test_a_token_is_waited_for_no_longer_than_that(clock):
         web.add_callback(responses.GET, "http://gms:8080/config", takes)
         oauth = {"token_endpoint": "http://idp/token", "client_id": "a", "client_secret": "b"}
         with open_sink("rest:http://gms:8080", SinkOptions(rest={"oauth": oauth})) as sink:
-            sink.until(clock[0] + 5)
+            sink.set_deadline(clock[0] + 5)
             sink.server()
     assert seen == [5, 3]
 
@@ -149,4 +152,4 @@ def test_what_comes_late_is_refused_by_the_time_that_is_left(gms):
     said = gms.writes[0].json["proposals"][0]["headers"]["If-Unmodified-Since"]
     ahead = datetime.fromisoformat(said.replace("Z", "+00:00")) - datetime.now(timezone.utc)
     assert ahead.total_seconds() <= 5
-    assert b"1970-01-01T00:00:05.000Z" in Deadline(1000, clock=lambda: 0.0).header(10)
+    assert b"1970-01-01T00:00:05.000Z" in WriteDeadline(1000, clock=lambda: 0.0).header(10)

@@ -10,7 +10,7 @@ import pytest
 from pyspark import SparkContext
 from realparts.jars import SPARK_KAFKA, NoJarsError, fetched
 from realparts.java import NoJavaError
-from test_replay import dumped
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import Payload, Proposal
@@ -85,7 +85,7 @@ def refusing():
                 found = Bridge(Settings.model_validate_json(self.settings))
                 real = found.options.profile
                 without = SimpleNamespace(
-                    name=real.name, has=lambda entity, name: name != aspect and real.has(entity, name)
+                    name=real.name, has_aspect=lambda entity, name: name != aspect and real.has_aspect(entity, name)
                 )
                 found.options.validator = Validator(without)
                 return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from samples import EXAMPLES, ROOT
+from support.sample_events import EXAMPLES, ROOT
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import ndjson_line
@@ -59,7 +59,7 @@ def test_a_job_with_py_files_runs_where_the_package_is_not_installed(archive, ba
     }
     confs = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     command = [HOME / "bin" / "spark-submit", "--master", MASTER, *confs, "--py-files", archive]
-    command += [ROOT / "tests" / "spark" / "submitted.py", CLIENT, f"ndjson:{tmp_path / 'found'}"]
+    command += [ROOT / "tests" / "support" / "spark_submitted.py", CLIENT, f"ndjson:{tmp_path / 'found'}"]
     environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_CONF_DIR")}
     environ |= {"SPARK_HOME": str(HOME), "PYSPARK_PYTHON": str(bare), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(

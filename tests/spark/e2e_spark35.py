@@ -18,15 +18,15 @@ import pytest
 from click.testing import CliRunner
 from realparts.fixtures import need_parts
 from realparts.jars import KAFKA, SPARK35_KAFKA, SPARK35_LISTENER, fetched
-from samples import EXAMPLES, ROOT
-from test_replay import dumped
+from support.sample_events import EXAMPLES, ROOT
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.receiver.running import receiving
+from dh_bridge.receiver.running import run_receiver
 
 pytestmark = pytest.mark.kafka
 
@@ -103,7 +103,7 @@ def told(python, kafka, tmp_path_factory):
     command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
     job = CAPTURE / "spark" / "order_totals.py"
     settings = Settings(profile="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
-    with receiving(f"catalog:{home / 'received.db'}", settings, None) as receiver:
+    with run_receiver(f"catalog:{home / 'received.db'}", settings, None) as receiver:
         file, url = home / "events" / "spark.ndjson", receiver.url
         told.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
         run([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
@@ -130,7 +130,7 @@ def translated(python, told, kafka):
     ]
     lines[3] += ["--option", "maxFilesPerTrigger=2"]
     said = "\n".join(json.dumps(["spark", *map(str, line), *spark]) for line in lines)
-    run([python, ROOT / "tests" / "spark" / "spark35.py"], python, home, said)
+    run([python, ROOT / "tests" / "support" / "spark35.py"], python, home, said)
     return home
 
 
@@ -174,7 +174,7 @@ def lake(folder):
 
 def held(path):
     with Catalog(path, readonly=True) as catalog:
-        return list(dump(catalog))
+        return list(dump_catalog(catalog))
 
 
 def expected(*paths):

@@ -9,15 +9,15 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from samples import EXAMPLES, event
-from samples import packed as sent
-from test_replay import dumped
+from support.sample_events import EXAMPLES, event
+from support.sample_events import packed as sent
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_USAGE, commands
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.spark import Translated, read, rows, stream, stream_files
+from dh_bridge.spark import SparkTranslation, read, rows, stream, stream_files
 
 CLIENT = EXAMPLES / "client.ndjson"
 SETTINGS = Settings(profile="1.7")
@@ -29,7 +29,7 @@ def test_a_run_of_very_many_events_ends_as_one_call_and_costs_no_other(session, 
     many = [event("RUNNING", time) for time in times[1:-1]]
     raws = sent([event("START"), *many, event("COMPLETE", times[-1]), event("COMPLETE", run=OTHER, job="etl.other")])
     (tmp_path / "many.ndjson").write_bytes(b"\n".join(reversed(raws)))
-    found = Translated(read(session, str(tmp_path)), SETTINGS, partitions=2)
+    found = SparkTranslation(read(session, str(tmp_path)), SETTINGS, partitions=2)
     assert held(found.proposals.collect()) == dumped(Bridge(SETTINGS).translate(raws).proposals)
     counts = found.counts()
     assert (counts.events, counts.dead, counts.runs, counts.rejected) == (4001, 0, 2, 0)
@@ -56,7 +56,9 @@ def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
     query.awaitTermination()
     one = Bridge(SETTINGS).translate(read_events([landing]))
     assert len(one.dead) >= 5
-    assert {place_and_reason[:2] for place_and_reason in bad} == {(letter.place, letter.reason) for letter in one.dead}
+    assert {place_and_reason[:2] for place_and_reason in bad} == {
+        (letter.location, letter.reason) for letter in one.dead
+    }
     assert len(bad) == len(one.dead)
     assert held(proposals) == dumped(one.proposals)
 

@@ -6,18 +6,18 @@ import gzip
 import json
 
 import pytest
-from gen_runs import group
-from public_data import CORPUS
-from samples import EXAMPLES, corpus, event, examples
-from samples import packed as sent
-from test_replay import dumped
+from support.generated_runs import group
+from support.public_data import CORPUS
+from support.sample_events import EXAMPLES, corpus, event, examples
+from support.sample_events import packed as sent
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.spark import Translated, files, frame, parts_for, read, report, translate, translation
+from dh_bridge.spark import SparkTranslation, files, frame, partitions_for, read, report, translate, translation
 from dh_bridge.spark.files import file_parts
-from dh_bridge.spark.stages import FoldRuns
+from dh_bridge.spark.stages import RunStep
 
 SETTINGS = Settings(profile="1.7")
 EVENTS = "place string, value binary, whole boolean"
@@ -43,11 +43,11 @@ def archive(tmp_path_factory):
 
 
 def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch):
-    monkeypatch.setattr(files, "PART", 50_000)  # the lines in several parts
+    monkeypatch.setattr(files, "MAX_PART_BYTES", 50_000)  # the lines in several parts
     folder, raws = archive
     paths = [str(folder), *([str(CORPUS)] if corpus() else [])]
     assert len(list(file_parts([str(folder / "lines.ndjson")]))) > 2
-    found = Translated(read(session, paths), SETTINGS, partitions=3)
+    found = SparkTranslation(read(session, paths), SETTINGS, partitions=3)
     one = Bridge(SETTINGS).translate([*raws, *(item.raw for item in corpus())])
     assert held(found.proposals.collect()) == dumped(one.proposals)
     counts = found.counts()
@@ -69,12 +69,12 @@ def test_what_a_schema_refuses_of_a_run_that_is_folded_twice_counts_once(session
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", "namespace": "postgres://db", "name": "d.s.x"}]}]}
     told = [event("COMPLETE", run=run, job=f"etl.{job}") for run, job in zip(runs, "abc", strict=True)]
     told[0]["job"]["facets"] = {"lineage": lineage}
-    whole = refusing(FoldRuns, aspect)(settings).bridge.translate(sent(told))
+    whole = refusing(RunStep, aspect)(settings).bridge.translate(sent(told))
     expected = sorted((one.proposal.entity_urn, one.reason) for one in whole.rejected)
     assert len(expected) == 3
-    monkeypatch.setattr(translation, "FoldRuns", refusing(FoldRuns, aspect))
+    monkeypatch.setattr(translation, "RunStep", refusing(RunStep, aspect))
     rows = session.createDataFrame([(str(at), raw, False) for at, raw in enumerate(sent(told))], EVENTS)
-    found = Translated(rows, settings, partitions=2)
+    found = SparkTranslation(rows, settings, partitions=2)
     assert sorted((row.entity_urn, row.reason) for row in found.rejected.collect()) == expected
     assert found.counts().rejected == 3
     upstream = found.proposals.filter("aspect_name = 'dataProcessInstanceInput'").collect()
@@ -84,19 +84,19 @@ def test_what_a_schema_refuses_of_a_run_that_is_folded_twice_counts_once(session
 
 def test_large_files_are_shuffled_in_parts_of_32_megabytes(session, tmp_path):
     cores = session.sparkContext.defaultParallelism
-    assert parts_for(session, "s3a://bucket/not-here") == 3 * cores
+    assert partitions_for(session, "s3a://bucket/not-here") == 3 * cores
     with (tmp_path / "large.ndjson").open("wb") as file:
         file.truncate(1000 * 32 * 2**20 + 1)  # a file of nothing takes no room
-    assert parts_for(session, str(tmp_path)) == 1001
+    assert partitions_for(session, str(tmp_path)) == 1001
     (tmp_path / "large.ndjson").rename(tmp_path / "large.ndjson.gz")
-    assert parts_for(session, [str(tmp_path), "s3a://bucket/not-here"]) == 2000  # eight times as much, unzipped
+    assert partitions_for(session, [str(tmp_path), "s3a://bucket/not-here"]) == 2000  # eight times as much, unzipped
 
 
 def test_runs_that_are_one_only_together_end_as_one_call(session, held):
     settings = Settings(profile="1.7", identity={"granularity": "application"})
     files = [str(EXAMPLES / name) for name in ("spark.ndjson", "dbt.ndjson")]
     one = Bridge(settings).translate(list(read_events(files)))
-    found = Translated(read(session, files), settings, partitions=3)
+    found = SparkTranslation(read(session, files), settings, partitions=3)
     assert held(found.proposals.collect()) == dumped(one.proposals)
     assert held(found.proposals.collect()) != dumped(Bridge(SETTINGS).translate(list(read_events(files))).proposals)
     counts = found.counts()
@@ -113,10 +113,10 @@ def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
     (tmp_path / "big.json").write_bytes(big)
     (tmp_path / "junk.log").write_bytes(bytes(range(256)) * 8)
     items = list(read_events([tmp_path]))
-    found = Translated(read(session, str(tmp_path)), SETTINGS, partitions=2)
+    found = SparkTranslation(read(session, str(tmp_path)), SETTINGS, partitions=2)
     bad = {(row.place, row.reason) for row in found.bad_records.collect()}
     expected = [item for item in items if hasattr(item, "reason")]
-    assert bad == {(item.place, item.reason) for item in expected}
+    assert bad == {(item.location, item.reason) for item in expected}
     assert len(bad) >= 5
     counts = found.counts()
     assert counts.dead == len(expected)
@@ -129,15 +129,15 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
     table = session.createDataFrame([(1, raws[0]), (2, f"[{raws[1]}]"), (3, None)], "id int, payload string")
     table.write.parquet(str(tmp_path / "t"))
     events = read(session, str(tmp_path / "t"), format="parquet", column="payload")
-    found = Translated(events, SETTINGS, partitions=1)
+    found = SparkTranslation(events, SETTINGS, partitions=1)
     counts = found.counts()
     assert (counts.events, counts.dead, counts.runs) == (2, 1, 1)
     found.close()
-    late = Translated(events, SETTINGS, partitions=1, between=("2026-11-20T10:01:00Z", None))
+    late = SparkTranslation(events, SETTINGS, partitions=1, between=("2026-11-20T10:01:00Z", None))
     assert (late.counts().events, late.counts().dead) == (1, 1)
     late.close()
     with pytest.raises(SettingsError, match="--from"):
-        Translated(events, SETTINGS, between=("then", None))
+        SparkTranslation(events, SETTINGS, between=("then", None))
     with pytest.raises(SettingsError, match="no column 'value', only id, payload"):
         frame(table)
     with pytest.raises(SettingsError, match="'id' is of type integer"):

@@ -6,23 +6,23 @@ import os
 from pathlib import Path
 
 import pytest
-from samples import event
-from samples import packed as sent
+from support.sample_events import event
+from support.sample_events import packed as sent
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.spark import files
-from dh_bridge.spark.files import file_parts, packed_parts, unpacked_part
-from dh_bridge.spark.stages import Records, _opened
+from dh_bridge.spark.files import decode_part, encode_parts, file_parts
+from dh_bridge.spark.stages import RecordStep, _read_part
 
 RAW = sent([event("START")])[0]
 
 
 def places(folder):
-    rows = Records(Settings())
+    rows = RecordStep(Settings())
     return [
         (place, reason)
-        for shown, part in packed_parts([str(folder)])
+        for shown, part in encode_parts([str(folder)])
         for _, _, place, _, reason in rows._rows([_batch(shown, part)])
     ]
 
@@ -39,16 +39,16 @@ def test_a_file_whose_name_is_not_utf_8_is_read_as_emit_reads_it(tmp_path):
         Path(os.fsdecode(name)).write_bytes(RAW + b"\n" + RAW)
     except OSError:
         pytest.skip("this file system wants names of UTF-8")
-    ((shown, part),) = packed_parts([str(tmp_path)])
+    ((shown, part),) = encode_parts([str(tmp_path)])
     assert shown.encode().decode() == f"{tmp_path}/\ufffd\ufffd.ndjson"
-    assert unpacked_part(part) == (os.fsdecode(name), 0, 0)
+    assert decode_part(part) == (os.fsdecode(name), 0, 0)
     assert [(place, reason) for place, reason in places(tmp_path)] == [
         (f"{os.fsdecode(name)}:{number}", None) for number in (1, 2)
     ]
 
 
 def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PART", 10)
+    monkeypatch.setattr(files, "MAX_PART_BYTES", 10)
     (tmp_path / "a.ndjson").write_bytes(RAW)
     assert len(list(file_parts([str(tmp_path)]))) > 1
 
@@ -66,14 +66,14 @@ def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tm
 
 
 def test_a_part_of_a_file_that_is_gone_is_a_dead_letter(tmp_path):
-    (letter,) = _opened(str(tmp_path / "gone.ndjson"), 10, 20, Bridge())
+    (letter,) = _read_part(str(tmp_path / "gone.ndjson"), 10, 20, Bridge())
     assert isinstance(letter, DeadLetter)
-    assert letter.place == f"{tmp_path / 'gone.ndjson'}@10"
+    assert letter.location == f"{tmp_path / 'gone.ndjson'}@10"
     assert letter.reason.startswith("cannot be read: [Errno 2]")
 
 
 def test_what_is_too_large_for_spark_is_told_by_the_worker():
-    (found,) = Records(Settings())._rows([_whole_batch("s3a://b/large.json")])
+    (found,) = RecordStep(Settings())._rows([_whole_batch("s3a://b/large.json")])
     assert found[2] == "s3a://b/large.json"
     assert "binaryFile.maxLength" in found[4]
 

@@ -9,24 +9,24 @@ from datetime import timezone
 
 import pytest
 from pyspark.errors import AnalysisException
-from samples import RUN, event
-from samples import packed as sent
+from support.sample_events import RUN, event
+from support.sample_events import packed as sent
 
 from dh_bridge import Settings
 from dh_bridge.errors import SettingsError
-from dh_bridge.openlineage.times import instant
+from dh_bridge.openlineage.times import parse_time
 from dh_bridge.spark import frame, read, stores, stream_files, stream_rows
 from dh_bridge.spark import session as local_session
 from dh_bridge.spark.rows import RECORD
-from dh_bridge.spark.stages import Records
-from dh_bridge.spark.stores import CONTENT_MOST, content_most, matches
+from dh_bridge.spark.stages import RecordStep
+from dh_bridge.spark.stores import MAX_CONTENT_OPTION, exists_in_store, max_content_bytes
 
 START, COMPLETE = (raw.decode() for raw in sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]))
 
 
 def places(events):
     """Return (file, reason) of the events that a batch reads, one to a file; of other rows their place as it is."""
-    rows = events.select("place", "value", "whole").mapInArrow(Records(Settings()), RECORD).collect()
+    rows = events.select("place", "value", "whole").mapInArrow(RecordStep(Settings()), RECORD).collect()
     return sorted((row.place.rpartition("/")[2].removesuffix(":1"), row.reason) for row in rows)
 
 
@@ -48,7 +48,7 @@ def folder(path, *names):
 def test_files_of_a_store_are_read_as_they_are_named(session, tmp_path, monkeypatch):
     archive = folder(tmp_path / "a{1}", "events", "part-0", "part-1", "one.json", "_old.json")
     (archive / "b[1].ndjson").write_text(f"{START}\n{COMPLETE}\n" * 20)
-    monkeypatch.setattr(stores, "WHOLE_MOST", len(START) + 1)
+    monkeypatch.setattr(stores, "MAX_WHOLE_BYTES", len(START) + 1)
     there = f"file://{archive}"
     # by themselves whatever their ending, below folders by it; a large one in lines, whose place is their block
     assert places(read(session, [f"{there}/events"])) == [("events", None)]
@@ -85,9 +85,9 @@ def test_a_landing_folder_is_followed_whatever_its_name(session, tmp_path):
     assert followed(stream_files(session, near[1]), tmp_path / "c5") == [
         (name, None) for name in ("1.json", "1y", "x.json")
     ]
-    assert matches(session, str(landing))
-    assert matches(session, f"{days}/1*")
-    assert not matches(session, f"{days}/3*")
+    assert exists_in_store(session, str(landing))
+    assert exists_in_store(session, f"{days}/1*")
+    assert not exists_in_store(session, f"{days}/3*")
     with pytest.raises(SettingsError, match="there is no /no/such/folder"):
         stream_files(session, "/no/such/folder")
 
@@ -103,7 +103,7 @@ def test_what_is_set_on_the_session_alone_opens_a_store(session):
 
 
 def test_no_file_is_handed_over_whole_that_a_vector_of_java_cannot_hold(session):
-    assert int(session.conf.get(CONTENT_MOST)) > content_most(session) == 1 << 30
+    assert int(session.conf.get(MAX_CONTENT_OPTION)) > max_content_bytes(session) == 1 << 30
 
 
 def test_a_session_of_another_thread_is_taken_as_it_is(session):
@@ -119,12 +119,12 @@ def test_a_session_of_another_thread_is_taken_as_it_is(session):
 def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_goes_on(session, tmp_path):
     landing = folder(tmp_path / "landing", "small.json")
     (landing / "large.json").write_text(START + " " * len(START))
-    most = session.conf.get(CONTENT_MOST)
-    session.conf.set(CONTENT_MOST, str(len(START)))
+    most = session.conf.get(MAX_CONTENT_OPTION)
+    session.conf.set(MAX_CONTENT_OPTION, str(len(START)))
     try:
         found = dict(followed(stream_files(session, str(landing)), tmp_path / "c"))
     finally:
-        session.conf.set(CONTENT_MOST, most)
+        session.conf.set(MAX_CONTENT_OPTION, most)
     assert found.pop("small.json") is None
     (told,) = found.values()
     assert told.startswith("larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
@@ -192,5 +192,5 @@ def test_a_batch_of_a_format_takes_names_as_they_are_and_patterns(session, tmp_p
 def test_a_time_in_a_struct_keeps_its_microseconds(session):
     parts = f"named_struct('eventTime', timestamp'2026-11-20 10:00:00.123456Z', 'run', named_struct('runId', '{RUN}'))"
     (row,) = frame(session.sql(f"SELECT {parts} AS value")).collect()
-    time, *_ = instant(json.loads(row.value)["eventTime"], timezone.utc)
-    assert time == instant("2026-11-20T10:00:00.123456Z", timezone.utc)[0]
+    time, *_ = parse_time(json.loads(row.value)["eventTime"], timezone.utc)
+    assert time == parse_time("2026-11-20T10:00:00.123456Z", timezone.utc)[0]

@@ -14,27 +14,27 @@ from pathlib import Path
 import pytest
 from click import UsageError
 from click.testing import CliRunner
-from gen_runs import group
 from pyarrow import parquet
-from samples import EXAMPLES, RUN, event
-from samples import packed as sent
-from test_replay import dumped
+from support.generated_runs import group
+from support.sample_events import EXAMPLES, RUN, event
+from support.sample_events import packed as sent
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
-from dh_bridge.cli.spark import checkpoint_of
-from dh_bridge.cli.spark_errors import in_a_line
-from dh_bridge.cli.spark_targets import leave_out
-from dh_bridge.cli.summary import Outcome
+from dh_bridge.cli.spark import open_checkpoint
+from dh_bridge.cli.spark_errors import innermost_cause
+from dh_bridge.cli.spark_targets import report_rejections
+from dh_bridge.cli.summary import CommandOutcome
 from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.spark import targets
-from dh_bridge.spark.executors import deliver_apart
-from dh_bridge.spark.state import State
+from dh_bridge.spark.executors import deliver_from_executors
+from dh_bridge.spark.state import StreamState
 
 KILLS = int(os.environ.get("TESTS_KILLS", "1"))
 """How often the driver is killed; ten for the whole proof."""
@@ -47,7 +47,7 @@ def invoke(*arguments):
 
 def held(path):
     with Catalog(path, readonly=True) as catalog:
-        return list(dump(catalog))
+        return list(dump_catalog(catalog))
 
 
 def expected(*paths):
@@ -56,11 +56,11 @@ def expected(*paths):
 
 def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
     columns = "entity_type string, entity_urn string, aspect_name string, change_type string, reason string"
-    outcome = Outcome()
-    leave_out(outcome, session.createDataFrame([], columns))
-    assert (outcome.rejected, capsys.readouterr().err) == (0, "")
-    leave_out(outcome, session.createDataFrame([("dataset", "d", "status", "UPSERT", "why")] * 25, columns))
-    assert outcome.rejected == 25
+    outcome = CommandOutcome()
+    report_rejections(outcome, session.createDataFrame([], columns))
+    assert (outcome.rejected_count, capsys.readouterr().err) == (0, "")
+    report_rejections(outcome, session.createDataFrame([("dataset", "d", "status", "UPSERT", "why")] * 25, columns))
+    assert outcome.rejected_count == 25
     assert capsys.readouterr().err.splitlines() == ["left out: d: why"] * 20
 
 
@@ -90,9 +90,9 @@ def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, 
     ]
     names = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
     target = f"catalog:{tmp_path / 'catalog.db'}"
-    found = deliver_apart(session.createDataFrame(rows, names), target, SinkOptions(), most=1)
-    assert (found.delivered, found.refused) == (1, 1)
-    assert [row.aspect_name for row in found.undelivered.collect()] == ["globalTags"]
+    found = deliver_from_executors(session.createDataFrame(rows, names), target, SinkOptions(), max_partitions=1)
+    assert (found.delivered_count, found.failed_count) == (1, 1)
+    assert [row.aspect_name for row in found.failures.collect()] == ["globalTags"]
     found.close()
 
 
@@ -131,7 +131,7 @@ def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
 def test_a_dry_stream_copies_no_checkpoint_of_a_store(session):
     session.conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")  # as on a cluster: a mere name is one of HDFS there
     try:
-        with pytest.raises(UsageError, match="folder of this machine"), checkpoint_of(session, "state", copied=True):
+        with pytest.raises(UsageError, match="folder of this machine"), open_checkpoint(session, "state", is_copy=True):
             pass
     finally:
         session.conf.unset("fs.defaultFS")
@@ -142,7 +142,7 @@ class Refusing:
 
     def __init__(self, monkeypatch, answer):
         monkeypatch.setattr(CatalogSink, "emit", lambda _sink, proposals: self.answered(proposals))
-        monkeypatch.setattr(targets, "PAUSE", 0.0)
+        monkeypatch.setattr(targets, "FIRST_PAUSE_SECONDS", 0.0)
         self.answer = answer
         self.calls = 0
 
@@ -168,7 +168,7 @@ def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_
             r"Error: batch 0: \d+ proposals were not delivered, and may get through later \(start the", done.stderr
         )
     with monkeypatch.context() as later:
-        later.setattr(State, "done", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails
+        later.setattr(StreamState, "mark_complete", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails
         done = invoke(*said)
         assert done.exit_code == 2
         assert f"Error: Spark: IsADirectoryError: [Errno 21] Is a directory: '{tmp_path}'" in done.stderr
@@ -199,7 +199,7 @@ def test_a_batch_of_a_stream_that_is_repeated_is_in_its_folder_once(tmp_path, mo
 
     (landing / "one.json").write_bytes(sent([event("START")])[0])
     with monkeypatch.context() as later:
-        later.setattr(State, "done", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails behind the delivery
+        later.setattr(StreamState, "mark_complete", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails behind the delivery
         assert ran("c1") == 2
     first = held_now()
     assert first
@@ -222,7 +222,7 @@ def folder_of(path):
 
 def test_a_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, session):
     proposals = session.createDataFrame(
-        [("dataset", "d", "status", "UPSERT", "{}")], ", ".join(f"{name} string" for name in targets.COLUMNS)
+        [("dataset", "d", "status", "UPSERT", "{}")], ", ".join(f"{name} string" for name in targets.PROPOSAL_COLUMNS)
     )
     session.sparkContext.setLocalProperty("sql.streaming.queryId", "one")
     real = targets.store_of
@@ -251,7 +251,7 @@ def test_what_may_not_be_written_is_counted_and_what_a_place_does_not_take_is_ke
     }
     assert re.search(r"left out by writes.aspects: status: [1-9]", done.stderr)
     assert "written for DataHub 1.7, the newest version" in done.stderr
-    Refusing(monkeypatch, SinkError("answers 401", where="catalog:c.db"))
+    Refusing(monkeypatch, SinkError("answers 401", location="catalog:c.db"))
     done = invoke(*said, "--to", f"catalog:{tmp_path / 'c.db'}", "--undelivered", tmp_path / "late")
     assert done.exit_code == 3
     late = session.read.parquet(str(tmp_path / "late"))
@@ -271,7 +271,7 @@ def test_of_all_that_spark_says_the_innermost_cause_is_told():
         (f"{batch}{java}Caused by: org.a.B: late\n\tat y\nCaused by: org.a.C: too large\n\tat z\n\n SQL", "too large"),
         ("An error occurred while calling o1.load\n: org.a.B: first\n\tat x\nCaused by: org.a.C: last\n", "last"),
     ):
-        assert in_a_line(text) == said
+        assert innermost_cause(text) == said
 
 
 def test_what_cannot_be_done_is_said_before_spark_starts():
@@ -321,7 +321,13 @@ def test_a_stream_whose_driver_is_killed_goes_on_where_it_was(tmp_path):
     files = KILLS + 2
     for number in range(files):
         (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::files]))
-    command = [sys.executable, Path(__file__).with_name("follow.py"), landing, database, tmp_path / "state"]
+    command = [
+        sys.executable,
+        Path(__file__).parents[1] / "support" / "spark_follow.py",
+        landing,
+        database,
+        tmp_path / "state",
+    ]
     done = tmp_path / "state" / "dh_bridge" / "done"
     plain = {key: value for key, value in os.environ.items() if not key.startswith("DH_BRIDGE_")}
     for kill in range(KILLS):

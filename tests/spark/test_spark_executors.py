@@ -11,9 +11,9 @@ from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.spark import executors, targets
-from dh_bridge.spark.executors import Deliver, row
-from dh_bridge.spark.rows import batches, rows_of
-from dh_bridge.spark.targets import deliver, sent
+from dh_bridge.spark.executors import DeliveryStep, failure_row
+from dh_bridge.spark.rows import rows_of, to_record_batches
+from dh_bridge.spark.targets import deliver, deliver_with_retries
 
 PROPOSALS = [upsert("dataset", f"urn:li:dataset:{number}", "status", {"removed": False}) for number in range(6)]
 COLUMNS = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
@@ -51,7 +51,10 @@ class Flaky:
 
 
 LATE, NEVER = ("the broker is slow", True), ("is too large", False)
-AWAY, CLOSED = SinkError("nobody answers", where="kafka:b", retryable=True), SinkError("no such topic", where="kafka:b")
+AWAY, CLOSED = (
+    SinkError("nobody answers", location="kafka:b", retryable=True),
+    SinkError("no such topic", location="kafka:b"),
+)
 
 
 @pytest.fixture
@@ -75,9 +78,9 @@ def pauses(monkeypatch):
 )
 def test_what_may_get_through_later_is_sent_again(pauses, answers, delivered, failed, batches, broken):
     sink = Flaky(*answers)
-    done, error = sent(sink, PROPOSALS, 4)
-    assert done.delivered == delivered
-    assert {int(one.proposal.entity_urn[-1]): one.reason for one in done.failed} == failed
+    done, error = deliver_with_retries(sink, PROPOSALS, 4)
+    assert done.delivered_count == delivered
+    assert {int(one.proposal.entity_urn[-1]): one.reason for one in done.failures} == failed
     assert [len(batch) for batch in sink.batches] == batches
     assert (error is not None) is broken
     assert pauses == [1.0, 2.0, 4.0][: len(batches) - 1]
@@ -93,9 +96,9 @@ def told(monkeypatch, sink, *, writes=None, size=2):
         return sink
 
     monkeypatch.setattr(executors, "open_sink", opened)
-    monkeypatch.setattr(targets, "BATCH", size)
-    part = batches((row(Failure(one, ""))[:5] for one in PROPOSALS), COLUMNS)
-    rows = list(rows_of(Deliver("kafka:b", SinkOptions(run_id="mine"), writes)(part)))
+    monkeypatch.setattr(targets, "PROPOSALS_PER_BATCH", size)
+    part = to_record_batches((failure_row(Failure(one, ""))[:5] for one in PROPOSALS), COLUMNS)
+    rows = list(rows_of(DeliveryStep("kafka:b", SinkOptions(run_id="mine"), writes)(part)))
     assert [one[-1] for one in rows[:-1]] == [None] * (len(rows) - 1)
     assert [one[-2] for one in rows[:-1]] == [one[5] != "is too large" for one in rows[:-1]]
     assert rows[-1][:-1] == (None,) * 7
@@ -114,21 +117,21 @@ class Rows:
         return self
 
     def toLocalIterator(self, **_options):  # noqa: N802 - Spark's name
-        return (row(Failure(one, ""))[:5] for one in PROPOSALS)
+        return (failure_row(Failure(one, ""))[:5] for one in PROPOSALS)
 
 
 @pytest.mark.usefixtures("pauses")
 def test_the_driver_sends_again_what_may_get_through_later_and_tells_what_a_broken_place_did_not_get(monkeypatch):
-    monkeypatch.setattr(targets, "BATCH", 2)
+    monkeypatch.setattr(targets, "PROPOSALS_PER_BATCH", 2)
     sink = Flaky({0: LATE}, {}, {2: NEVER}, CLOSED)
     found = list(deliver(Rows(), sink))
-    assert [done.delivered for done in found] == [2, 1, 0]
+    assert [done.delivered_count for done in found] == [2, 1, 0]
     assert sink.batches == [[0, 1], [0], [2, 3], [4, 5]]
-    failed = {int(one.proposal.entity_urn[-1]): (one.reason, one.retryable) for done in found for one in done.failed}
+    failed = {int(one.proposal.entity_urn[-1]): (one.reason, one.retryable) for done in found for one in done.failures}
     closed = ("kafka:b: no such topic", True)
     assert failed == {2: ("is too large", False), 4: closed, 5: closed}
     sink = Flaky(CLOSED)
-    assert [(done.delivered, len(done.failed)) for done in deliver(Rows(), sink)] == [(0, 2)] * 3
+    assert [(done.delivered_count, len(done.failures)) for done in deliver(Rows(), sink)] == [(0, 2)] * 3
     assert sink.batches == [[0, 1]]
 
 

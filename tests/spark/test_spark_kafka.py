@@ -11,32 +11,32 @@ import pyspark
 import pytest
 from click.testing import CliRunner
 from confluent_kafka import Producer
-from proposals_of_kafka import read as read_back
 from py4j.java_gateway import JavaPackage
 from realparts.fixtures import need_parts
 from realparts.jars import KAFKA, SPARK_KAFKA
 from realparts.kafka import QUIET
 from realparts.process import free_port
-from samples import EXAMPLES, T0, event
-from samples import packed as sent
-from test_replay import dumped
+from support.kafka_proposals import read as read_back
+from support.sample_events import EXAMPLES, T0, event
+from support.sample_events import packed as sent
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS, commands
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.errors import BridgeError, SettingsError
 from dh_bridge.sinks.base import SinkOptions
-from dh_bridge.spark import deliver_apart, topics
-from dh_bridge.spark.topics import SLACK
+from dh_bridge.spark import deliver_from_executors, topics
+from dh_bridge.spark.topics import CLOCK_SKEW_MILLIS
 from dh_bridge.spark.topics import kafka as read_topic
-from dh_bridge.spark.translation import moment
+from dh_bridge.spark.translation import parse_micros
 
 pytestmark = pytest.mark.kafka
 
 CLIENT = EXAMPLES / "client.ndjson"
-START = moment(T0) // 1000
+START = parse_micros(T0) // 1000
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,7 +70,7 @@ def invoke(*arguments, code=0):
 
 def held(path):
     with Catalog(path, readonly=True) as catalog:
-        return list(dump(catalog))
+        return list(dump_catalog(catalog))
 
 
 def expected(raws):
@@ -146,7 +146,9 @@ def test_a_spark_without_the_connector_is_told_which_one_is_its_own(version, sca
 def test_the_connector_that_is_named_is_of_the_scala_that_spark_runs_on(session):
     (library,) = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     scala = library.stem.removeprefix("scala-library-").rpartition(".")[0]
-    assert topics.connector(session) == f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
+    assert (
+        topics.connector_coordinates(session) == f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
+    )
 
 
 @pytest.mark.usefixtures("session")
@@ -165,7 +167,11 @@ def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topi
 @pytest.mark.usefixtures("session")
 def test_a_batch_begins_and_ends_where_it_is_told_to(session, kafka, topic, tmp_path):
     raws = sent([event("START"), event("RUNNING", "2026-11-20T10:01:00Z"), event("COMPLETE", "2026-11-20T10:02:00Z")])
-    put(kafka, topic, [(b"what nobody may read", 0, START - 2 * SLACK), *((raw, 0, START + 1) for raw in raws)])
+    put(
+        kafka,
+        topic,
+        [(b"what nobody may read", 0, START - 2 * CLOCK_SKEW_MILLIS), *((raw, 0, START + 1) for raw in raws)],
+    )
 
     def count(**said):
         return read_topic(session, kafka.bootstrap, topic, **said).count()
@@ -277,8 +283,8 @@ def test_what_a_topic_does_not_take_is_a_table_that_can_be_sent_again(session, k
     assert counted(said, "delivered") + rows.count() == counted(said, "proposals")
     assert all("MSG_SIZE_TOO_LARGE" in row.reason for row in rows.collect())
     area = {"topic": large, "registry": {"url": registry.url}}
-    again = deliver_apart(rows, f"kafka:{kafka.bootstrap}", SinkOptions(kafka=area), most=1)
-    assert (again.delivered, again.refused, again.undelivered.count()) == (rows.count(), 0, 0)
+    again = deliver_from_executors(rows, f"kafka:{kafka.bootstrap}", SinkOptions(kafka=area), max_partitions=1)
+    assert (again.delivered_count, again.failed_count, again.failures.count()) == (rows.count(), 0, 0)
     again.close()
     found = [*arrived(kafka, registry, small), *arrived(kafka, registry, large)]
     assert dumped(found) == expected(CLIENT.read_bytes().splitlines())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gms import Gms
-from samples import EXAMPLES, ROOT
+from support.gms import Gms
+from support.sample_events import EXAMPLES, ROOT
 
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
 
@@ -17,7 +17,7 @@ def test_the_notebook_runs_as_printed(session, tmp_path, monkeypatch, capsys):
     session.read.text(file).withColumnRenamed("value", "payload").write.saveAsTable("printed_events", mode="overwrite")
     notebook, target = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
-        code = "import os\n" + notebook.replace("found.close()\n", "") + target + "found.close()\n"
+        code = "import os\n" + notebook.replace("translation.close()\n", "") + target + "translation.close()\n"
         for printed, here in {
             "s3a://archive/openlineage/": file,
             "lake.raw.events": "printed_events",

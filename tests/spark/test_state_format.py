@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dh_bridge.spark.state import State
-from dh_bridge.translation.state_codec import VERSION, StateVersionError
+from dh_bridge.spark.state import StreamState
+from dh_bridge.state_codec.codec import VERSION, StateVersionError
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ def test_a_folder_of_another_version_is_refused_with_the_remedy(session, tmp_pat
     for mark in marks:
         (tmp_path / "done" / mark).mkdir(parents=True)
     with pytest.raises(StateVersionError) as refused:
-        State(session, str(tmp_path), 1)
+        StreamState(session, str(tmp_path), 1)
     assert str(refused.value) == (
         f"{tmp_path}: was stored by another version of dh-bridge ({found}; this version reads format {VERSION})"
         " (start a new checkpoint and send the events again)"
@@ -23,6 +23,6 @@ def test_a_folder_of_another_version_is_refused_with_the_remedy(session, tmp_pat
 
 
 def test_a_folder_of_this_version_goes_on(session, tmp_path):
-    State(session, str(tmp_path), 0).done()
+    StreamState(session, str(tmp_path), 0).mark_complete()
     assert (tmp_path / "done" / f"format={VERSION}").is_dir()
-    assert State(session, str(tmp_path), 1)._before == [0]
+    assert StreamState(session, str(tmp_path), 1)._earlier_batches == [0]

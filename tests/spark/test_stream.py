@@ -8,25 +8,25 @@ from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
-from gen_runs import group
 from py4j.java_gateway import JavaObject
 from pyarrow import parquet
-from samples import RUN, dataset, event
-from samples import packed as sent
-from test_replay import dumped
+from support.generated_runs import group
+from support.sample_events import RUN, dataset, event
+from support.sample_events import packed as sent
+from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
 from dh_bridge.spark import state, streaming
-from dh_bridge.spark.changes import changes, patched
-from dh_bridge.spark.rows import FOUND
+from dh_bridge.spark.changes import diff_operations, diff_proposals
+from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
-from dh_bridge.spark.stages import PROPOSAL, REJECTED, ChangeEntities, FoldRuns
-from dh_bridge.spark.streaming import Batch, among, linked, stream
+from dh_bridge.spark.stages import PROPOSAL, REJECTED, EntityChangeStep, RunStep
+from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, stream
 from dh_bridge.spark.targets import deliver
 from dh_bridge.spark.translation import as_rejected
 
@@ -40,7 +40,7 @@ def batch_of(session, number, raws, folder, settings=SETTINGS):
     """Return batch ``number`` of a stream of these events, whose state is in ``folder``."""
     rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(raws)]
     frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
-    return Batch(frame, number, folder, settings, partitions=1)
+    return StreamBatch(frame, number, folder, settings, partitions=1)
 
 
 class BrokenOffError(Exception):
@@ -54,7 +54,7 @@ def run(session, folder, database, checkpoint, *, files_a_batch=1, break_after=N
         assert bad.count() == 0
         with CatalogSink(Catalog(database)) as sink:
             for delivery in deliver(proposals, sink):
-                assert delivery.failed == []
+                assert delivery.failures == []
         if number == break_after:
             raise BrokenOffError
 
@@ -74,7 +74,7 @@ def split(folder, raws, files, seed=1):
 
 
 def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path, monkeypatch):
-    monkeypatch.setattr(state, "COMPACT", 2)
+    monkeypatch.setattr(state, "BATCHES_PER_COMPACTION", 2)
     raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(20) for raw in sent(group(2026, i))]
     split(tmp_path / "landing", raws, 4)
     database = tmp_path / "catalog.db"
@@ -82,7 +82,7 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
         run(session, tmp_path / "landing", database, tmp_path / "state", break_after=1)
     run(session, tmp_path / "landing", database, tmp_path / "state")
     with Catalog(database, readonly=True) as catalog:
-        found = list(dump(catalog))
+        found = list(dump_catalog(catalog))
     expected = dumped(Bridge(SETTINGS).translate(raws).proposals)
     assert [line for line in found if line not in set(expected)] == []
     assert [line for line in expected if line not in set(found)] == []
@@ -104,11 +104,11 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     for number, raws in enumerate((old, new)):
         rows = [(f"e{number}", raw, False) for raw in raws]
         frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
-        batch = Batch(frame, number, folder, SETTINGS, partitions=1)
+        batch = StreamBatch(frame, number, folder, SETTINGS, partitions=1)
         batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
-    now = state.State(session, folder, 1)
-    now.compacted(retain=30)
-    after = state.State(session, folder, 2)
+    now = state.StreamState(session, folder, 1)
+    now.compact(retain=30)
+    after = state.StreamState(session, folder, 2)
     held = {row.key for row in after.read("events").collect()}
     assert held == {f"urn:li:dataProcessInstance:{run}" for run in (RUN, FAR)}
     left = {row.urn for row in after.read("pieces").filter("origin = ''").collect()}
@@ -121,7 +121,9 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
 def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_stream_goes_on(
     session, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(state, "COMPACT", 2)  # so with batch 1, whose end Spark then does not get to note
+    monkeypatch.setattr(
+        state, "BATCHES_PER_COMPACTION", 2
+    )  # so with batch 1, whose end Spark then does not get to note
     folder = str(tmp_path / "state")
     told = []
 
@@ -134,7 +136,7 @@ def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_s
     tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
     tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
     assert told[1] == told[2]
-    rows = state.State(session, folder, 2).read("events").select("key", "batch").collect()
+    rows = state.StreamState(session, folder, 2).read("events").select("key", "batch").collect()
     assert sorted((row.key[-1], row.batch) for row in rows) == [("1", 0), ("1", 0), ("2", 1), ("2", 1)]
 
 
@@ -143,19 +145,19 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
         for name in (*state.TABLES, "done"):
             (tmp_path / name / mark).mkdir(parents=True)
     (tmp_path / "done" / f"format={state.VERSION}").mkdir()  # as each first batch notes it
-    found = state.State(session, str(tmp_path), 3)
-    files_of = found._files
+    found = state.StreamState(session, str(tmp_path), 3)
+    files_of = found._file_system
 
     def crash(name):
         if name == "pieces/batch=0":
             raise BrokenOffError
         return files_of(name)
 
-    monkeypatch.setattr(found, "_files", crash)
+    monkeypatch.setattr(found, "_file_system", crash)
     with pytest.raises(BrokenOffError):
-        found._forget()
-    monkeypatch.setattr(found, "_files", files_of)
-    found._forget()
+        found._delete_compacted()
+    monkeypatch.setattr(found, "_file_system", files_of)
+    found._delete_compacted()
     assert {path.name for path in tmp_path.glob("*/*")} == {"base=1", "batch=2", f"format={state.VERSION}"}
 
 
@@ -171,12 +173,12 @@ def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(sess
 
     old = event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)
     tell(0, old, event("COMPLETE", outputs=[dataset("d.s.b")]))
-    state.State(session, folder, 0).compacted(retain=30)
+    state.StreamState(session, folder, 0).compact(retain=30)
     tell(1, *a_run(1, "10:00", outputs=[dataset("d.s.c")]))
     assert any("d.s.a" in urn for urn, _ in told[0])
     assert any("d.s.c" in urn for urn, _ in told[1])
     assert not any("d.s.a" in urn or '"remove"' in aspect for urn, aspect in told[1])
-    keys = {row.key for row in state.State(session, folder, 2).read("events").filter("batch = 1").collect()}
+    keys = {row.key for row in state.StreamState(session, folder, 2).read("events").filter("batch = 1").collect()}
     assert keys == {f"urn:li:dataProcessInstance:018cc251-f400-734d-88b3-{1:012}"}
 
 
@@ -196,7 +198,7 @@ class Told:
         self._number += 1
 
     def ends_as_one_call(self):
-        found, expected = list(dump(self.catalog)), dumped(Bridge(self.settings).translate(self.raws).proposals)
+        found, expected = list(dump_catalog(self.catalog)), dumped(Bridge(self.settings).translate(self.raws).proposals)
         return [one for one in found if one not in expected], [one for one in expected if one not in found]
 
     def removed(self, kind):
@@ -204,7 +206,7 @@ class Told:
 
     def _take(self, proposals, bad, _number):
         assert bad.count() == 0
-        assert [done.failed for done in deliver(proposals, CatalogSink(self.catalog)) if done.failed] == []
+        assert [done.failures for done in deliver(proposals, CatalogSink(self.catalog)) if done.failures] == []
 
 
 def a_run(number, time, **parts):
@@ -253,16 +255,16 @@ def test_which_datasets_are_temporary_a_later_batch_may_tell(session, tmp_path):
 
 def test_runs_are_linked_by_the_datasets_that_they_name():
     named = {"a": {"1"}, "b": {"1", "2"}, "c": {"2", "3"}, "d": {"4"}, "e": set()}
-    assert linked(named, {"3"}) == {"a", "b", "c"}
-    assert linked(named, {"4", "5"}) == {"d"}
-    assert linked(named, set()) == set()
+    assert runs_linked_to(named, {"3"}) == {"a", "b", "c"}
+    assert runs_linked_to(named, {"4", "5"}) == {"d"}
+    assert runs_linked_to(named, set()) == set()
 
 
 def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
     removed, other = (upsert("dataset", urn, "status", {"removed": True}) for urn in "ab")
-    (found,) = changes([removed, other], [other])
+    (found,) = diff_proposals([removed, other], [other])
     assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
-    assert list(changes([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
+    assert list(diff_proposals([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
 
 
 def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path):
@@ -271,11 +273,11 @@ def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path)
     session.createDataFrame(rows, state.EVENTS).coalesce(1).write.parquet(str(tmp_path / "events"))
     events = session.read.parquet(str(tmp_path / "events"))
     keys = session.createDataFrame([("k30",), ("k32",), ("k70",)], "key string")
-    found = among(events, keys)
+    found = events_of_keys(events, keys)
     assert sorted(row.key for row in found.collect()) == ["k30", "k32", "k70"]
     plan = found._jdf.queryExecution().toString()
     assert "GreaterThanOrEqual(key,k30), LessThanOrEqual(key,k70)" in plan
-    assert among(events, keys.limit(0)).collect() == []
+    assert events_of_keys(events, keys.limit(0)).collect() == []
 
 
 @pytest.mark.usefixtures("uncollected")  # so that it is the stream that collects
@@ -289,7 +291,7 @@ def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
 
     def take(proposals, bad, _number):
         for delivery in deliver(proposals, MemorySink()):
-            assert delivery.failed == []
+            assert delivery.failures == []
         assert bad.count() == 0
         held.append(living())
 
@@ -313,20 +315,20 @@ def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):
     events = stream_files(session, str(tmp_path / "in"))
     stream(
         events, lambda *_: None, checkpoint=str(tmp_path / "c"), settings=SETTINGS, partitions=2,
-        rejected=lambda rows: told.append((rows.count(), rows.columns)),
+        on_rejected=lambda rows: told.append((rows.count(), rows.columns)),
     ).awaitTermination()  # fmt: skip
     columns = ["entity_type", "entity_urn", "aspect_name", "change_type", "reason"]
     assert told == [(0, columns)]
     rows = [
         {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "aspect": "why"} for kind in (REJECTED, PROPOSAL)
     ]
-    (row,) = as_rejected(session.createDataFrame(rows, FOUND)).collect()
+    (row,) = as_rejected(session.createDataFrame(rows, STEP_OUTPUT)).collect()
     assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")
 
 
 def test_of_what_is_folded_twice_the_last_refusals_are_told(session, tmp_path, refusing, monkeypatch):
-    monkeypatch.setattr(streaming, "FoldRuns", refusing(FoldRuns, "dataProcessInstanceRunEvent"))
-    monkeypatch.setattr(streaming, "ChangeEntities", refusing(ChangeEntities, "dataJobInfo"))
+    monkeypatch.setattr(streaming, "RunStep", refusing(RunStep, "dataProcessInstanceRunEvent"))
+    monkeypatch.setattr(streaming, "EntityChangeStep", refusing(EntityChangeStep, "dataJobInfo"))
     (one,), (other,) = (a_run(number, "10:00")[1:] for number in (1, 2))
     target = {"type": "JOB", "runId": other["run"]["runId"], "namespace": "ns", "name": other["job"]["name"]}
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", **dataset("d.s.x")}]}]}
@@ -335,7 +337,9 @@ def test_of_what_is_folded_twice_the_last_refusals_are_told(session, tmp_path, r
     for number, events in enumerate(([one, other], [other])):
         batch_of(session, number, sent(events), str(tmp_path / "state")).run(
             lambda *_: None,
-            rejected=lambda rows: told.append(sorted((row.entity_type, row.entity_urn[-2:]) for row in rows.collect())),
+            on_rejected=lambda rows: told.append(
+                sorted((row.entity_type, row.entity_urn[-2:]) for row in rows.collect())
+            ),
         )
     run, job = [("dataProcessInstance", f"0{number}") for number in (1, 2)], [("dataJob", f"{n})") for n in (1, 2)]
     assert told == [job + run, job[1:] + run[1:]]
@@ -346,10 +350,10 @@ def test_only_what_changes_is_sent():
     add = [{"op": "add", "path": f"/customProperties/{name}", "value": name} for name in "abc"]
     old = [patch("dataJob", urn, "dataJobInfo", add[:2]), upsert("dataset", "d", "status", {"removed": False})]
     new = [patch("dataJob", urn, "dataJobInfo", add[1:]), upsert("dataset", "d", "status", {"removed": False})]
-    (found,) = changes(old, new)
+    (found,) = diff_proposals(old, new)
     assert found.value == [{"op": "remove", "path": "/customProperties/a"}, add[2]]
-    assert list(changes(new, new)) == []
-    assert [one.value for one in changes(old, [])] == [
+    assert list(diff_proposals(new, new)) == []
+    assert [one.value for one in diff_proposals(old, [])] == [
         [{"op": "remove", "path": "/customProperties/a"}, {"op": "remove", "path": "/customProperties/b"}]
     ]
-    assert patched([], add) == add
+    assert diff_operations([], add) == add

@@ -56,7 +56,7 @@ def test_what_an_owner_finds_wrong_is_said(tmp_path):
         file.connection.execute("INSERT INTO entity VALUES (1, 'urn:li:tag:a', 'tag')")
         file.connection.execute("INSERT INTO aspect VALUES (1, 'status', '{')")
         assert "urn:li:tag:a" in next(
-            filter(None, (owner.find_fault(file.connection) for owner in migrations.owners()))
+            filter(None, (owner.find_fault(file.connection) for owner in migrations.table_owners()))
         )
 
 

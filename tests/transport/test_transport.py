@@ -16,14 +16,14 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from gms import Fault, Gms
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Dataset, DatasetEvent, InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import error_message_run, schema_dataset
 from openlineage.client.serde import Serde
+from support.gms import Fault, Gms
 
 from dh_bridge.bridge import Bridge, Counts, Translation
-from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.datahub.proposal import upsert
@@ -32,8 +32,8 @@ from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.transport import DataHubConfig, DataHubTransport, transport
-from dh_bridge.transport.runs import EVENTS, TRIES
-from dh_bridge.transport.telling import InMemory
+from dh_bridge.transport.delivery import BufferedDelivery
+from dh_bridge.transport.runs import MAX_EVENTS_PER_RUN, MAX_TRIES
 
 TYPE = "dh_bridge.transport.DataHubTransport"
 RUN = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"
@@ -50,8 +50,8 @@ def _alone(tmp_path, monkeypatch):
         if name.startswith(("OPENLINEAGE", "DH_BRIDGE", "DATAHUB_GMS")):
             monkeypatch.delenv(name)
     yield
-    for one in list(transport._every):  # those that a test leaves open, before the folder goes
-        one.close(again=False)
+    for one in list(transport._states):  # those that a test leaves open, before the folder goes
+        one.close(retry=False)
         one._waiting.clear()  # else it would be told of in the log of the test in which it is collected
 
 
@@ -123,7 +123,7 @@ def test_a_client_emits_into_a_catalogue_what_emit_would_write_of_its_events(tmp
     assert told.close()
     assert CliRunner().invoke(commands, ["emit", "events.ndjson", "--to", "catalog:emitted.db"]).exit_code == 0
     with Catalog("told.db") as ours, Catalog("emitted.db") as theirs:
-        assert list(dump(ours)) == list(dump(theirs))
+        assert list(dump_catalog(ours)) == list(dump_catalog(theirs))
         assert ours.aspects(urn())["dataProcessInstanceProperties"]
 
 
@@ -404,10 +404,10 @@ def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
     gms.stop()
     with pytest.raises(SinkError):
         told.emit(event("COMPLETE", 1))
-    with told._telling._lock:  # a thread of the parent that emits now never lets go in the child
+    with told._state._lock:  # a thread of the parent that emits now never lets go in the child
         child = os.fork()
         if not child:
-            anew = told._telling._teller is None and not told._telling._waiting and not told._telling._lock.locked()
+            anew = told._state._delivery is None and not told._state._waiting and not told._state._lock.locked()
             os._exit(0 if anew and told.close() else 1)
     assert os.waitpid(child, 0)[1] == 0
     gms.start()
@@ -498,105 +498,105 @@ def errors(caplog):
 
 def test_after_an_outage_the_newer_run_is_told_last():
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
+    teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
-    assert teller.tell(with_schema("older", 0, RUN))
+    assert teller.deliver(with_schema("older", 0, RUN))
     sink.down = False
-    assert not teller.tell(with_schema("newer", 1, OTHER))
+    assert not teller.deliver(with_schema("newer", 1, OTHER))
     assert columns(sink) == ["older", "newer"]
-    assert teller.settled
+    assert teller.is_flushed
 
 
 def test_an_event_behind_one_that_cannot_be_delivered_waits_and_is_told_so():
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
+    teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
     first, second = others(2)
-    teller.tell(first)
-    (problem,) = teller.tell(second)
+    teller.deliver(first)
+    (problem,) = teller.deliver(second)
     assert problem.retryable
     assert sink.asked == 2
     sink.down = False
-    teller.settle()
+    teller.flush()
     assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
-    assert teller.settled
+    assert teller.is_flushed
 
 
 def test_close_tries_what_waits_behind_a_run_that_always_breaks_off():
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
-    teller = InMemory(BRIDGE, sink)
-    assert teller.tell(with_schema("huge", 1, RUN))
+    teller = BufferedDelivery(BRIDGE, sink)
+    assert teller.deliver(with_schema("huge", 1, RUN))
     (behind,) = others(1)
-    assert teller.tell(behind)
+    assert teller.deliver(behind)
     assert not sink.proposals
-    teller.settle()
+    teller.flush()
     assert arrived(sink, urn(run=behind.run_id))
 
 
 def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
-    teller = InMemory(BRIDGE, sink)
-    assert teller.tell(with_schema("huge", 1, RUN))
-    behind = others(TRIES - 1)
+    teller = BufferedDelivery(BRIDGE, sink)
+    assert teller.deliver(with_schema("huge", 1, RUN))
+    behind = others(MAX_TRIES - 1)
     for one in behind[:-1]:
-        assert teller.tell(one)
-        assert not teller.settled
+        assert teller.deliver(one)
+        assert not teller.is_flushed
     assert not errors(caplog)
-    assert not teller.tell(behind[-1])
-    assert teller.settled
+    assert not teller.deliver(behind[-1])
+    assert teller.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in behind))
     (error,) = errors(caplog)
-    assert f"run {RUN} broke off {TRIES + 1} times while others arrive, and is not sent again: down" in error
-    assert not teller.tell(parsed(event("START"))[0])  # what it says beside arrives
+    assert f"run {RUN} broke off {MAX_TRIES + 1} times while others arrive, and is not sent again: down" in error
+    assert not teller.deliver(parsed(event("START"))[0])  # what it says beside arrives
     assert arrived(sink, urn())
 
 
 def test_two_runs_that_always_break_off_are_given_up_both(caplog):
     poison = {urn(run=RUN), urn(run=OTHER)}
     sink = Taken(poison=lambda one: one.entity_urn in poison)
-    teller = InMemory(BRIDGE, sink)
-    behind = others(TRIES**2 - 2)
+    teller = BufferedDelivery(BRIDGE, sink)
+    behind = others(MAX_TRIES**2 - 2)
     for one in (*parsed(event("START"), event("START", run=OTHER)), *behind):
-        teller.tell(one)
-    assert teller.settled
+        teller.deliver(one)
+    assert teller.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in behind))
     assert len(errors(caplog)) == 2
 
 
 def test_a_long_outage_gives_nobody_up_and_asks_once_for_an_event(caplog):
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
+    teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
     asked = []
-    told = others(4 * TRIES)
+    told = others(4 * MAX_TRIES)
     for one in told:
         before = sink.asked
-        assert teller.tell(one)[-1].retryable
+        assert teller.deliver(one)[-1].retryable
         asked.append(sink.asked - before)
-    assert asked == 4 * [*(TRIES - 1) * [1], 2]
-    teller.settle()
+    assert asked == 4 * [*(MAX_TRIES - 1) * [1], 2]
+    teller.flush()
     sink.down = False
     sink.busy = "dataFlowInfo"
-    teller.settle()
-    assert not teller.settled  # what is refused for now is not yet given up
+    teller.flush()
+    assert not teller.is_flushed  # what is refused for now is not yet given up
     sink.busy = ""
-    teller.settle()
-    assert teller.settled
+    teller.flush()
+    assert teller.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in told))
     assert not errors(caplog)
 
 
 def test_an_outage_that_ends_between_a_run_and_the_next_one_gives_nobody_up(caplog):
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
-    sink.fails = TRIES
-    assert teller.tell(with_schema("older", 0, RUN))
-    assert teller.tell(with_schema("newer", 1, OTHER))
-    told = others(TRIES - 2)
+    teller = BufferedDelivery(BRIDGE, sink)
+    sink.fails = MAX_TRIES
+    assert teller.deliver(with_schema("older", 0, RUN))
+    assert teller.deliver(with_schema("newer", 1, OTHER))
+    told = others(MAX_TRIES - 2)
     for one in told[:-1]:
-        assert teller.tell(one)
-    assert not teller.tell(told[-1])
-    assert teller.settled
+        assert teller.deliver(one)
+    assert not teller.deliver(told[-1])
+    assert teller.is_flushed
     assert columns(sink) == ["newer", "older", "newer"]
     assert arrived(sink, urn(), *(urn(run=one.run_id) for one in told))
     assert not errors(caplog)
@@ -606,20 +606,20 @@ def test_what_a_place_refuses_for_good_is_not_sent_again_and_the_rest_is():
     said = [SinkError("answers 401")]
     sink = Taken()
     told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
-    teller = InMemory(BRIDGE, told)
+    teller = BufferedDelivery(BRIDGE, told)
     first, second, third = others(3)
-    assert teller.tell(first) == said
-    assert teller.settled
+    assert teller.deliver(first) == said
+    assert teller.is_flushed
     sink.down, error = True, said.pop()
-    assert teller.tell(first)
-    assert teller.tell(second)
+    assert teller.deliver(first)
+    assert teller.deliver(second)
     said.append(error)
-    assert teller.tell(third) == [error]
-    assert not teller.settled
+    assert teller.deliver(third) == [error]
+    assert not teller.is_flushed
     said.clear()
     sink.down = False
-    teller.settle()
-    assert teller.settled
+    teller.flush()
+    assert teller.is_flushed
     assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
     assert not arrived(sink, urn(run=first.run_id))
 
@@ -629,16 +629,16 @@ def throw(error):
 
 
 def test_a_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
-    said = [SettingsError("cannot be read", where="rest.token_file")]
+    said = [SettingsError("cannot be read", location="rest.token_file")]
     sink = Taken()
     told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
-    teller = InMemory(BRIDGE, told)
+    teller = BufferedDelivery(BRIDGE, told)
     first, second = others(2)
-    assert teller.tell(first) == said
+    assert teller.deliver(first) == said
     said.clear()
-    assert not teller.tell(second)
+    assert not teller.deliver(second)
     assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
-    assert teller.settled
+    assert teller.is_flushed
 
 
 def test_a_mistake_of_ours_with_one_run_does_not_hold_up_the_others():
@@ -647,109 +647,113 @@ def test_a_mistake_of_ours_with_one_run_does_not_hold_up_the_others():
     def translate(events):
         return throw(ZeroDivisionError()) if events[0].run_id in wrong else BRIDGE.translate(events)
 
-    teller = InMemory(SimpleNamespace(translate=translate), sink)
+    teller = BufferedDelivery(SimpleNamespace(translate=translate), sink)
     first, second, third = others(3)
     sink.down = True
-    assert teller.tell(first)
+    assert teller.deliver(first)
     sink.down = False
     wrong.add(first.run_id)
     with pytest.raises(ZeroDivisionError):
-        teller.tell(second)
-    assert not teller.tell(third)
+        teller.deliver(second)
+    assert not teller.deliver(third)
     assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
-    assert teller.settled
+    assert teller.is_flushed
 
 
 def test_what_is_of_no_run_is_kept_only_while_it_waits():
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
+    teller = BufferedDelivery(BRIDGE, sink)
     table = Dataset("postgres://db:5432", "shop.public.x")
     (one,) = parsed(DatasetEvent(eventTime=START.isoformat(), producer="https://shop", dataset=table))
-    assert not teller.tell(one)
+    assert not teller.deliver(one)
     assert not teller._runs
     sink.down = True
-    assert teller.tell(one)
+    assert teller.deliver(one)
     assert len(teller._runs) == 1
     sink.down = False
-    assert not teller.tell(parsed(event("START"))[0])
+    assert not teller.deliver(parsed(event("START"))[0])
     assert list(teller._runs) == [RUN]
 
 
 def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up(caplog):
     sink = Taken(busy="dataFlowInfo")
-    teller = InMemory(BRIDGE, sink)
+    teller = BufferedDelivery(BRIDGE, sink)
     first, second = parsed(event("START"), event("START", run=OTHER, name="other"))
-    (problem,) = teller.tell(first)
+    (problem,) = teller.deliver(first)
     assert problem.retryable
     sink.busy = "none"
     sent = len(sink.proposals)
-    assert not teller.tell(second)
+    assert not teller.deliver(second)
     assert "dataFlowInfo" in {one.aspect_name for one in sink.proposals[sent:]}
-    assert teller.settled
+    assert teller.is_flushed
     sink.busy = "dataProcessInstanceRunEvent"
-    teller.tell(parsed(event("COMPLETE", 1))[0])
-    for _ in range(TRIES - 2):
-        teller.settle()
-        assert not teller.settled
+    teller.deliver(parsed(event("COMPLETE", 1))[0])
+    for _ in range(MAX_TRIES - 2):
+        teller.flush()
+        assert not teller.is_flushed
     assert "not sent again" not in caplog.text
-    teller.settle()
-    assert teller.settled
-    assert f"refused {TRIES} times, and not sent again: " in caplog.text
+    teller.flush()
+    assert teller.is_flushed
+    assert f"refused {MAX_TRIES} times, and not sent again: " in caplog.text
 
 
 def test_what_waits_and_is_taken_back_waits_no_more():
     sink, said = Taken(), []
     told = SimpleNamespace(translate=lambda _events: Translation(said, [], [], Counts()))
-    teller = InMemory(told, sink)
+    teller = BufferedDelivery(told, sink)
     (one,) = parsed(event("START"))
     old, new = (upsert("dataset", "d", "status", {"removed": removed}) for removed in (False, True))
     said[:] = [old]
-    assert not teller.tell(one)
+    assert not teller.deliver(one)
     said[:], sink.busy = [new], "status"
-    assert teller.tell(one)
-    assert not teller.settled
+    assert teller.deliver(one)
+    assert not teller.is_flushed
     said[:] = [old]
-    teller.settle()
-    assert teller.settled
+    teller.flush()
+    assert teller.is_flushed
 
 
 def test_a_run_of_many_events_keeps_its_first_and_its_last_ones():
     sink = Taken()
-    teller = InMemory(BRIDGE, sink)
-    events = [event("START"), *(event("RUNNING", n) for n in range(1, 3 * EVENTS)), event("COMPLETE", 3 * EVENTS)]
+    teller = BufferedDelivery(BRIDGE, sink)
+    events = [
+        event("START"),
+        *(event("RUNNING", n) for n in range(1, 3 * MAX_EVENTS_PER_RUN)),
+        event("COMPLETE", 3 * MAX_EVENTS_PER_RUN),
+    ]
     for one in parsed(*events):
-        assert not teller.tell(one)
-    assert len(teller._runs[RUN].events) == EVENTS
+        assert not teller.deliver(one)
+    assert len(teller._runs[RUN].events) == MAX_EVENTS_PER_RUN
     (end,) = [one.value for one in sink.proposals if one.value and "result" in one.value]
-    assert end["durationMillis"] == 3 * EVENTS * 1000
+    assert end["durationMillis"] == 3 * MAX_EVENTS_PER_RUN * 1000
 
 
 def test_runs_of_before_are_let_go_but_not_silently(caplog):
     sink = Taken()
-    teller = InMemory(BRIDGE, sink, most_bytes=3000)
+    teller = BufferedDelivery(BRIDGE, sink, max_bytes=3000)
     every = [event("START", run=f"{RUN[:-2]}{number:02d}") for number in range(20)]
     for one in parsed(*every[:10]):
-        assert not teller.tell(one)
+        assert not teller.deliver(one)
     assert len(teller._runs) < 10
     assert not caplog.records
     sink.down = True
     for one in parsed(*every[10:]):
-        assert teller.tell(one)
+        assert teller.deliver(one)
     assert len([one for one in caplog.records if "forgotten" in one.message]) == 10 - len(teller._runs)
-    assert not teller.settled
+    assert not teller.is_flushed
     sink.down = False
-    teller.settle()
-    assert teller.settled
+    teller.flush()
+    assert teller.is_flushed
 
 
 def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(transport, "WAITING", 5)
+    monkeypatch.setattr(transport, "MAX_WAITING_EVENTS", 5)
     told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'no' / 'told.db'}"}))
     one = event("START")
     for _ in range(7):
         with pytest.raises(SinkError):
             told.emit(one)
-    assert len(told._telling._waiting) == 5
+    assert len(told._state._waiting) == 5
     assert len([record for record in caplog.records if "forgotten" in record.message]) == 1, "the other one is counted"
     (tmp_path / "no").mkdir()
     told.emit(one)
@@ -810,7 +814,7 @@ def test_a_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeyp
     writes = threading.Event()
 
     def write():
-        with told._telling._lock, Catalog(tmp_path / "told.db") as file, file.transaction():
+        with told._state._lock, Catalog(tmp_path / "told.db") as file, file.transaction():
             writes.set()
             time.sleep(0.2)
 

@@ -75,15 +75,15 @@ def lineage_parent_id(task_instance: Any, namespace: str | None = None) -> str:
 
 
 def _emit(
-    own: Callable[..., Any], kind: str, context: Context | None, options: dict[str, Any]
+    callback: Callable[..., Any], kind: str, context: Context | None, options: dict[str, Any]
 ) -> Callable[[Context], None] | None:
     unknown = sorted(options.keys() - set(OPTIONS))
     if unknown:  # found when the DAG is read, not when its first task fails
-        raise TypeError(f"{own.__name__}() knows no {', '.join(unknown)}; it knows {', '.join(OPTIONS)}")
+        raise TypeError(f"{callback.__name__}() knows no {', '.join(unknown)}; it knows {', '.join(OPTIONS)}")
     if context is None:
-        return partial(own, **options)
-    began = time.monotonic()
-    from dh_bridge.airflow.callbacks import called  # noqa: PLC0415 - see above
+        return partial(callback, **options)
+    started_at = time.monotonic()
+    from dh_bridge.airflow.callbacks import handle_callback  # noqa: PLC0415 - see above
 
-    called(kind, context, began, options)
+    handle_callback(kind, context, started_at, options)
     return None

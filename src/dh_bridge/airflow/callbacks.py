@@ -8,13 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.airflow.conflicts import active_listeners
-from dh_bridge.airflow.context import occasion
-from dh_bridge.airflow.entities import led_back
-from dh_bridge.airflow.events import events, run_names
-from dh_bridge.airflow.namespaces import airflow_namespace, told_namespace
-from dh_bridge.airflow.sending import Sent, send
+from dh_bridge.airflow.context import read_context
+from dh_bridge.airflow.entities import map_urns
+from dh_bridge.airflow.events import build_events, run_names
+from dh_bridge.airflow.namespaces import airflow_namespace, callback_namespace
+from dh_bridge.airflow.sending import CallbackDelivery, send
 from dh_bridge.errors import SinkError
-from dh_bridge.json_safe import encodable
+from dh_bridge.json_safe import make_encodable
 from dh_bridge.settings.loading import Flag, load
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.airflow")
 
-_SHOWN = 3
+_MAX_SHOWN_PROBLEMS = 3
 """Problems that a warning names one by one."""
 
 
-def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping[str, Any]) -> None:
-    """Tell of ``context``, which came at ``began`` (monotonic clock); no task fails of it.
+def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, options: Mapping[str, Any]) -> None:
+    """Tell of ``context``, which came at ``started_at`` (monotonic clock); no task fails of it.
 
     ``kind`` is one of :data:`dh_bridge.airflow.events.ENDINGS`. Any error is a warning in the log of the task, or with
     ``on_error: raise`` the callback's own.
@@ -38,23 +38,23 @@ def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping
     on_error = options.get("on_error") or "warn"
     label = "a run"
     try:
-        settings = _settings(options)
+        settings = _load_settings(options)
         on_error = settings.airflow.on_error
-        others = [] if settings.airflow.beside_others else active_listeners()
-        if others:
-            log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(others))
+        listeners = [] if settings.airflow.beside_others else active_listeners()
+        if listeners:
+            log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(listeners))
             return
         if settings.ledger.file is not None:
             _warn_of_ledger(settings.ledger.file)
-        found = occasion(context)
-        label = found.label
-        told, nameless = events(found, kind, settings.airflow.namespace or airflow_namespace())
-        told = encodable(told)
-        settings, unnamed = led_back(told, _knowing(settings, kind))
-        if left_out := [*nameless, *unnamed]:
-            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(left_out))
-        if told:
-            _report(label, send(told, settings, began + settings.airflow.timeout))
+        callback_context = read_context(context)
+        label = callback_context.label
+        run_events, unresolved = build_events(callback_context, kind, settings.airflow.namespace or airflow_namespace())
+        run_events = make_encodable(run_events)
+        settings, unmapped_urns = map_urns(run_events, _with_known_retry(settings, kind))
+        if excluded := [*unresolved, *unmapped_urns]:
+            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(excluded))
+        if run_events:
+            _log_delivery(label, send(run_events, settings, started_at + settings.airflow.timeout))
     except Exception as error:
         if on_error == "raise":
             raise
@@ -70,10 +70,10 @@ def _warn_of_ledger(file: Path) -> None:
 def parent_id(task_instance: Any, namespace: str | None) -> str:
     """Return ``namespace/job/run id`` of a task instance; a SettingsError when its namespace cannot be known."""
     context = task_instance.get_template_context()
-    return "/".join(run_names(occasion(context), namespace or told_namespace()))
+    return "/".join(run_names(read_context(context), namespace or callback_namespace()))
 
 
-def _settings(options: Mapping[str, Any]) -> Settings:
+def _load_settings(options: Mapping[str, Any]) -> Settings:
     config = options.get("config")
     flags = [
         Flag(f"airflow.{name}", str(value), f"argument {name}")
@@ -83,15 +83,19 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return load(None if config is None else os.fspath(config), flags=flags).settings
 
 
-def _knowing(settings: Settings, kind: str) -> Settings:
+def _with_known_retry(settings: Settings, kind: str) -> Settings:
     """Return the settings with ``runs.up_for_retry`` as it is: events leave it to a guess, a callback knows."""
     runs = settings.runs.model_copy(update={"up_for_retry": kind == "retry"})
     return settings.model_copy(update={"runs": runs})
 
 
-def _report(label: str, sent: Sent) -> None:
-    if not sent.problems:
-        log.info("%s is told to DataHub: %d proposals", label, sent.delivered)
+def _log_delivery(label: str, delivery: CallbackDelivery) -> None:
+    if not delivery.problems:
+        log.info("%s is told to DataHub: %d proposals", label, delivery.delivered_count)
         return
-    shown = "; ".join(sent.problems[:_SHOWN]) + ("; …" if len(sent.problems) > _SHOWN else "")
-    raise SinkError(f"of its proposals {len(sent.problems)} did not arrive, {sent.delivered} did: {shown}")
+    problems_text = "; ".join(delivery.problems[:_MAX_SHOWN_PROBLEMS]) + (
+        "; …" if len(delivery.problems) > _MAX_SHOWN_PROBLEMS else ""
+    )
+    raise SinkError(
+        f"of its proposals {len(delivery.problems)} did not arrive, {delivery.delivered_count} did: {problems_text}"
+    )

@@ -15,33 +15,33 @@ LISTENERS = {
     "datahub_airflow_plugin": "DataHub's Airflow plugin",
 }
 #: Where Airflow keeps its listeners: the Task SDK since 3.2, before that and in 2.x the core.
-_MANAGERS = ("airflow.sdk.listener", "airflow.listeners.listener")
+_MANAGER_MODULES = ("airflow.sdk.listener", "airflow.listeners.listener")
 
 
 def active_listeners() -> list[str]:
     """Return what else is active in this process; nothing outside of Airflow."""
-    found = {
+    names = {
         name
         for listener in _listeners()
         for package, name in LISTENERS.items()
-        if f"{_module(listener)}.".startswith(f"{package}.")
+        if f"{_module_of(listener)}.".startswith(f"{package}.")
     }
-    return sorted(found)
+    return sorted(names)
 
 
 def _listeners() -> list[Any]:
     if "airflow" not in sys.modules:
         return []
-    manager = _manager()
+    manager = _listener_manager()
     return [] if manager is None else list(manager.pm.get_plugins())
 
 
-def _manager() -> Any:
-    for module in _MANAGERS:
+def _listener_manager() -> Any:
+    for module in _MANAGER_MODULES:
         with suppress(ImportError, AttributeError):  # another version of Airflow: the next place
             return import_module(module).get_listener_manager()
     return None
 
 
-def _module(listener: Any) -> str:
+def _module_of(listener: Any) -> str:
     return listener.__name__ if isinstance(listener, ModuleType) else type(listener).__module__

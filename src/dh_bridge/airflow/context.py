@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Occasion(NamedTuple):
+class CallbackContext(NamedTuple):
     """The parts of a context. ``task`` and ``instance`` are None for a DAG; ``instant`` is what run ids are made of."""
 
     dag: Any
@@ -27,7 +27,7 @@ class Occasion(NamedTuple):
     instance: Any = None
     error: BaseException | str | None = None
     outlet_events: Any = None
-    rescheduled: bool = False
+    is_rescheduled: bool = False
 
     @property
     def dag_id(self) -> str:
@@ -42,11 +42,11 @@ class Occasion(NamedTuple):
     @property
     def map_index(self) -> int:
         """Return the index of a mapped task, -1 of any other."""
-        found = attribute(self.instance, "map_index")
-        return found if isinstance(found, int) else -1
+        value = attribute(self.instance, "map_index")
+        return value if isinstance(value, int) else -1
 
     @property
-    def id_in_loop(self) -> str | None:
+    def loop_try_id(self) -> str | None:
         """Return Airflow's own id of a try within a loop (3.4), whose passes have all else in common; None outside of loops."""
         region, group = attribute(self.instance, "region_id"), attribute(self.task, "task_group")
         if not isinstance(region, UUID) or not region.int:
@@ -58,11 +58,11 @@ class Occasion(NamedTuple):
     @property
     def try_number(self) -> int:
         """Return the number of the try, from 1."""
-        found = attribute(self.instance, "try_number")
-        return found if isinstance(found, int) else 1
+        value = attribute(self.instance, "try_number")
+        return value if isinstance(value, int) else 1
 
     @property
-    def skipped(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether Airflow notes the task as skipped."""
         return (
             str(attribute(attribute(self.instance, "state"), "value") or attribute(self.instance, "state")) == "skipped"
@@ -77,26 +77,26 @@ class Occasion(NamedTuple):
         return f"{self.dag_id}.{self.task_id}{index} (try {self.try_number})"
 
 
-def occasion(context: Mapping[str, Any]) -> Occasion:
+def read_context(context: Mapping[str, Any]) -> CallbackContext:
     """Return the parts of ``context``; an EventError for one without a DAG run."""
     dag_run = context.get("dag_run")
     instant = next(
-        (found for name in ("logical_date", "run_after") if isinstance(found := attribute(dag_run, name), datetime)),
+        (value for name in ("logical_date", "run_after") if isinstance(value := attribute(dag_run, name), datetime)),
         None,
     )
     if instant is None:
         raise EventError(
             "the context has no DAG run with a date",
-            where=str(context.get("run_id") or "context"),
-            now="Airflow gives none when no task of the run is left in the DAG",
+            location=str(context.get("run_id") or "context"),
+            remedy="Airflow gives none when no task of the run is left in the DAG",
         )
     reason = context.get("reason")
     if "reason" in context:  # Airflow puts it into the contexts of DAGs, beside some task of the run
-        return Occasion(context.get("dag"), dag_run, instant, error=reason if isinstance(reason, str) else None)
+        return CallbackContext(context.get("dag"), dag_run, instant, error=reason if isinstance(reason, str) else None)
     instance = context.get("task_instance") or context.get("ti")
     task = context.get("task") or attribute(instance, "task")
     error = context.get("exception")
-    return Occasion(
+    return CallbackContext(
         dag=context.get("dag") or attribute(task, "dag"),
         dag_run=dag_run,
         instant=instant,
@@ -105,7 +105,7 @@ def occasion(context: Mapping[str, Any]) -> Occasion:
         error=error if isinstance(error, (BaseException, str)) else None,
         outlet_events=context.get("outlet_events"),
         # A sensor that was put off starts again within one try.
-        rescheduled=bool(attribute(task, "reschedule")) and bool(context.get("task_reschedule_count")),
+        is_rescheduled=bool(attribute(task, "reschedule")) and bool(context.get("task_reschedule_count")),
     )
 
 
@@ -122,19 +122,19 @@ def _is_loop(group: Any) -> bool:
     return bool(group.__class__.__name__.endswith("LoopTaskGroup"))
 
 
-def started(owner: Any) -> datetime | None:
+def start_time(owner: Any) -> datetime | None:
     """Return when a DAG run or a try began.
 
     The DAG processor has no start date of a task whose worker died; the server's answer, kept beside, knows it since 3.1.
     """
-    for one in (owner, attribute(owner, "_ti_context_from_server")):
-        found = attribute(one, "start_date")
-        if isinstance(found, datetime):
-            return found
+    for source in (owner, attribute(owner, "_ti_context_from_server")):
+        value = attribute(source, "start_date")
+        if isinstance(value, datetime):
+            return value
     return None
 
 
-def ended(owner: Any) -> datetime | None:
+def end_time(owner: Any) -> datetime | None:
     """Return when a DAG run or a try ended, if Airflow has noted that by now."""
-    found = attribute(owner, "end_date")
-    return found if isinstance(found, datetime) else None
+    value = attribute(owner, "end_date")
+    return value if isinstance(value, datetime) else None

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from dh_bridge.airflow.context import attribute
-from dh_bridge.datahub.urns import decode, is_urn, parse
+from dh_bridge.datahub.urns import decode_part, is_urn, parse_urn
+from dh_bridge.naming import Naming
 from dh_bridge.settings.naming import NamingRule
-from dh_bridge.translation.naming import Naming
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
-URNS = "datahub"
-"""Namespace of a dataset whose name is a URN, until :func:`led_back` finds the pair."""
+URN_NAMESPACE = "datahub"
+"""Namespace of a dataset whose name is a URN, until :func:`map_urns` finds the pair."""
 
 _PLATFORM = "urn:li:dataPlatform:"
 
 
-def urn_of(one: Any) -> str | None:
+def urn_of(entity: Any) -> str | None:
     """Return the URN that an inlet or outlet is or has: a text, an entity of DataHub's plugin, a ``DatasetUrn``."""
-    said = one if isinstance(one, str) else attribute(one, "urn")
-    text = str(one) if callable(said) else said
+    urn = entity if isinstance(entity, str) else attribute(entity, "urn")
+    text = str(entity) if callable(urn) else urn
     return text if isinstance(text, str) and text.startswith("urn:li:") else None
 
 
@@ -36,7 +36,7 @@ def is_dataset(urn: str) -> bool:
     return urn.startswith("urn:li:dataset:") and is_urn(urn)
 
 
-class _Way(NamedTuple):
+class _UrnMapping(NamedTuple):
     """A pair, and the rule that leads from it to its URN."""
 
     namespace: str
@@ -44,48 +44,54 @@ class _Way(NamedTuple):
     rule: NamingRule
 
 
-def led_back(told: list[dict[str, Any]], settings: Settings) -> tuple[Settings, list[str]]:
+def map_urns(run_events: list[dict[str, Any]], settings: Settings) -> tuple[Settings, list[str]]:
     """Give the datasets of events that are named by a URN a pair; return settings under which it leads to that URN.
 
     What no pair leads to is taken out of the events, and returned, too.
     """
-    sides = [side for event in told for side in (event["inputs"], event["outputs"])]
-    urns = {one["name"] for side in sides for one in side if one["namespace"] == URNS}
+    dataset_lists = [datasets for event in run_events for datasets in (event["inputs"], event["outputs"])]
+    urns = {
+        dataset["name"] for datasets in dataset_lists for dataset in datasets if dataset["namespace"] == URN_NAMESPACE
+    }
     if not urns:
         return settings, []
-    ways = {urn: way for urn in sorted(urns) if (way := _way(urn)) is not None}
-    rules = {way.namespace: way.rule for way in ways.values()}
+    mappings = {urn: mapping for urn in sorted(urns) if (mapping := _map_urn(urn)) is not None}
+    rules = {mapping.namespace: mapping.rule for mapping in mappings.values()}
     settings = settings.model_copy(
         update={"naming": settings.naming.model_copy(update={"rules": (*settings.naming.rules, *rules.values())})}
     )
     naming = Naming(settings.naming, settings.mappings)
-    pairs = {urn: pair for urn in urns if (pair := _pair(urn, ways.get(urn), naming)) is not None}
-    for side in sides:
-        side[:] = [_named(one, pairs) for one in side if one["namespace"] != URNS or one["name"] in pairs]
+    pairs = {urn: pair for urn in urns if (pair := _pair_of_urn(urn, mappings.get(urn), naming)) is not None}
+    for datasets in dataset_lists:
+        datasets[:] = [
+            _with_pair(dataset, pairs)
+            for dataset in datasets
+            if dataset["namespace"] != URN_NAMESPACE or dataset["name"] in pairs
+        ]
     return settings, sorted(urns - pairs.keys())
 
 
-def _named(one: dict[str, Any], pairs: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    if one["namespace"] != URNS:
-        return one
-    namespace, name = pairs[one["name"]]
-    return {**one, "namespace": namespace, "name": name}
+def _with_pair(dataset: dict[str, Any], pairs: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    if dataset["namespace"] != URN_NAMESPACE:
+        return dataset
+    namespace, name = pairs[dataset["name"]]
+    return {**dataset, "namespace": namespace, "name": name}
 
 
-def _pair(urn: str, way: _Way | None, naming: Naming) -> tuple[str, str] | None:
-    said = naming.reverse(urn)
-    if len(said) == 1:
-        return said[0]
-    if way is None or naming(way.namespace, way.name).endpoint != urn:
+def _pair_of_urn(urn: str, mapping: _UrnMapping | None, naming: Naming) -> tuple[str, str] | None:
+    pairs = naming.reverse(urn)
+    if len(pairs) == 1:
+        return pairs[0]
+    if mapping is None or naming(mapping.namespace, mapping.name).endpoint != urn:
         return None
-    return way.namespace, way.name
+    return mapping.namespace, mapping.name
 
 
-def _way(urn: str) -> _Way | None:
-    platform, name, env = parse(urn)[1]
+def _map_urn(urn: str) -> _UrnMapping | None:
+    platform, name, env = parse_urn(urn)[1]
     namespace = f"{platform},{env}"
-    said = {"namespace": namespace, "platform": platform.removeprefix(_PLATFORM), "env": env, "case": "keep"}
+    rule = {"namespace": namespace, "platform": platform.removeprefix(_PLATFORM), "env": env, "case": "keep"}
     try:
-        return _Way(namespace, decode(name), NamingRule.model_validate(said))
+        return _UrnMapping(namespace, decode_part(name), NamingRule.model_validate(rule))
     except ValidationError:  # a platform or an environment that DataHub itself would not take
         return None

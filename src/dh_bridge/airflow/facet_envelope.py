@@ -10,7 +10,7 @@ ADAPTER = f"dh-bridge/{__version__}"
 _PRODUCER = f"https://pypi.org/project/{ADAPTER}"
 _SPEC = "https://openlineage.io/spec"
 #: Facet of the specification -> the version of its schema (openlineage-python 1.54).
-_VERSIONS = {
+_SCHEMA_VERSIONS = {
     "DocumentationDatasetFacet": "1-1-0",
     "DocumentationJobFacet": "1-1-0",
     "ErrorMessageRunFacet": "1-0-1",
@@ -25,17 +25,17 @@ _VERSIONS = {
 }
 
 
-def standard(name: str, /, **leaves: Any) -> dict[str, Any]:
+def standard_facet(name: str, /, **fields: Any) -> dict[str, Any]:
     """Return a facet of the specification; a leaf that is None is left out."""
-    schema = f"{_SPEC}/facets/{_VERSIONS[name]}/{name}.json#/$defs/{name}"
-    return _facet(schema, leaves)
+    schema = f"{_SPEC}/facets/{_SCHEMA_VERSIONS[name]}/{name}.json#/$defs/{name}"
+    return _facet(schema, fields)
 
 
-def custom(base: str, /, **leaves: Any) -> dict[str, Any]:
+def custom_facet(base: str, /, **fields: Any) -> dict[str, Any]:
     """Return a facet of Airflow's own; ``base`` is ``RunFacet`` or ``JobFacet``."""
-    return _facet(f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/{base}", leaves)
+    return _facet(f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/{base}", fields)
 
 
-def _facet(schema: str, leaves: dict[str, Any]) -> dict[str, Any]:
-    said = {name: value for name, value in leaves.items() if value is not None}
-    return {"_producer": _PRODUCER, "_schemaURL": schema, **said}
+def _facet(schema: str, fields: dict[str, Any]) -> dict[str, Any]:
+    present_fields = {name: value for name, value in fields.items() if value is not None}
+    return {"_producer": _PRODUCER, "_schemaURL": schema, **present_fields}

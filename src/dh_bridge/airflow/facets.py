@@ -12,77 +12,81 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.airflow.context import attribute
 from dh_bridge.airflow.dag_facets import (
-    dag_leaves,
-    dag_run_leaves,
-    graph_leaves,
-    instance_leaves,
+    dag_fields,
+    dag_run_fields,
+    graph_fields,
+    instance_fields,
     operator_path,
-    task_leaves,
+    task_fields,
 )
-from dh_bridge.airflow.facet_envelope import ADAPTER, custom, standard
-from dh_bridge.airflow.jsonable import masked, plain
-from dh_bridge.json_safe import said_by
+from dh_bridge.airflow.facet_envelope import ADAPTER, custom_facet, standard_facet
+from dh_bridge.airflow.jsonable import mask_secrets, to_jsonable
+from dh_bridge.json_safe import error_text
 
 if TYPE_CHECKING:
-    from dh_bridge.airflow.context import Occasion
+    from dh_bridge.airflow.context import CallbackContext
 
 Facets = dict[str, dict[str, Any]]
 #: (namespace, name, run id) of a run.
-Names = tuple[str, str, str]
+AirflowRunNames = tuple[str, str, str]
 
-_LONGEST = 100_000
+_MAX_TEXT_CHARS = 100_000
 """Characters of a stack trace or a documentation; what is more is cut, as events have to be."""
-_DOCS = {
+_DOC_CONTENT_TYPES = {
     "doc": "text/plain", "doc_md": "text/markdown", "doc_json": "application/json", "doc_yaml": "application/x-yaml",
     "doc_rst": "text/x-rst",
 }  # fmt: skip
-_NOBODY = "airflow"
+_DEFAULT_OWNER = "airflow"
 
 
-def run_facets(occasion: Occasion, parent: Facets, run_id: str) -> Facets:
+def run_facets(context: CallbackContext, parent: Facets, run_id: str) -> Facets:
     """Return what START and end of a run have in common."""
-    found: Facets = {**parent, **_nominal_time(occasion.dag_run), **_engine()}
-    dag, dag_run = dag_leaves(occasion.dag), dag_run_leaves(occasion.dag_run)
-    if occasion.instance is None:
-        return {**found, "airflowDagRun": custom("RunFacet", dag=dag, dagRun=dag_run)}
-    if occasion.map_index >= 0:
-        mapped = custom("RunFacet", mapIndex=occasion.map_index, operatorClass=operator_path(occasion.task))
-        found["airflow_mappedTask"] = mapped
-    task, instance = task_leaves(occasion.task), instance_leaves(occasion)
-    found["airflow"] = custom(
+    facets: Facets = {**parent, **_nominal_time_facet(context.dag_run), **_engine_facet()}
+    dag, dag_run = dag_fields(context.dag), dag_run_fields(context.dag_run)
+    if context.instance is None:
+        return {**facets, "airflowDagRun": custom_facet("RunFacet", dag=dag, dagRun=dag_run)}
+    if context.map_index >= 0:
+        mapped_task = custom_facet("RunFacet", mapIndex=context.map_index, operatorClass=operator_path(context.task))
+        facets["airflow_mappedTask"] = mapped_task
+    task, instance = task_fields(context.task), instance_fields(context)
+    facets["airflow"] = custom_facet(
         "RunFacet", dag=dag, dagRun=dag_run, task=task, taskInstance=instance, taskUuid=run_id
     )  # fmt: skip
-    return found
+    return facets
 
 
-def job_facets(occasion: Occasion) -> Facets:
+def job_facets(context: CallbackContext) -> Facets:
     """Return what START and end say of the job."""
-    dag, task = occasion.dag, occasion.task
+    dag, task = context.dag, context.task
     kind = "DAG" if task is None else "TASK"
-    found: Facets = {
-        "jobType": standard("JobTypeJobFacet", jobType=kind, integration="AIRFLOW", processingType="BATCH")
+    facets: Facets = {
+        "jobType": standard_facet("JobTypeJobFacet", jobType=kind, integration="AIRFLOW", processingType="BATCH")
     }
-    text, form = _documentation(task) or _documentation(dag) or (attribute(dag, "description"), "text/plain")
+    text, content_type = _documentation(task) or _documentation(dag) or (attribute(dag, "description"), "text/plain")
     if isinstance(text, str) and text:
-        found["documentation"] = standard("DocumentationJobFacet", description=text[:_LONGEST], contentType=form)
-    owners = _owners(dag if task is None or attribute(task, "owner") in (None, _NOBODY) else task)
+        facets["documentation"] = standard_facet(
+            "DocumentationJobFacet", description=text[:_MAX_TEXT_CHARS], contentType=content_type
+        )
+    owners = _owners(dag if task is None or attribute(task, "owner") in (None, _DEFAULT_OWNER) else task)
     if owners:
-        found["ownership"] = standard("OwnershipJobFacet", owners=[{"name": name} for name in owners])
-    tags = sorted(str(tag) for tag in plain(attribute(dag, "tags")) or ())
+        facets["ownership"] = standard_facet("OwnershipJobFacet", owners=[{"name": name} for name in owners])
+    tags = sorted(str(tag) for tag in to_jsonable(attribute(dag, "tags")) or ())
     if tags:
-        found["tags"] = standard("TagsJobFacet", tags=[{"key": tag, "value": tag, "source": "AIRFLOW"} for tag in tags])
-    return found
+        facets["tags"] = standard_facet(
+            "TagsJobFacet", tags=[{"key": tag, "value": tag, "source": "AIRFLOW"} for tag in tags]
+        )
+    return facets
 
 
 def graph_facet(dag: Any) -> Facets:
     """Return the job facet of a DAG's START: its tasks and what follows on what."""
-    tasks = graph_leaves(dag)
-    return {"airflow": custom("JobFacet", taskTree={}, taskGroups={}, tasks=tasks)} if tasks else {}
+    tasks = graph_fields(dag)
+    return {"airflow": custom_facet("JobFacet", taskTree={}, taskGroups={}, tasks=tasks)} if tasks else {}
 
 
 def state_facet(state: str) -> Facets:
     """Return how a DAG run ended, in Airflow's word; how its tasks did is told by their own callbacks."""
-    return {"airflowState": custom("RunFacet", dagRunState=state, tasksState={}, tasksDuration={})}
+    return {"airflowState": custom_facet("RunFacet", dagRunState=state, tasksState={}, tasksDuration={})}
 
 
 def error_facet(error: BaseException | str | None) -> Facets:
@@ -92,37 +96,37 @@ def error_facet(error: BaseException | str | None) -> Facets:
     trace = None
     if isinstance(error, BaseException) and error.__traceback__ is not None:
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        trace = str(masked(trace))[-_LONGEST:]  # the end says what it was
-    text = (error if isinstance(error, str) else said_by(error)) or type(error).__name__
-    message = str(masked(text))[:_LONGEST]
+        trace = str(mask_secrets(trace))[-_MAX_TEXT_CHARS:]  # the end says what it was
+    text = (error if isinstance(error, str) else error_text(error)) or type(error).__name__
+    message = str(mask_secrets(text))[:_MAX_TEXT_CHARS]
     return {
-        "errorMessage": standard(
+        "errorMessage": standard_facet(
             "ErrorMessageRunFacet", message=message, programmingLanguage="python", stackTrace=trace
         )
     }
 
 
-def parent_facet(parent: Names, root: Names | None) -> Facets:
+def parent_facet(parent: AirflowRunNames, root: AirflowRunNames | None) -> Facets:
     """Return the parent of a run and the root of all, which is the parent where nobody named another."""
-    top = root or parent
+    root_names = root or parent
     return {
-        "parent": standard(
+        "parent": standard_facet(
             "ParentRunFacet",
             run={"runId": parent[2]}, job={"namespace": parent[0], "name": parent[1]},
-            root={"run": {"runId": top[2]}, "job": {"namespace": top[0], "name": top[1]}},
+            root={"run": {"runId": root_names[2]}, "job": {"namespace": root_names[0], "name": root_names[1]}},
         )
     }  # fmt: skip
 
 
-def named_in_conf(conf: Any, kind: str) -> Names | None:
+def run_names_in_conf(conf: Any, kind: str) -> AirflowRunNames | None:
     """Return ``parent`` or ``rootParent`` of the DAG run, where its trigger named one in ``conf["openlineage"]``.
 
     All three names or none, and a run id that is a UUID, as the provider has it.
     """
-    said = conf.get("openlineage") if isinstance(conf, dict) else None
-    if not isinstance(said, dict):
+    lineage_conf = conf.get("openlineage") if isinstance(conf, dict) else None
+    if not isinstance(lineage_conf, dict):
         return None
-    names = tuple(said.get(f"{kind}{part}") for part in ("JobNamespace", "JobName", "RunId"))
+    names = tuple(lineage_conf.get(f"{kind}{part}") for part in ("JobNamespace", "JobName", "RunId"))
     if not all(isinstance(name, str) and name for name in names):
         return None
     try:
@@ -132,32 +136,36 @@ def named_in_conf(conf: Any, kind: str) -> Names | None:
     return names  # type: ignore[return-value]  # three texts, as just seen
 
 
-def _nominal_time(dag_run: Any) -> Facets:
-    begin, end = (plain(attribute(dag_run, f"data_interval_{name}")) for name in ("start", "end"))
+def _nominal_time_facet(dag_run: Any) -> Facets:
+    begin, end = (to_jsonable(attribute(dag_run, f"data_interval_{name}")) for name in ("start", "end"))
     if not begin:
         return {}
-    return {"nominalTime": standard("NominalTimeRunFacet", nominalStartTime=begin, nominalEndTime=end)}
+    return {"nominalTime": standard_facet("NominalTimeRunFacet", nominalStartTime=begin, nominalEndTime=end)}
 
 
-def _engine() -> Facets:
+def _engine_facet() -> Facets:
     version = attribute(sys.modules.get("airflow"), "__version__")
     if not isinstance(version, str):
         return {}
     return {
-        "processing_engine": standard(
+        "processing_engine": standard_facet(
             "ProcessingEngineRunFacet", name="Airflow", version=version, openlineageAdapterVersion=ADAPTER
         )
     }
 
 
 def _documentation(owner: Any) -> tuple[str, str] | None:
-    for name, form in _DOCS.items():
+    for name, content_type in _DOC_CONTENT_TYPES.items():
         text = attribute(owner, name)
         if isinstance(text, str) and text:
-            return text, form
+            return text, content_type
     return None
 
 
 def _owners(owner: Any) -> list[str]:
-    said = attribute(owner, "owner")
-    return sorted({name for part in said.split(",") if (name := part.strip())}) if isinstance(said, str) else []
+    owner_text = attribute(owner, "owner")
+    return (
+        sorted({name for part in owner_text.split(",") if (name := part.strip())})
+        if isinstance(owner_text, str)
+        else []
+    )

@@ -9,17 +9,17 @@ from typing import Any
 
 from dh_bridge.airflow.context import attribute
 
-_DEEPEST = 5
+_MAX_DEPTH = 5
 #: Airflow's secrets masker: the Task SDK's (since 3.2, before that), the core's (2.x). It knows the passwords of the
 #: connections in use, and what tasks asked it to mask.
-_MASKERS = (
+_MASKER_MODULES = (
     "airflow.sdk._shared.secrets_masker",
     "airflow.sdk.execution_time.secrets_masker",
     "airflow.utils.log.secrets_masker",
 )
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def to_jsonable(value: Any, depth: int = 0) -> Any:
     """Return ``value`` as JSON has it; a duration as the provider writes it, an object as its text."""
     if isinstance(value, Enum):
         value = value.value
@@ -29,28 +29,28 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{value.total_seconds()} seconds"
-    if depth < _DEEPEST and isinstance(value, dict):
-        return {str(key): plain(one, depth + 1) for key, one in value.items()}
-    if depth < _DEEPEST and isinstance(value, (list, tuple, set, frozenset)):
-        members = [plain(one, depth + 1) for one in value]
+    if depth < _MAX_DEPTH and isinstance(value, dict):
+        return {str(key): to_jsonable(member, depth + 1) for key, member in value.items()}
+    if depth < _MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
+        members = [to_jsonable(member, depth + 1) for member in value]
         return members if isinstance(value, (list, tuple)) else sorted(members, key=str)
     return str(value)
 
 
-def listed(members: Any) -> list[Any]:
+def to_list(members: Any) -> list[Any]:
     """Return a list, tuple or set as a list, nothing as an empty one, anything else as its only member."""
     return list(members) if isinstance(members, (list, tuple, set, frozenset)) else [] if members is None else [members]
 
 
-def leaves(owner: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def present_attributes(owner: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Return those attributes of ``owner`` that say something."""
-    found = {name: plain(attribute(owner, name)) for name in names}
-    return {name: value for name, value in found.items() if value not in (None, "", [], {})}
+    values = {name: to_jsonable(attribute(owner, name)) for name in names}
+    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
-def masked(value: Any, name: str | None = None) -> Any:
+def mask_secrets(value: Any, name: str | None = None) -> Any:
     """Return ``value`` under Airflow's secrets masker, as it is where there is none."""
-    for module in _MASKERS:
+    for module in _MASKER_MODULES:
         redact = attribute(sys.modules.get(module), "redact")
         if callable(redact):
             return redact(value, name)

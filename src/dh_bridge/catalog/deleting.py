@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 _TABLES = (("aspect", "entity"), ("point", "entity"), ("relationship", "source"), ("column_edge", "owner"))
 
 
-def delete(catalog: Catalog, urns: Iterable[str]) -> int:
+def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:
     """Delete entities with all their aspects and points, in one transaction; return how many there were."""
-    found = 0
+    deleted_count = 0
     with catalog.transaction():
         for urn in urns:
             row = catalog.connection.execute("SELECT id FROM entity WHERE urn = ?", (urn,)).fetchone()
             if row is None:
                 continue
-            gone = [
+            row_counts = [
                 catalog.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row).rowcount  # noqa: S608 - ours
                 for table, column in _TABLES
             ]
-            found += any(gone)
-    return found
+            deleted_count += any(row_counts)
+    return deleted_count

@@ -7,54 +7,54 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dh_bridge.catalog.lineage import Column, Node
+    from dh_bridge.catalog.lineage import ColumnPair, LineageNode
 
 _DOT_SHAPES = {"dataJob": "box", "dataset": "cylinder", "schemaField": "plaintext"}
 _MERMAID_SHAPES = {"dataJob": '["{}"]', "dataset": '[("{}")]'}
-_MERMAID_OTHER = '("{}")'
-_CODES = {ord(sign): f"#{ord(sign)};" for sign in '#"<>&`'} | {ord("\n"): " "}
+_MERMAID_DEFAULT_SHAPE = '("{}")'
+_ENTITY_CODES = {ord(sign): f"#{ord(sign)};" for sign in '#"<>&`'} | {ord("\n"): " "}
 
 
-def to_dot(root: Node) -> str:
+def to_dot(root: LineageNode) -> str:
     """Return the tree as a Graphviz digraph; nodes are named by their URNs, the root is bold."""
     nodes, edges = _graph(root)
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for urn, node in nodes.items():
         style = ', style="bold"' if urn == root.urn else ', style="dashed"' if node.removed else ""
         shape = _DOT_SHAPES.get(node.type, "ellipse")
-        lines.append(f"  {_quoted(urn)} [label={_quoted(node.name)}, shape={shape}{style}];")
-    for (up, down), columns in edges.items():
-        label = f" [label={_quoted(_label(columns, chr(10)))}]" if columns else ""
-        lines.append(f"  {_quoted(up)} -> {_quoted(down)}{label};")
+        lines.append(f"  {_quote(urn)} [label={_quote(node.name)}, shape={shape}{style}];")
+    for (upstream, downstream), columns in edges.items():
+        label = f" [label={_quote(_label(columns, chr(10)))}]" if columns else ""
+        lines.append(f"  {_quote(upstream)} -> {_quote(downstream)}{label};")
     return "\n".join([*lines, "}", ""])
 
 
-def to_mermaid(root: Node) -> str:
+def to_mermaid(root: LineageNode) -> str:
     """Return the tree as a Mermaid flowchart; nodes are numbered in the order of the tree, the root is n0."""
     nodes, edges = _graph(root)
     names = {urn: f"n{number}" for number, urn in enumerate(nodes)}
     lines = ["flowchart LR"]
     for urn, node in nodes.items():
-        shape = _MERMAID_SHAPES.get(node.type, _MERMAID_OTHER)
-        lines.append(f"  {names[urn]}{shape.format(_entities(node.name))}")
-    for (up, down), columns in edges.items():
-        label = f'|"{_label(columns, "<br/>", _entities)}"|' if columns else ""
-        lines.append(f"  {names[up]} -->{label} {names[down]}")
+        shape = _MERMAID_SHAPES.get(node.type, _MERMAID_DEFAULT_SHAPE)
+        lines.append(f"  {names[urn]}{shape.format(_escape_mermaid(node.name))}")
+    for (upstream, downstream), columns in edges.items():
+        label = f'|"{_label(columns, "<br/>", _escape_mermaid)}"|' if columns else ""
+        lines.append(f"  {names[upstream]} -->{label} {names[downstream]}")
     return "\n".join([*lines, ""])
 
 
-def _graph(root: Node) -> tuple[dict[str, Node], dict[tuple[str, str], list[Column]]]:
+def _graph(root: LineageNode) -> tuple[dict[str, LineageNode], dict[tuple[str, str], list[ColumnPair]]]:
     """Return the tree's entities, and its links ``(upstream, downstream)`` with their columns, each once."""
-    nodes: dict[str, Node] = {}
-    edges: dict[tuple[str, str], list[Column]] = {}
-    for node, up, down in _links(root):
+    nodes: dict[str, LineageNode] = {}
+    edges: dict[tuple[str, str], list[ColumnPair]] = {}
+    for node, upstream, downstream in _links(root):
         nodes.setdefault(node.urn, node)
-        if up != down or node is not root:
-            edges.setdefault((up, down), node.columns)
+        if upstream != downstream or node is not root:
+            edges.setdefault((upstream, downstream), node.columns)
     return nodes, edges
 
 
-def _links(root: Node) -> Iterator[tuple[Node, str, str]]:
+def _links(root: LineageNode) -> Iterator[tuple[LineageNode, str, str]]:
     """Yield each node with the ends of the link to its parent, the root with itself; a stack, for deep trees."""
     yield root, root.urn, root.urn
     stack = [root]
@@ -67,23 +67,23 @@ def _links(root: Node) -> Iterator[tuple[Node, str, str]]:
         stack.extend(reversed([*parent.upstream, *parent.downstream]))
 
 
-def _label(columns: list[Column], newline: str, written: Callable[[str], str] = str) -> str:
-    """Return the column pairs, a line each, their names as ``written``."""
+def _label(columns: list[ColumnPair], newline: str, escape: Callable[[str], str] = str) -> str:
+    """Return the column pairs, a line each, their names as ``escape``."""
     return newline.join(
-        f"{written(_field(column.upstream))} → {written(_field(column.downstream))}" for column in columns
+        f"{escape(_field_path(column.upstream))} → {escape(_field_path(column.downstream))}" for column in columns
     )
 
 
-def _field(urn: str) -> str:
+def _field_path(urn: str) -> str:
     return urn.rpartition(",")[2].removesuffix(")")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a DOT string; line breaks become its escape."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
-def _entities(text: str) -> str:
+def _escape_mermaid(text: str) -> str:
     """Return text that Mermaid shows as it is: quotes, its own signs and those of HTML as entity codes."""
-    return text.translate(_CODES)
+    return text.translate(_ENTITY_CODES)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 UPSTREAM, DOWNSTREAM, NEITHER = 1, -1, 0
 
-_DOWNSTREAM = {"Produces", "DataProcessInstanceProduces"}
+_DOWNSTREAM_RELATIONSHIPS = {"Produces", "DataProcessInstanceProduces"}
 """Lineage whose target is downstream: those that DataHub annotates ``isUpstream: false``, which the bundle leaves out."""
 
-COLUMNS = "fineGrainedLineages"
-COLUMN_LINEAGE = frozenset({"dataJobInputOutput", "upstreamLineage"})
-"""The aspects that may hold COLUMNS."""
+COLUMN_LINEAGE_FIELD = "fineGrainedLineages"
+COLUMN_LINEAGE_ASPECTS = frozenset({"dataJobInputOutput", "upstreamLineage"})
+"""The aspects that may hold COLUMN_LINEAGE_FIELD."""
 
 
 def entity_type(urn: str) -> str:
@@ -29,12 +29,12 @@ def entity_type(urn: str) -> str:
 
 def relations(aspect: str, value: dict[str, Any]) -> dict[tuple[str, str], int]:
     """Return ``(name, target URN) -> lineage`` (1: the target is upstream, -1: it is downstream, 0: no lineage)."""
-    sides = _sides(aspect)
-    found: dict[tuple[str, str], int] = {}
+    directions = _lineage_directions(aspect)
+    lineage_by_relation: dict[tuple[str, str], int] = {}
     for name, target, path in relationships(aspect, value):
-        side = sides.get(path[2:].partition("[")[0], NEITHER) if sides else NEITHER
-        found[name, target] = side or found.get((name, target), NEITHER)
-    return found
+        direction = directions.get(path[2:].partition("[")[0], NEITHER) if directions else NEITHER
+        lineage_by_relation[name, target] = direction or lineage_by_relation.get((name, target), NEITHER)
+    return lineage_by_relation
 
 
 def key_relations(urn: str) -> dict[tuple[str, str], int]:
@@ -43,47 +43,49 @@ def key_relations(urn: str) -> dict[tuple[str, str], int]:
     DataHub writes the key aspect by itself with the first aspect of an entity.
     """
     names = _key_fields(entity_type(urn))
-    return relations(urns.key_aspect(urn), dict(zip(names, urns.parse(urn)[1], strict=False))) if names else {}
+    return relations(urns.key_aspect(urn), dict(zip(names, urns.parse_urn(urn)[1], strict=False))) if names else {}
 
 
 @cache
-def _key_fields(kind: str) -> tuple[str, ...]:
+def _key_fields(type_name: str) -> tuple[str, ...]:
     """Return the fields of the key of an entity type; none where the key has no relationship."""
-    schema = schemas.aspect_schema(schemas.versions()[-1], "corpUserKey" if kind == "corpuser" else f"{kind}Key")
+    schema = schemas.aspect_schema(
+        schemas.profile_versions()[-1], "corpUserKey" if type_name == "corpuser" else f"{type_name}Key"
+    )
     fields = schema["fields"] if schema else []
     return tuple(field["name"] for field in fields) if any("Relationship" in field for field in fields) else ()
 
 
 @cache
-def _sides(aspect: str) -> dict[str, int]:
+def _lineage_directions(aspect: str) -> dict[str, int]:
     """Return field -> side, for the fields of an aspect whose relationships are annotated as lineage."""
-    schema = schemas.aspect_schema(schemas.versions()[-1], aspect)
-    sides = {field["name"]: _side(field) for field in schema["fields"]} if schema else {}
-    return {name: side for name, side in sides.items() if side}
+    schema = schemas.aspect_schema(schemas.profile_versions()[-1], aspect)
+    directions = {field["name"]: _lineage_direction(field) for field in schema["fields"]} if schema else {}
+    return {name: direction for name, direction in directions.items() if direction}
 
 
-def _side(node: Any) -> int:
+def _lineage_direction(node: Any) -> int:
     """Return the side that the first lineage annotation at or below a part of a schema names."""
     if isinstance(node, list):
-        return next(filter(None, map(_side, node)), NEITHER)
+        return next(filter(None, map(_lineage_direction, node)), NEITHER)
     if not isinstance(node, dict):
         return NEITHER
     if node.get("isLineage"):
-        return DOWNSTREAM if node["name"] in _DOWNSTREAM else UPSTREAM
-    return next(filter(None, map(_side, node.values())), NEITHER)
+        return DOWNSTREAM if node["name"] in _DOWNSTREAM_RELATIONSHIPS else UPSTREAM
+    return next(filter(None, map(_lineage_direction, node.values())), NEITHER)
 
 
 def column_edges(value: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield ``(downstream, upstream, operation)`` for each pair that ``fineGrainedLineages`` states, without repeats."""
-    entries = value.get(COLUMNS)
+    entries = value.get(COLUMN_LINEAGE_FIELD)
     if not entries:
         return
-    seen = set()
+    yielded_edges = set()
     for entry in entries:
         operation = entry.get("transformOperation") or "NONE"
         for downstream in entry.get("downstreams") or ():
             for upstream in entry.get("upstreams") or ():
                 edge = (downstream, upstream, operation)
-                if edge not in seen:
-                    seen.add(edge)
+                if edge not in yielded_edges:
+                    yielded_edges.add(edge)
                     yield edge

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.catalog.edges import entity_type
-from dh_bridge.datahub.urns import parse
+from dh_bridge.datahub.urns import parse_urn
 from dh_bridge.errors import AspectError
 
 if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
 
-_NAMED_BY = {
+_NAME_ASPECTS = {
     "container": "containerProperties",
     "dataFlow": "dataFlowInfo",
     "dataJob": "dataJobInfo",
@@ -21,10 +21,10 @@ _NAMED_BY = {
 }
 """The aspect whose ``name`` people see; a dataset is called by its URN, whose name is the fuller one."""
 
-_SECOND_PART = {"dataFlow", "dataJob", "dataset", "schemaField"}
+_TYPES_WITH_SECOND_NAME = {"dataFlow", "dataJob", "dataset", "schemaField"}
 
 
-class Relation(msgspec.Struct, frozen=True):
+class EntityRelation(msgspec.Struct, frozen=True):
     """A relationship, from the aspect that states it to the entity at its other end."""
 
     name: str
@@ -32,7 +32,7 @@ class Relation(msgspec.Struct, frozen=True):
     urn: str
 
 
-class Entity(msgspec.Struct, frozen=True):
+class CatalogEntity(msgspec.Struct, frozen=True):
     """Everything that the catalogue knows of an entity; ``points`` are its timeseries aspects, oldest point first."""
 
     urn: str
@@ -41,46 +41,46 @@ class Entity(msgspec.Struct, frozen=True):
     raw_names: list[tuple[str, str]]
     aspects: dict[str, Any]
     points: dict[str, list[Any]]
-    relationships: list[Relation]
-    referrers: list[Relation]
+    relationships: list[EntityRelation]
+    referrers: list[EntityRelation]
 
 
-def entity(catalog: Catalog, urn: str) -> Entity | None:
+def find_entity(catalog: Catalog, urn: str) -> CatalogEntity | None:
     """Return what the catalogue knows of ``urn``; None when it has neither aspects nor points, nor is referred to."""
-    found = Entity(
+    catalog_entity = CatalogEntity(
         urn=urn,
         type=entity_type(urn),
         name=display_name(catalog, urn),
         raw_names=catalog.raw_names(urn),
         aspects=catalog.aspects(urn),
         points={name: catalog.timeseries(urn, name) for name in catalog.timeseries_aspects(urn)},
-        relationships=[Relation(*row) for row in catalog.relationships(urn)],
-        referrers=[Relation(*row) for row in catalog.referrers(urn)],
+        relationships=[EntityRelation(*row) for row in catalog.relationships(urn)],
+        referrers=[EntityRelation(*row) for row in catalog.referrers(urn)],
     )
-    return found if found.aspects or found.points or found.referrers else None
+    return catalog_entity if catalog_entity.aspects or catalog_entity.points or catalog_entity.referrers else None
 
 
 def display_name(catalog: Catalog, urn: str) -> str:
     """Return what people call the entity: a job is called ``<flow>.<job>``, as in DataHub's lineage view."""
-    kind = entity_type(urn)
-    named = catalog.aspect(urn, _NAMED_BY[kind]) if kind in _NAMED_BY else None
-    name = (named or {}).get("name") or _key_name(urn)
-    flow_urn = _key(urn)[0]
-    if kind != "dataJob" or entity_type(flow_urn) != "dataFlow":  # a malformed job has no flow
+    type_name = entity_type(urn)
+    name_aspect = catalog.aspect(urn, _NAME_ASPECTS[type_name]) if type_name in _NAME_ASPECTS else None
+    name = (name_aspect or {}).get("name") or _key_name(urn)
+    flow_urn = _key_parts(urn)[0]
+    if type_name != "dataJob" or entity_type(flow_urn) != "dataFlow":  # a malformed job has no flow
         return str(name)
     flow = display_name(catalog, flow_urn)
     return flow if name == flow or _key_name(urn) == flow else f"{flow}.{name.removeprefix(flow + '.')}"
 
 
-def _key(urn: str) -> tuple[str, ...]:
+def _key_parts(urn: str) -> tuple[str, ...]:
     """Return the parts of a URN's key; the whole text for what is no URN."""
     try:
-        return parse(urn)[1]
+        return parse_urn(urn)[1]
     except AspectError:
         return (urn,)
 
 
 def _key_name(urn: str) -> str:
     """Return the part of a URN's key that is the name."""
-    parts = _key(urn)
-    return parts[1] if len(parts) > 1 and entity_type(urn) in _SECOND_PART else parts[-1]
+    parts = _key_parts(urn)
+    return parts[1] if len(parts) > 1 and entity_type(urn) in _TYPES_WITH_SECOND_NAME else parts[-1]

@@ -8,30 +8,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.catalog.patch_layout import PatchError, Record, Shape
+from dh_bridge.catalog.patch_layout import AspectShape, ObjectShape, PatchError
 
-_NONE = "NONE"
+_NO_OPERATION = "NONE"
 _LEVELS = 4
 
 
-class FineGrained:
+class FineGrainedShape:
     """Column lineage, keyed by operation, downstream, query and upstream."""
 
     def __init__(self, levels: int = _LEVELS) -> None:
-        self._below: Shape = FineGrained(levels - 1) if levels > 1 else Record()
-        self._top = levels == _LEVELS
+        self._child_shape: AspectShape = FineGrainedShape(levels - 1) if levels > 1 else ObjectShape()
+        self._is_top = levels == _LEVELS
 
     def tree(self, value: Any) -> Any:
         """Return the entries by key."""
-        if not self._top or not isinstance(value, list):
+        if not self._is_top or not isinstance(value, list):
             raise PatchError(
                 "column lineage is patched as /fineGrainedLineages/<operation>/<downstream>/<query>/<upstream>"
             )
         check_entries(value)
         tree: dict[str, Any] = {}
         for entry in value:
-            operation = tree.setdefault(entry.get("transformOperation") or _NONE, {})
-            pairs = operation.setdefault(entry["downstreams"][0], {}).setdefault(entry.get("query") or _NONE, {})
+            operation = tree.setdefault(entry.get("transformOperation") or _NO_OPERATION, {})
+            pairs = operation.setdefault(entry["downstreams"][0], {}).setdefault(
+                entry.get("query") or _NO_OPERATION, {}
+            )
             upstreams = entry.get("upstreams") or []
             for upstream in upstreams:
                 pairs[upstream] = {
@@ -51,9 +53,9 @@ class FineGrained:
             if pairs
         ]
 
-    def child(self, segment: str) -> Shape:  # noqa: ARG002 - every key of a level has the same shape
+    def child(self, segment: str) -> AspectShape:  # noqa: ARG002 - every key of a level has the same shape
         """Return the shape one level further down."""
-        return self._below
+        return self._child_shape
 
 
 def check_entries(entries: Any) -> None:
@@ -70,15 +72,15 @@ def _upstream_type(urn: str) -> str:
 
 def _entry(operation: str, downstream: str, query: str, pairs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return an entry in the field order of its Avro schema."""
-    last = {field: what for pair in pairs.values() for field, what in pair.items()}
+    last_values = {field: value for pair in pairs.values() for field, value in pair.items()}
     entry = {
-        "upstreamType": last.get("upstreamType", "FIELD_SET"),
+        "upstreamType": last_values.get("upstreamType", "FIELD_SET"),
         "upstreams": list(pairs),
-        "downstreamType": last.get("downstreamType", "FIELD"),
+        "downstreamType": last_values.get("downstreamType", "FIELD"),
         "downstreams": [downstream],
         "transformOperation": operation,
         "confidenceScore": min(1.0, *(pair.get("confidenceScore", 1.0) for pair in pairs.values())),
     }
-    if query not in ("", _NONE):
+    if query not in ("", _NO_OPERATION):
         entry["query"] = query
     return entry

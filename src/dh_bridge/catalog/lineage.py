@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
 
 Direction = Literal["up", "down", "both"]
-Mark = Literal["", "cycle", "again", "deeper"]
+NodeMark = Literal["", "cycle", "again", "deeper"]
 
-_DEPTH = 20
+_DEFAULT_DEPTH = 20
 
 _NEIGHBOURS = """
     SELECT e.urn, r.aspect FROM relationship r JOIN entity e ON e.id = r.target
@@ -24,7 +24,7 @@ _NEIGHBOURS = """
         WHERE r.target = (SELECT id FROM entity WHERE urn = :urn) AND r.lineage = -:side
     ORDER BY 1, 2
 """
-_FIELDS = {
+_FIELD_NEIGHBOURS = {
     UPSTREAM: """
     SELECT DISTINCT e.urn, o.urn FROM column_edge c JOIN entity e ON e.id = c.upstream JOIN entity o ON o.id = c.owner
         WHERE c.downstream = (SELECT id FROM entity WHERE urn = :urn) ORDER BY 1, 2
@@ -34,13 +34,13 @@ _FIELDS = {
         WHERE c.upstream = (SELECT id FROM entity WHERE urn = :urn) ORDER BY 1, 2
     """,
 }
-_COLUMNS = """
+_COLUMN_PAIRS = """
     SELECT u.urn, d.urn, c.operation FROM column_edge c JOIN entity u ON u.id = c.upstream
         JOIN entity d ON d.id = c.downstream WHERE c.owner = (SELECT id FROM entity WHERE urn = ?) ORDER BY 2, 1, 3
 """
 
 
-class Column(msgspec.Struct, frozen=True):
+class ColumnPair(msgspec.Struct, frozen=True):
     """One column that comes from another (schemaField URNs), and by which operation."""
 
     upstream: str
@@ -48,7 +48,7 @@ class Column(msgspec.Struct, frozen=True):
     operation: str
 
 
-class Node(msgspec.Struct, omit_defaults=True):
+class LineageNode(msgspec.Struct, omit_defaults=True):
     """An entity in the tree.
 
     ``via`` is what links it to its parent: the aspects that say so, or for a column the jobs and datasets that do.
@@ -60,117 +60,119 @@ class Node(msgspec.Struct, omit_defaults=True):
     type: str
     name: str
     via: list[str] = []
-    mark: Mark = ""
+    mark: NodeMark = ""
     removed: bool = False
-    columns: list[Column] = []
-    upstream: list[Node] = []
-    downstream: list[Node] = []
+    columns: list[ColumnPair] = []
+    upstream: list[LineageNode] = []
+    downstream: list[LineageNode] = []
 
 
-def lineage(
-    catalog: Catalog, urn: str, *, direction: Direction = "both", depth: int = _DEPTH, columns: bool = False
-) -> Node:
+def lineage_tree(
+    catalog: Catalog, urn: str, *, direction: Direction = "both", depth: int = _DEFAULT_DEPTH, columns: bool = False
+) -> LineageNode:
     """Return the lineage tree of a dataset, job, run or column; ``depth`` counts entities, jobs too, as DataHub does.
 
     With ``columns`` each node names the column pairs behind its link to its parent. Every entity is followed once, where it
     is nearest to ``urn``. An unknown URN is a node alone.
     """
-    walk = _Walk(catalog, depth, columns=columns)
-    root = walk.node(urn, [])
+    builder = _LineageTreeBuilder(catalog, depth, columns=columns)
+    root = builder.node(urn, [])
     if direction != "down":
-        root.upstream = walk.grow(root, UPSTREAM)
+        root.upstream = builder.build_children(root, UPSTREAM)
     if direction != "up":
-        root.downstream = walk.grow(root, DOWNSTREAM)
+        root.downstream = builder.build_children(root, DOWNSTREAM)
     return root
 
 
-def to_json(node: Node) -> dict[str, Any]:
+def to_json(node: LineageNode) -> dict[str, Any]:
     """Return the tree as plain dicts and lists; empty fields are left out."""
     plain: dict[str, Any] = msgspec.to_builtins(node)
     return plain
 
 
-class _Walk:
+class _LineageTreeBuilder:
     def __init__(self, catalog: Catalog, depth: int, *, columns: bool) -> None:
         self._catalog = catalog
         self._depth = depth
-        self._columns = columns
-        self._owned: dict[str, list[Column]] = {}
+        self._has_columns = columns
+        self._pairs_by_owner: dict[str, list[ColumnPair]] = {}
 
-    def node(self, urn: str, via: list[str]) -> Node:
+    def node(self, urn: str, via: list[str]) -> LineageNode:
         """Return an entity without its neighbours."""
         removed = bool((self._catalog.aspect(urn, "status") or {}).get("removed"))
-        return Node(urn, entity_type(urn), self._name(urn), via=via, removed=removed)
+        return LineageNode(urn, entity_type(urn), self._name(urn), via=via, removed=removed)
 
-    def grow(self, root: Node, side: int) -> list[Node]:
+    def build_children(self, root: LineageNode, direction: int) -> list[LineageNode]:
         """Return the root's children on one side, grown level by level, so that each is followed where it is nearest."""
-        above: dict[str, str] = {root.urn: ""}
-        children: dict[str, list[Node]] = {}
+        parents: dict[str, str] = {root.urn: ""}
+        children: dict[str, list[LineageNode]] = {}
         level = [root]
         for _ in range(self._depth):
-            children |= {parent.urn: self._children(parent, side, above) for parent in level}
+            children |= {parent.urn: self._children(parent, direction, parents) for parent in level}
             level = [child for parent in level for child in children[parent.urn] if not child.mark]
-        for leaf in level:
-            if leaf is not root and self._neighbours(leaf.urn, side):
-                leaf.mark = "deeper"
+        for node_at_limit in level:
+            if node_at_limit is not root and self._neighbours(node_at_limit.urn, direction):
+                node_at_limit.mark = "deeper"
         for nodes in children.values():
             for node in nodes:
                 if not node.mark:
-                    setattr(node, "upstream" if side == UPSTREAM else "downstream", children.get(node.urn, []))
+                    setattr(node, "upstream" if direction == UPSTREAM else "downstream", children.get(node.urn, []))
         return children.get(root.urn, [])
 
-    def _children(self, parent: Node, side: int, above: dict[str, str]) -> list[Node]:
+    def _children(self, parent: LineageNode, direction: int, parents: dict[str, str]) -> list[LineageNode]:
         """Return the parent's neighbours on one side; those met before are marked."""
-        found = []
-        for urn, via in self._neighbours(parent.urn, side).items():
+        children = []
+        for urn, via in self._neighbours(parent.urn, direction).items():
             child = self.node(urn, via)
-            if urn in above:
-                child.mark = "cycle" if _is_above(urn, parent.urn, above) else "again"
+            if urn in parents:
+                child.mark = "cycle" if _is_ancestor(urn, parent.urn, parents) else "again"
             else:
-                above[urn] = parent.urn
-            if self._columns:
-                up, down = (child, parent) if side == UPSTREAM else (parent, child)
-                child.columns = self._links(up, down)
-            found.append(child)
-        return found
+                parents[urn] = parent.urn
+            if self._has_columns:
+                upstream, downstream = (child, parent) if direction == UPSTREAM else (parent, child)
+                child.columns = self._column_pairs(upstream, downstream)
+            children.append(child)
+        return children
 
-    def _neighbours(self, urn: str, side: int) -> dict[str, list[str]]:
+    def _neighbours(self, urn: str, direction: int) -> dict[str, list[str]]:
         """Return the neighbours' URNs, sorted, each with what links it."""
-        query = _FIELDS[side] if entity_type(urn) == "schemaField" else _NEIGHBOURS
-        found: dict[str, list[str]] = {}
-        for other, via in self._catalog.connection.execute(query, {"urn": urn, "side": side}):
-            found.setdefault(other, []).append(via)
-        return found
+        query = _FIELD_NEIGHBOURS[direction] if entity_type(urn) == "schemaField" else _NEIGHBOURS
+        links_by_urn: dict[str, list[str]] = {}
+        for neighbour, via in self._catalog.connection.execute(query, {"urn": urn, "side": direction}):
+            links_by_urn.setdefault(neighbour, []).append(via)
+        return links_by_urn
 
     def _name(self, urn: str) -> str:
         """Return the name of an entity, of a column with that of its dataset before it: many are called `id`."""
         name = display_name(self._catalog, urn)
-        return f"{display_name(self._catalog, _dataset(urn))}.{name}" if entity_type(urn) == "schemaField" else name
+        return f"{display_name(self._catalog, _dataset_of(urn))}.{name}" if entity_type(urn) == "schemaField" else name
 
-    def _links(self, up: Node, down: Node) -> list[Column]:
+    def _column_pairs(self, upstream: LineageNode, downstream: LineageNode) -> list[ColumnPair]:
         """Return the column pairs behind a link: those that the job states, or else the downstream dataset; none between jobs."""
-        if up.type == down.type == "dataJob":
+        if upstream.type == downstream.type == "dataJob":
             return []
-        owner = up if up.type == "dataJob" else down
-        if owner.urn not in self._owned:
-            self._owned[owner.urn] = [Column(*row) for row in self._catalog.connection.execute(_COLUMNS, (owner.urn,))]
+        owner = upstream if upstream.type == "dataJob" else downstream
+        if owner.urn not in self._pairs_by_owner:
+            self._pairs_by_owner[owner.urn] = [
+                ColumnPair(*row) for row in self._catalog.connection.execute(_COLUMN_PAIRS, (owner.urn,))
+            ]
         return [
             column
-            for column in self._owned[owner.urn]
-            if (up is owner or _dataset(column.upstream) == up.urn)
-            and (down.type != "dataset" or _dataset(column.downstream) == down.urn)
+            for column in self._pairs_by_owner[owner.urn]
+            if (upstream is owner or _dataset_of(column.upstream) == upstream.urn)
+            and (downstream.type != "dataset" or _dataset_of(column.downstream) == downstream.urn)
         ]
 
 
-def _is_above(urn: str, start: str, above: dict[str, str]) -> bool:
+def _is_ancestor(urn: str, start: str, parents: dict[str, str]) -> bool:
     """Say whether ``urn`` lies on the way from ``start`` to the root."""
     while start:
         if start == urn:
             return True
-        start = above[start]
+        start = parents[start]
     return False
 
 
-def _dataset(column: str) -> str:
+def _dataset_of(column: str) -> str:
     """Return the dataset of a schemaField URN; a dataset's URN is its own."""
     return column.partition("(")[2].rpartition(",")[0] if entity_type(column) == "schemaField" else column

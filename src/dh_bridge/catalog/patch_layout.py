@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NESTED = "\u241f"
+KEY_PATH_SEPARATOR = "\u241f"
 """Parts of a key field that lies deeper in the element (``attribution␟source``) are joined by this sign."""
 
 
@@ -19,7 +19,7 @@ class PatchError(ValueError):
     """A patch that DataHub would refuse; the text says why."""
 
 
-class Shape(Protocol):
+class AspectShape(Protocol):
     """One level of an aspect while it is patched."""
 
     def tree(self, value: Any) -> Any:
@@ -28,80 +28,80 @@ class Shape(Protocol):
     def value(self, tree: Any) -> Any:
         """Return the JSON value of a tree."""
 
-    def child(self, segment: str) -> Shape:
+    def child(self, segment: str) -> AspectShape:
         """Return the shape of what lies under a path segment."""
 
 
-def _own(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     """Return a copy of the lists and dicts of ``value``: what a patch inserts is changed in place by a later one."""
     if isinstance(value, dict):
-        return {key: _own(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
+        return {key: _copy_value(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
     if isinstance(value, list):
-        return [_own(item) for item in value]
+        return [_copy_value(item) for item in value]
     return value
 
 
-class Plain:
+class PlainShape:
     """JSON as it is."""
 
     def tree(self, value: Any) -> Any:
         """Return a copy of ``value``."""
-        return _own(value)
+        return _copy_value(value)
 
     def value(self, tree: Any) -> Any:
         """Return the tree itself."""
         return tree
 
-    def child(self, segment: str) -> Shape:  # noqa: ARG002 - the protocol's signature
+    def child(self, segment: str) -> AspectShape:  # noqa: ARG002 - the protocol's signature
         """Return itself: everything below is as it is."""
         return self
 
 
-PLAIN = Plain()
+PLAIN_SHAPE = PlainShape()
 
 
-class Record:
+class ObjectShape:
     """An object, some of whose fields have a shape of their own."""
 
-    def __init__(self, **fields: Shape) -> None:
-        self.fields: Mapping[str, Shape] = fields
+    def __init__(self, **fields: AspectShape) -> None:
+        self.fields: Mapping[str, AspectShape] = fields
 
     def tree(self, value: Any) -> Any:
         """Return the object with the trees of its fields, nulls left out; a PatchError when it is no object."""
         if not isinstance(value, dict):
             raise PatchError(f"an object is wanted, not {type(value).__name__}")
         fields = self.fields
-        return {key: fields.get(key, PLAIN).tree(item) for key, item in value.items() if item is not None}
+        return {key: fields.get(key, PLAIN_SHAPE).tree(item) for key, item in value.items() if item is not None}
 
     def value(self, tree: Any) -> Any:
         """Return the object with the values of its fields."""
         fields = self.fields
         return {key: fields[key].value(item) if key in fields else item for key, item in tree.items()}
 
-    def child(self, segment: str) -> Shape:
+    def child(self, segment: str) -> AspectShape:
         """Return the shape of a field."""
-        return self.fields.get(segment, PLAIN)
+        return self.fields.get(segment, PLAIN_SHAPE)
 
 
-class Words:
+class StringArrayShape:
     """An array of strings, each its own key."""
 
     def tree(self, value: Any) -> Any:
         """Return ``{word: word}``."""
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise PatchError("an array of strings is wanted")
-        return {word: word for word in value}
+        return {text: text for text in value}
 
     def value(self, tree: Any) -> Any:
         """Return the words in the order in which they came."""
-        return [word or key for key, word in tree.items()]
+        return [text or key for key, text in tree.items()]
 
-    def child(self, segment: str) -> Shape:  # noqa: ARG002 - the protocol's signature
+    def child(self, segment: str) -> AspectShape:  # noqa: ARG002 - the protocol's signature
         """Return the shape of one word."""
-        return _WORD
+        return _STRING_SHAPE
 
 
-class _Word(Plain):
+class _StringShape(PlainShape):
     """A string; ``{}`` stands for its key, as DataHub's own builders write ``/inputDatasetFields/<urn>``."""
 
     def tree(self, value: Any) -> Any:
@@ -110,19 +110,19 @@ class _Word(Plain):
         return value
 
 
-_WORD = _Word()
+_STRING_SHAPE = _StringShape()
 
 
-class Elements:
+class ObjectArrayShape:
     """An array of objects, keyed by one or more of their fields, a level for each."""
 
-    def __init__(self, *keys: str, item: Shape | None = None) -> None:
+    def __init__(self, *keys: str, item: AspectShape | None = None) -> None:
         self.keys = keys
-        self.item = item or Record()
-        self._last = len(keys) == 1
-        self._below: Shape = self.item if self._last else Elements(*keys[1:], item=self.item)
+        self.item = item or ObjectShape()
+        self._is_last_key = len(keys) == 1
+        self._child_shape: AspectShape = self.item if self._is_last_key else ObjectArrayShape(*keys[1:], item=self.item)
         self._key = keys[0]
-        self._path = keys[0].split(NESTED)
+        self._key_path = keys[0].split(KEY_PATH_SEPARATOR)
 
     def tree(self, value: Any) -> Any:
         """Return the elements by key; a single object above its last key takes the missing keys from itself."""
@@ -131,36 +131,36 @@ class Elements:
             if not isinstance(element, dict):
                 raise PatchError(f"an element of {self._key} must be an object, not {type(element).__name__}")
             groups.setdefault(self._key_of(element), []).append(element)
-        if not self._last:
-            return {key: self._below.tree(elements) for key, elements in groups.items()}
+        if not self._is_last_key:
+            return {key: self._child_shape.tree(elements) for key, elements in groups.items()}
         item = self.item.tree
-        return {key: item(_over(elements)) for key, elements in groups.items()}
+        return {key: item(_merge_elements(elements)) for key, elements in groups.items()}
 
     def value(self, tree: Any) -> Any:
         """Return the array; a key that was only in the path is put into its element, as the server does since 1.5."""
         elements = []
-        for key, below in tree.items():
-            for element in [self.item.value(below)] if self._last else self._below.value(below):
-                if key and len(self._path) == 1 and self._key not in element:
+        for key, subtree in tree.items():
+            for element in [self.item.value(subtree)] if self._is_last_key else self._child_shape.value(subtree):
+                if key and len(self._key_path) == 1 and self._key not in element:
                     elements.append({self._key: key, **element})
                 else:
                     elements.append(element)
         return elements
 
-    def child(self, segment: str) -> Shape:  # noqa: ARG002 - every element has the same shape
+    def child(self, segment: str) -> AspectShape:  # noqa: ARG002 - every element has the same shape
         """Return the shape below one key."""
-        return self._below
+        return self._child_shape
 
     def _key_of(self, element: dict[str, Any]) -> str:
         """Return the element's key: DataHub takes an absent one for the empty string."""
-        found: Any = element
-        for part in self._path:
-            found = found.get(part) if isinstance(found, dict) else None
-        return found if isinstance(found, str) else ""
+        value: Any = element
+        for part in self._key_path:
+            value = value.get(part) if isinstance(value, dict) else None
+        return value if isinstance(value, str) else ""
 
 
-def _over(elements: list[dict[str, Any]]) -> dict[str, Any]:
+def _merge_elements(elements: list[dict[str, Any]]) -> dict[str, Any]:
     """Return elements of one key as one: a later one's fields stand over an earlier one's, as ``setAll`` does it."""
     if len(elements) == 1:
         return elements[0]
-    return {field: what for element in elements for field, what in element.items()}
+    return {field: value for element in elements for field, value in element.items()}

@@ -12,20 +12,20 @@ from dh_bridge.catalog.fine_grained import check_entries
 from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
-from dh_bridge.datahub.generic_aspect import operations
+from dh_bridge.datahub.generic_aspect import plain_operations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dh_bridge.catalog.patch_layout import Shape
+    from dh_bridge.catalog.patch_layout import AspectShape
 
 _ABSENT: Any = object()
 
 
-class Draft:
-    """An aspect that is being patched; ``changed`` says whether a patch did anything.
+class AspectDraft:
+    """An aspect that is being patched; ``is_changed`` says whether a patch did anything.
 
-    A field is laid out when a patch first names it (``touched``): most patches leave the longest array of an aspect alone.
+    A field is laid out when a patch first names it (``patched_fields``): most patches leave the longest array of an aspect alone.
     """
 
     def __init__(
@@ -36,24 +36,24 @@ class Draft:
         if template is None:
             raise PatchError(f"DataHub has no PATCH for {aspect}: write it as UPSERT")
         self.aspect = aspect
-        self.template = template.keyed(keys) if keys else template
+        self.template = template.with_keys(keys) if keys else template
         stored = template.default if value is None else value
         self.tree: dict[str, Any] = {field: item for field, item in stored.items() if item is not None}
-        self.touched: set[str] = set()
-        self.changed = False
+        self.patched_fields: set[str] = set()
+        self.is_changed = False
         check_entries(self.tree.get("fineGrainedLineages"))  # the server lays out all of it, and refuses
 
     def value(self) -> dict[str, Any]:
         """Return the aspect in UPSERT form."""
-        child, touched = self.template.child, self.touched
+        child, touched = self.template.child, self.patched_fields
         value = {field: child(field).value(item) if field in touched else item for field, item in self.tree.items()}
-        return self.template.without_emptied(value)
+        return self.template.drop_emptied(value)
 
     def lay_out(self, field: str) -> None:
         """Replace a field by its tree, which shares nothing with what it was made of."""
         if field in self.tree:
             self.tree[field] = self.template.child(field).tree(self.tree[field])
-        self.touched.add(field)
+        self.patched_fields.add(field)
 
     def apply(self, payload: Any) -> None:
         """Apply a list of operations, or ``{"arrayPrimaryKeys", "patch"}``: all of it, or nothing and a PatchError."""
@@ -61,86 +61,86 @@ class Draft:
             self._apply_keyed(payload)
             return
         if isinstance(payload, list):
-            payload = operations(self.aspect, payload)
-        undo: list[tuple[dict[str, Any], str, Any]] = []
+            payload = plain_operations(self.aspect, payload)
+        undo_log: list[tuple[dict[str, Any], str, Any]] = []
         try:
-            self._apply_all(payload, undo)
+            self._apply_all(payload, undo_log)
         except PatchError:
-            for node, segment, old in reversed(undo):
+            for node, segment, old in reversed(undo_log):
                 if old is _ABSENT:
                     node.pop(segment, None)
                 else:
                     node[segment] = old
             raise
-        self.changed = self.changed or bool(undo)
+        self.is_changed = self.is_changed or bool(undo_log)
 
-    def _apply_all(self, payload: Any, undo: list[tuple[dict[str, Any], str, Any]]) -> None:
+    def _apply_all(self, payload: Any, undo_log: list[tuple[dict[str, Any], str, Any]]) -> None:
         if not isinstance(payload, (list, tuple)):
             raise PatchError("a patch is a list of operations")
         for operation in payload:
-            _apply_one(operation, self, undo)
-        missing = self.template.required.difference(self.tree)
-        if undo and missing:
-            raise PatchError(f"the aspect would lack {' and '.join(sorted(missing))}, which it must have")
+            _apply_operation(operation, self, undo_log)
+        missing_fields = self.template.required.difference(self.tree)
+        if undo_log and missing_fields:
+            raise PatchError(f"the aspect would lack {' and '.join(sorted(missing_fields))}, which it must have")
 
     def _apply_keyed(self, payload: dict[str, Any]) -> None:
         """Apply a patch that names its own keys (SDK 1.5 and later) on a tree laid out by them."""
         keys = payload.get("arrayPrimaryKeys") or {}
         if not isinstance(keys, dict) or not all(isinstance(names, list) for names in keys.values()):
             raise PatchError("arrayPrimaryKeys must map field names to arrays of key fields")
-        other = Draft(self.aspect, self.value(), keys=keys)
-        other.apply(payload["patch"])
-        if other.changed:
-            self.tree, self.changed = other.value(), True
-            for field in self.touched | other.touched:
+        keyed_draft = AspectDraft(self.aspect, self.value(), keys=keys)
+        keyed_draft.apply(payload["patch"])
+        if keyed_draft.is_changed:
+            self.tree, self.is_changed = keyed_draft.value(), True
+            for field in self.patched_fields | keyed_draft.patched_fields:
                 self.lay_out(field)
 
 
-def _apply_one(operation: Any, draft: Draft, undo: list[tuple[dict[str, Any], str, Any]]) -> None:
-    """Apply one operation to the draft's tree, noting in ``undo`` what each changed place held."""
-    kind, path = _head(operation)
+def _apply_operation(operation: Any, draft: AspectDraft, undo_log: list[tuple[dict[str, Any], str, Any]]) -> None:
+    """Apply one operation to the draft's tree, noting in ``undo_log`` what each changed place held."""
+    operation_name, path = _name_and_path(operation)
     segments = pointers.steps(path)
-    if segments[0] not in draft.touched:
+    if segments[0] not in draft.patched_fields:
         draft.lay_out(segments[0])
-    shape: Shape = draft.template
+    shape: AspectShape = draft.template
     node = draft.tree
-    last = segments.pop()
+    last_segment = segments.pop()
     for segment in segments:
         shape = shape.child(segment)
-        below = node.get(segment)
-        if below is None:
-            if kind == "remove":
+        child_node = node.get(segment)
+        if child_node is None:
+            if operation_name == "remove":
                 return
-            below = node[segment] = {}
-            undo.append((node, segment, _ABSENT))
-        elif not isinstance(below, dict):
+            child_node = node[segment] = {}
+            undo_log.append((node, segment, _ABSENT))
+        elif not isinstance(child_node, dict):
             raise PatchError(f"{path}: {segment} is no object")
-        node = below
-    old = node.get(last, _ABSENT)
-    if kind == "remove":
+        node = child_node
+    old = node.get(last_segment, _ABSENT)
+    if operation_name == "remove":
         if old is not _ABSENT:
-            undo.append((node, last, node.pop(last)))
+            undo_log.append((node, last_segment, node.pop(last_segment)))
         return
-    if kind == "replace" and old is _ABSENT:
+    if operation_name == "replace" and old is _ABSENT:
         raise PatchError(f"{path}: nothing there to replace")
     if operation.get("value") is None:
-        raise PatchError(f"{path}: {kind} needs a value")
+        raise PatchError(f"{path}: {operation_name} needs a value")
     try:
-        new = shape.child(last).tree(operation["value"])
+        new = shape.child(last_segment).tree(operation["value"])
     except PatchError as error:
         raise PatchError(f"{path}: {error}") from error
     if new != old:
-        undo.append((node, last, old))
-        node[last] = new
+        undo_log.append((node, last_segment, old))
+        node[last_segment] = new
 
 
-def _head(operation: Any) -> tuple[str, str]:
+def _name_and_path(operation: Any) -> tuple[str, str]:
     """Return the operation's kind and path; a PatchError for another kind than add, remove and replace."""
     if not isinstance(operation, dict):
         raise PatchError("an operation is an object with op, path and value")
-    kind, path = operation.get("op"), operation.get("path")
-    if kind not in ("add", "remove", "replace"):
-        raise PatchError(f"op {kind!r} is none of add, remove, replace")
+    operation_name, path = operation.get("op"), operation.get("path")
+    if operation_name not in ("add", "remove", "replace"):
+        raise PatchError(f"op {operation_name!r} is none of add, remove, replace")
     if not isinstance(path, str) or not path.startswith("/"):
         raise PatchError(f"path {path!r} does not start with a slash")
-    return kind, path
+    return operation_name, path

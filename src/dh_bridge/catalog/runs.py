@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 Role = Literal["runs", "reads", "writes", "child", "itself"]
 
-_ROLES: dict[str, Role] = {"InstanceOf": "runs", "ChildOf": "child", "Consumes": "reads", "Produces": "writes"}
+_ROLES_BY_RELATION: dict[str, Role] = {
+    "InstanceOf": "runs",
+    "ChildOf": "child",
+    "Consumes": "reads",
+    "Produces": "writes",
+}
 _RUN_ASPECTS = {"dataProcessInstanceRelationships", "dataProcessInstanceInput", "dataProcessInstanceOutput"}
 
 
@@ -42,7 +47,7 @@ class RunRow(msgspec.Struct):
     link: str | None
 
 
-def runs(catalog: Catalog, urn: str) -> list[RunRow]:
+def find_runs(catalog: Catalog, urn: str) -> list[RunRow]:
     """Return the runs of ``urn``, youngest first.
 
     Of a job or flow those it is the template of, of a dataset those that read or write it, of a run itself and its children.
@@ -50,13 +55,13 @@ def runs(catalog: Catalog, urn: str) -> list[RunRow]:
     """
     roles: dict[str, list[Role]] = {urn: ["itself"]} if entity_type(urn) == "dataProcessInstance" else {}
     for name, aspect, source in catalog.referrers(urn):
-        if aspect in _RUN_ASPECTS and name in _ROLES:
-            roles.setdefault(source, []).append(_ROLES[name])
-    rows = [row for run, role in roles.items() if (row := _row(catalog, run, role)) is not None]
+        if aspect in _RUN_ASPECTS and name in _ROLES_BY_RELATION:
+            roles.setdefault(source, []).append(_ROLES_BY_RELATION[name])
+    rows = [row for run, role in roles.items() if (row := _run_row(catalog, run, role)) is not None]
     return sorted(rows, key=lambda row: (-(row.started or 0), row.urn))
 
 
-def _row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
+def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
     """Return one run, None when it has no run event."""
     events = catalog.timeseries(urn, "dataProcessInstanceRunEvent")
     if not events:
@@ -64,7 +69,7 @@ def _row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
     latest = events[-1]
     aspects = catalog.aspects(urn)
     properties = aspects.get("dataProcessInstanceProperties") or {}
-    related = aspects.get("dataProcessInstanceRelationships") or {}
+    relations = aspects.get("dataProcessInstanceRelationships") or {}
     return RunRow(
         urn=urn,
         name=display_name(catalog, urn),
@@ -74,19 +79,19 @@ def _row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
         started=(properties.get("created") or {}).get("time"),
         updated=latest["timestampMillis"],
         duration=latest.get("durationMillis"),
-        job=related.get("parentTemplate"),
-        parent=related.get("parentInstance"),
+        job=relations.get("parentTemplate"),
+        parent=relations.get("parentInstance"),
         children=[source for name, _, source in catalog.referrers(urn) if name == "ChildOf"],
-        upstream=related.get("upstreamInstances") or [],
-        inputs=_datasets(aspects.get("dataProcessInstanceInput"), "input"),
-        outputs=_datasets(aspects.get("dataProcessInstanceOutput"), "output"),
+        upstream=relations.get("upstreamInstances") or [],
+        inputs=_dataset_urns(aspects.get("dataProcessInstanceInput"), "input"),
+        outputs=_dataset_urns(aspects.get("dataProcessInstanceOutput"), "output"),
         link=properties.get("externalUrl") or latest.get("externalUrl"),
     )
 
 
-def _datasets(aspect: dict[str, Any] | None, side: str) -> list[str]:
+def _dataset_urns(aspect: dict[str, Any] | None, direction: str) -> list[str]:
     """Return what a run reads or writes, from the plain array and from the edges."""
     if not aspect:
         return []
-    edges = aspect.get(f"{side}Edges") or ()
-    return sorted({*(aspect.get(f"{side}s") or ()), *(edge["destinationUrn"] for edge in edges)})
+    edges = aspect.get(f"{direction}Edges") or ()
+    return sorted({*(aspect.get(f"{direction}s") or ()), *(edge["destinationUrn"] for edge in edges)})

@@ -50,16 +50,16 @@ MIGRATIONS = {10: _TABLES + CREATE_VIEWS}
 
 def find_fault(connection: sqlite3.Connection) -> str | None:
     """Return the first aspect that DataHub's schemas refuse; None when there is none."""
-    check = validator(profile(known_profiles()[-1])).finding
+    find_problem = validator(profile(known_profiles()[-1])).refusal_text
     rows = connection.execute(
         "SELECT urn, type, name, value FROM aspect JOIN entity ON entity.id = entity"
         " UNION ALL SELECT urn, type, aspect, value FROM point JOIN entity ON entity.id = entity"
     )
-    for urn, kind, name, value in rows:
+    for urn, type_name, name, value in rows:
         try:
-            broken = check(upsert(kind, urn, name, msgspec.json.decode(value))) is not None
+            is_invalid = find_problem(upsert(type_name, urn, name, msgspec.json.decode(value))) is not None
         except (msgspec.DecodeError, AspectError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
-            broken = True
-        if broken:
+            is_invalid = True
+        if is_invalid:
             return f"the aspect {name} of {urn} is not valid"
     return None

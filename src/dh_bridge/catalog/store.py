@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from dh_bridge.catalog.batch import Batch
+from dh_bridge.catalog.batch import CatalogBatch
 from dh_bridge.sinks.base import Delivery
 from dh_bridge.storage.database import Database
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.decode
 
-_IDS_KEPT = 100_000
+_MAX_CACHED_IDS = 100_000
 """URNs whose row numbers are remembered between transactions; at most about 40 MB."""
 
 _RAW_NAMES = (
@@ -34,7 +34,7 @@ class Catalog(Database):
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
         """Open the file, making it unless ``readonly``; ``:memory:`` keeps it in memory. A SinkError says what is wrong."""
         super().__init__(path, readonly=readonly)
-        self._ids: dict[str, int] = {}
+        self._cached_ids: dict[str, int] = {}
 
     def apply(self, proposals: Sequence[Proposal]) -> Delivery:
         """Apply proposals in order, in one transaction, as DataHub's server would.
@@ -42,18 +42,18 @@ class Catalog(Database):
         What the server would refuse is in ``failed`` and changes nothing; a SinkError means that nothing was applied.
         """
         with self.transaction():
-            batch = Batch(self.connection, self._ids)
+            batch = CatalogBatch(self.connection, self._cached_ids)
             for proposal in proposals:
-                batch.take(proposal)
+                batch.apply(proposal)
             batch.write()
-        return Delivery(len(proposals) - len(batch.failed), batch.failed)
+        return Delivery(len(proposals) - len(batch.failures), batch.failures)
 
-    def _rolled_back(self) -> None:
-        self._ids.clear()  # rows that were numbered inside are gone
+    def _after_rollback(self) -> None:
+        self._cached_ids.clear()  # rows that were numbered inside are gone
 
-    def _committed(self) -> None:
-        if len(self._ids) > _IDS_KEPT:
-            self._ids.clear()
+    def _after_commit(self) -> None:
+        if len(self._cached_ids) > _MAX_CACHED_IDS:
+            self._cached_ids.clear()
 
     def aspects(self, urn: str) -> dict[str, Any]:
         """Return the latest aspects of an entity by name; empty for an unknown one."""
@@ -95,12 +95,12 @@ class Catalog(Database):
         )
         return (urn for (urn,) in rows)
 
-    def named(self, name: str, most: int) -> list[str]:
-        """Return at most ``most`` URNs of entities with ``name`` in them, whatever its case, the shortest first."""
+    def find_by_name(self, name: str, limit: int) -> list[str]:
+        """Return at most ``limit`` URNs of entities with ``name`` in them, whatever its case, the shortest first."""
         rows = self.connection.execute(
             "SELECT urn FROM entity WHERE instr(lower(urn), lower(?)) AND EXISTS (SELECT 1 FROM aspect"
             " WHERE entity = entity.id) ORDER BY length(urn), urn LIMIT ?",
-            (name, most),
+            (name, limit),
         )
         return [urn for (urn,) in rows]
 
@@ -124,6 +124,11 @@ class Catalog(Database):
 
     def raw_names(self, urn: str) -> list[tuple[str, str]]:
         """Return the OpenLineage ``(namespace, name)`` pairs that the entity was written under, sorted."""
-        bags = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
-        pairs = {(bag[one], bag[two]) for bag in bags for one, two in _RAW_NAMES if one in bag and two in bag}
+        property_maps = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
+        pairs = {
+            (properties[namespace_key], properties[name_key])
+            for properties in property_maps
+            for namespace_key, name_key in _RAW_NAMES
+            if namespace_key in properties and name_key in properties
+        }
         return sorted(pairs)

@@ -15,7 +15,7 @@ _ENTITIES = """
 """
 
 
-class Summary(msgspec.Struct, frozen=True):
+class CatalogSummary(msgspec.Struct, frozen=True):
     """Counts by name, sorted; ``lineage`` and ``columns`` count edges between entities and between columns."""
 
     entities: dict[str, int]
@@ -26,7 +26,7 @@ class Summary(msgspec.Struct, frozen=True):
     columns: int
 
 
-def summary(catalog: Catalog) -> Summary:
+def summarize(catalog: Catalog) -> CatalogSummary:
     """Return how many entities, aspects, points, relationships and lineage edges there are."""
 
     def by_name(query: str) -> dict[str, int]:
@@ -35,7 +35,7 @@ def summary(catalog: Catalog) -> Summary:
     def count(query: str) -> int:
         return int(catalog.connection.execute(query).fetchone()[0])
 
-    return Summary(
+    return CatalogSummary(
         entities=by_name(_ENTITIES),
         aspects=by_name("SELECT name, count(*) FROM aspect GROUP BY name ORDER BY name"),
         points=by_name("SELECT aspect, count(*) FROM point GROUP BY aspect ORDER BY aspect"),

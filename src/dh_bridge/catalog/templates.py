@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.catalog.fine_grained import FineGrained
-from dh_bridge.catalog.patch_layout import Elements, Record, Shape, Words
+from dh_bridge.catalog.fine_grained import FineGrainedShape
+from dh_bridge.catalog.patch_layout import AspectShape, ObjectArrayShape, ObjectShape, StringArrayShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_EDGES = Elements("destinationUrn")
-_TAGS = Elements("tag")
-_TERMS = Elements("urn")
-STAMP = {"time": 0, "actor": "urn:li:corpuser:unknown"}
+_EDGES = ObjectArrayShape("destinationUrn")
+_TAGS = ObjectArrayShape("tag")
+_TERMS = ObjectArrayShape("urn")
+AUDIT_STAMP = {"time": 0, "actor": "urn:li:corpuser:unknown"}
 
 
-class Template(Record):
+class PatchTemplate(ObjectShape):
     """An aspect's shape, with ``default`` (the empty aspect) and ``required`` (fields that no default can give)."""
 
     def __init__(
-        self, default: Mapping[str, Any] | None = None, required: tuple[str, ...] = (), **fields: Shape
+        self, default: Mapping[str, Any] | None = None, required: tuple[str, ...] = (), **fields: AspectShape
     ) -> None:
         super().__init__(**fields)
         self.default: Mapping[str, Any] = default or {}
         self.required = frozenset(required)
 
-    def without_emptied(self, value: dict[str, Any]) -> dict[str, Any]:
+    def drop_emptied(self, value: dict[str, Any]) -> dict[str, Any]:
         """Return the aspect without the arrays that a patch has emptied, those that it must have put back."""
         default = self.default
         for field in self.fields:
@@ -38,43 +38,49 @@ class Template(Record):
                 del value[field]
         return {**default, **value}
 
-    def keyed(self, keys: Mapping[str, list[str]]) -> Template:
+    def with_keys(self, keys: Mapping[str, list[str]]) -> PatchTemplate:
         """Return the template with other keys for some arrays: a patch may name its own (``arrayPrimaryKeys``)."""
-        fields = {**self.fields, **{field: Elements(*names) if names else Words() for field, names in keys.items()}}
-        return Template(self.default, tuple(self.required), **fields)
+        fields = {
+            **self.fields,
+            **{field: ObjectArrayShape(*names) if names else StringArrayShape() for field, names in keys.items()},
+        }
+        return PatchTemplate(self.default, tuple(self.required), **fields)
 
 
-TEMPLATES: Mapping[str, Template] = {
-    "dataFlowInfo": Template({"customProperties": {}}, ("name",)),
-    "dataJobInfo": Template({"customProperties": {}}, ("name", "type")),
-    "dataJobInputOutput": Template(
+TEMPLATES: Mapping[str, PatchTemplate] = {
+    "dataFlowInfo": PatchTemplate({"customProperties": {}}, ("name",)),
+    "dataJobInfo": PatchTemplate({"customProperties": {}}, ("name", "type")),
+    "dataJobInputOutput": PatchTemplate(
         {"inputDatasets": [], "outputDatasets": []},
         inputDatasetEdges=_EDGES,
         outputDatasetEdges=_EDGES,
         inputDatajobEdges=_EDGES,
-        inputDatasetFields=Words(),
-        outputDatasetFields=Words(),
-        fineGrainedLineages=FineGrained(),
+        inputDatasetFields=StringArrayShape(),
+        outputDatasetFields=StringArrayShape(),
+        fineGrainedLineages=FineGrainedShape(),
     ),
-    "dataProcessInstanceInput": Template({"inputs": []}, inputs=Words(), inputEdges=_EDGES),
-    "dataProcessInstanceOutput": Template({"outputs": []}, outputs=Words(), outputEdges=_EDGES),
-    "datasetProperties": Template({"customProperties": {}, "tags": []}, tags=Words()),
-    "domains": Template({"domains": []}, domains=Words()),
-    "editableDatasetProperties": Template({"created": STAMP, "lastModified": STAMP}),
-    "editableSchemaMetadata": Template(
-        {"created": STAMP, "lastModified": STAMP, "editableSchemaFieldInfo": []},
-        editableSchemaFieldInfo=Elements(
-            "fieldPath", item=Record(globalTags=Record(tags=_TAGS), glossaryTerms=Record(terms=_TERMS))
+    "dataProcessInstanceInput": PatchTemplate({"inputs": []}, inputs=StringArrayShape(), inputEdges=_EDGES),
+    "dataProcessInstanceOutput": PatchTemplate({"outputs": []}, outputs=StringArrayShape(), outputEdges=_EDGES),
+    "datasetProperties": PatchTemplate({"customProperties": {}, "tags": []}, tags=StringArrayShape()),
+    "domains": PatchTemplate({"domains": []}, domains=StringArrayShape()),
+    "editableDatasetProperties": PatchTemplate({"created": AUDIT_STAMP, "lastModified": AUDIT_STAMP}),
+    "editableSchemaMetadata": PatchTemplate(
+        {"created": AUDIT_STAMP, "lastModified": AUDIT_STAMP, "editableSchemaFieldInfo": []},
+        editableSchemaFieldInfo=ObjectArrayShape(
+            "fieldPath", item=ObjectShape(globalTags=ObjectShape(tags=_TAGS), glossaryTerms=ObjectShape(terms=_TERMS))
         ),
     ),
-    "globalTags": Template({"tags": []}, tags=_TAGS),
-    "glossaryTerms": Template({"terms": [], "auditStamp": STAMP}, terms=_TERMS),
-    "ownership": Template(
-        {"owners": [], "ownerTypes": {}, "lastModified": STAMP}, owners=Elements("owner", "type", "typeUrn")
+    "globalTags": PatchTemplate({"tags": []}, tags=_TAGS),
+    "glossaryTerms": PatchTemplate({"terms": [], "auditStamp": AUDIT_STAMP}, terms=_TERMS),
+    "ownership": PatchTemplate(
+        {"owners": [], "ownerTypes": {}, "lastModified": AUDIT_STAMP},
+        owners=ObjectArrayShape("owner", "type", "typeUrn"),
     ),
-    "siblings": Template({"siblings": [], "primary": False}, siblings=Words()),
-    "status": Template({"removed": False}),
-    "structuredProperties": Template({"properties": []}, properties=Elements("propertyUrn")),
-    "upstreamLineage": Template({"upstreams": []}, upstreams=Elements("dataset"), fineGrainedLineages=FineGrained()),
+    "siblings": PatchTemplate({"siblings": [], "primary": False}, siblings=StringArrayShape()),
+    "status": PatchTemplate({"removed": False}),
+    "structuredProperties": PatchTemplate({"properties": []}, properties=ObjectArrayShape("propertyUrn")),
+    "upstreamLineage": PatchTemplate(
+        {"upstreams": []}, upstreams=ObjectArrayShape("dataset"), fineGrainedLineages=FineGrainedShape()
+    ),
 }
 """Aspect name -> template. The deprecated plain arrays of dataJobInputOutput are no maps on the server either."""

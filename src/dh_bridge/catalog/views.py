@@ -7,27 +7,27 @@ views keep their columns.
 
 from __future__ import annotations
 
-_TIME = "strftime('%Y-%m-%dT%H:%M:%fZ', {millis} / 1000.0, 'unixepoch')"
-_VALUE = "json_extract(CAST({row}.value AS TEXT), '$.{path}')"
+_TIME_SQL = "strftime('%Y-%m-%dT%H:%M:%fZ', {millis} / 1000.0, 'unixepoch')"
+_VALUE_SQL = "json_extract(CAST({row}.value AS TEXT), '$.{path}')"
 
 
-def _time(millis: str) -> str:
-    return _TIME.format(millis=millis)
+def _time_sql(millis: str) -> str:
+    return _TIME_SQL.format(millis=millis)
 
 
-def _field(row: str, path: str) -> str:
-    return _VALUE.format(row=row, path=path)
+def _field_sql(row: str, path: str) -> str:
+    return _VALUE_SQL.format(row=row, path=path)
 
 
-def _aspect(name: str, alias: str) -> str:
+def _aspect_join(name: str, alias: str) -> str:
     """Return the join of an entity with one of its aspects, if it has that."""
     return f"LEFT JOIN aspect {alias} ON {alias}.entity = entity.id AND {alias}.name = '{name}'"
 
 
 VIEWS = {
     "entities": f"""
-        SELECT entity.urn, entity.type, coalesce({_field("status", "removed")}, 0) AS removed
-        FROM entity {_aspect("status", "status")}
+        SELECT entity.urn, entity.type, coalesce({_field_sql("status", "removed")}, 0) AS removed
+        FROM entity {_aspect_join("status", "status")}
         WHERE EXISTS (SELECT 1 FROM aspect WHERE aspect.entity = entity.id)
             OR EXISTS (SELECT 1 FROM point WHERE point.entity = entity.id)
     """,
@@ -36,21 +36,21 @@ VIEWS = {
         FROM aspect JOIN entity ON entity.id = aspect.entity
     """,
     "points": f"""
-        SELECT entity.urn, entity.type, point.aspect, {_time("point.time")} AS time, CAST(point.value AS TEXT) AS value
+        SELECT entity.urn, entity.type, point.aspect, {_time_sql("point.time")} AS time, CAST(point.value AS TEXT) AS value
         FROM point JOIN entity ON entity.id = point.entity
     """,
     "runs": f"""
-        SELECT urn, {_field("properties", "name")} AS name,
-            {_field("relationships", "parentTemplate")} AS job,
-            {_field("relationships", "parentInstance")} AS parent,
-            coalesce({_field("latest", "result.type")}, {_field("latest", "status")}) AS status,
-            {_time(_field("properties", "created.time"))} AS started,
-            CASE {_field("latest", "status")} WHEN 'COMPLETE' THEN {_time("latest.time")} END AS ended,
-            {_field("latest", "durationMillis")} AS duration_millis,
-            {_field("latest", "attempt")} AS attempt
+        SELECT urn, {_field_sql("properties", "name")} AS name,
+            {_field_sql("relationships", "parentTemplate")} AS job,
+            {_field_sql("relationships", "parentInstance")} AS parent,
+            coalesce({_field_sql("latest", "result.type")}, {_field_sql("latest", "status")}) AS status,
+            {_time_sql(_field_sql("properties", "created.time"))} AS started,
+            CASE {_field_sql("latest", "status")} WHEN 'COMPLETE' THEN {_time_sql("latest.time")} END AS ended,
+            {_field_sql("latest", "durationMillis")} AS duration_millis,
+            {_field_sql("latest", "attempt")} AS attempt
         FROM entity
-        {_aspect("dataProcessInstanceProperties", "properties")}
-        {_aspect("dataProcessInstanceRelationships", "relationships")}
+        {_aspect_join("dataProcessInstanceProperties", "properties")}
+        {_aspect_join("dataProcessInstanceRelationships", "relationships")}
         JOIN point latest ON latest.rowid = (
             SELECT rowid FROM point WHERE point.entity = entity.id AND point.aspect = 'dataProcessInstanceRunEvent'
             ORDER BY time DESC, document DESC LIMIT 1
@@ -62,15 +62,15 @@ VIEWS = {
             (SELECT target.urn FROM relationship JOIN entity target ON target.id = relationship.target
                 WHERE relationship.source = entity.id AND relationship.aspect = 'assertionInfo'
                     AND target.type = 'dataset' ORDER BY 1 LIMIT 1) AS dataset,
-            {_field("info", "type")} AS type,
-            {_field("info", "description")} AS description,
-            {_field("latest", "result.type")} AS result,
-            {_time("latest.time")} AS time,
-            {_field("latest", "runId")} AS run_id,
-            coalesce({_field("status", "removed")}, 0) AS removed
+            {_field_sql("info", "type")} AS type,
+            {_field_sql("info", "description")} AS description,
+            {_field_sql("latest", "result.type")} AS result,
+            {_time_sql("latest.time")} AS time,
+            {_field_sql("latest", "runId")} AS run_id,
+            coalesce({_field_sql("status", "removed")}, 0) AS removed
         FROM entity
         JOIN aspect info ON info.entity = entity.id AND info.name = 'assertionInfo'
-        {_aspect("status", "status")}
+        {_aspect_join("status", "status")}
         LEFT JOIN point latest ON latest.rowid = (
             SELECT rowid FROM point WHERE point.entity = entity.id AND point.aspect = 'assertionRunEvent'
             ORDER BY time DESC, document DESC LIMIT 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from dh_bridge.cache import collect_rarely
+from dh_bridge.cache import relax_garbage_collection
 from dh_bridge.cli.examples import examples
 from dh_bridge.errors import BridgeError, EventError, SinkError
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED, EXIT_UNREAD = 1, 2, 3, 130, 141
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
-_NO_WAY = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+_ACCESS_ERRNOS = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 """What a file or folder says that nobody can come to; the same of those that can is said where they are opened."""
 
 #: Section of the help -> command -> its first line; the first section holds the everyday ones.
@@ -84,10 +84,10 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is asked for; click looks for a name that is alike among commands that are loaded already."""
-        name, known = args[0], self.list_commands(ctx)
-        near = get_close_matches(name, known, 1) if name not in known else []
-        if near and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {name!r} (did you mean {near[0]}?)", ctx)
+        name, command_names = args[0], self.list_commands(ctx)
+        suggestions = get_close_matches(name, command_names, 1) if name not in command_names else []
+        if suggestions and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {name!r} (did you mean {suggestions[0]}?)", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,7 +99,7 @@ class Commands(click.Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the arguments, as click does."""
-        with _escaped_messages():
+        with _escape_messages():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -107,7 +107,7 @@ class Commands(click.Group):
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             ctx.color = False  # click knows neither
         try:
-            with _escaped_messages():
+            with _escape_messages():
                 return super().invoke(ctx)
         except BridgeError as error:
             _say(f"Error: {error}")
@@ -116,28 +116,28 @@ class Commands(click.Group):
             _say("\nInterrupted: what was written stays; run the same command again to finish.")
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
-            _let_go_of_stdout()
+            _discard_stdout()
             ctx.exit(EXIT_UNREAD)
         except OSError as error:
-            if error.errno in _NO_WAY and error.filename is not None:
+            if error.errno in _ACCESS_ERRNOS and error.filename is not None:
                 _say(f"Error: {error.filename}: cannot be reached: {error.strerror}")
                 ctx.exit(EXIT_DELIVERY)
-            if error.errno not in _NO_ROOM:
+            if error.errno not in _DISK_ERRNOS:
                 raise
             _say(f"Error: the output cannot be written: {error.strerror}")
-            _let_go_of_stdout()
+            _discard_stdout()
             ctx.exit(EXIT_DELIVERY)
 
 
 @contextmanager
-def _escaped_messages() -> Iterator[None]:
+def _escape_messages() -> Iterator[None]:
     """Escape the message of an error of click's inside: it quotes arguments."""
     try:
         yield
     except click.ClickException as error:
-        from dh_bridge.cli.console import escaped  # noqa: PLC0415 - for errors alone
+        from dh_bridge.cli.console import escape_text  # noqa: PLC0415 - for errors alone
 
-        error.message = escaped(error.message)  # type: ignore[misc]  # click shows the error itself
+        error.message = escape_text(error.message)  # type: ignore[misc]  # click shows the error itself
         raise
 
 
@@ -148,7 +148,7 @@ def _say(text: str) -> None:
     say(text)
 
 
-def _let_go_of_stdout() -> None:
+def _discard_stdout() -> None:
     """Drop what is buffered where it cannot be written: Python would try again at its end."""
     try:
         sys.stdout.flush()
@@ -176,11 +176,11 @@ def commands() -> None:
 
 def main() -> None:
     """Run the command line as a process of its own."""
-    collect_rarely()
+    relax_garbage_collection()
     if sys.stderr is None:  # whoever started us closed it: the work goes on without words
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if sys.stdout is None:
-        sys.stdout = import_module("dh_bridge.cli.console").Closed()
+        sys.stdout = import_module("dh_bridge.cli.console").ClosedStdout()
     elif sys.stdout.errors == "strict":  # tables for a code page, as of Windows, that lacks a sign of a name
         cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     commands(prog_name="dh-bridge", obj={"process": True})

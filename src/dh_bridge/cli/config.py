@@ -10,12 +10,12 @@ import orjson
 from dh_bridge.cli import EXIT_USAGE
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import config_options, given_flags, json_option
+from dh_bridge.cli.options import config_options, json_option, take_flags
+from dh_bridge.options import Options
 from dh_bridge.settings.loading import DEFAULT, examine, json_schema
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
-    from dh_bridge.settings.loading import Loaded
+    from dh_bridge.settings.loading import LoadedSettings
 
 
 @click.group()
@@ -32,10 +32,10 @@ def config() -> None:
 @examples("dh-bridge config check --set window=5000")
 def check(**arguments: Any) -> None:
     """Say what is wrong with the settings: every problem, one line each."""
-    loaded = _examined(arguments)
+    loaded = _load_or_exit(arguments)
     Options(loaded.settings)  # what a model cannot see: words of rules and mappings, and the profile
-    where = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
-    echo(f"the settings of {where} are fine: {len(loaded.origins)} given")
+    source = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
+    echo(f"the settings of {source} are fine: {len(loaded.origins)} given")
 
 
 @config.command()
@@ -48,7 +48,7 @@ def check(**arguments: Any) -> None:
 @examples("dh-bridge config show --origin")
 def show(*, origin: bool, everything: bool, as_json: bool, **arguments: Any) -> None:
     """Show every setting and its value, secrets as stars."""
-    rows = [row for row in _examined(arguments).rows() if everything or row["origin"] != DEFAULT]
+    rows = [row for row in _load_or_exit(arguments).rows() if everything or row["origin"] != DEFAULT]
     if as_json:
         write(json_line(row if origin else {"key": row["key"], "value": row["value"]}) for row in rows)
         return
@@ -63,9 +63,9 @@ def schema() -> None:
     echo(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode())
 
 
-def _examined(arguments: dict[str, Any]) -> Loaded:
+def _load_or_exit(arguments: dict[str, Any]) -> LoadedSettings:
     """Return the settings that the flags lead to, or leave with all that is wrong."""
-    flags = given_flags(arguments)
+    flags = take_flags(arguments)
     loaded, problems = examine(arguments["config"], flags=flags)
     if loaded is None:
         for problem in problems:

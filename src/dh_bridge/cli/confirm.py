@@ -9,7 +9,7 @@ import click
 
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import ask, say
-from dh_bridge.ledger.new_entity_limit import lasting, new_at
+from dh_bridge.ledger.new_entity_limit import absent_entities, without_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,46 +18,46 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Sink
 
 
-class Gate:
+class WriteConfirmation:
     """Sees every translation before anything of it is written; the first one is told of.
 
-    ``most``: new entities that are written unasked, None: any number. It asks once, as soon as there are more, and only a person:
+    ``max_new_entities``: new entities that are written unasked, None: any number. It asks once, as soon as there are more, and only a person:
     stdin and stderr must be a terminal. A "no" leaves the command; what was written before stays.
     """
 
-    def __init__(self, sink: Sink, most: int | None) -> None:
+    def __init__(self, sink: Sink, max_new_entities: int | None) -> None:
         self._sink = sink
-        person = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        self._most = most if person else None
-        self._seen: set[str] = set()
-        self._new = 0
-        self._told = False
+        is_interactive = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        self._max_new_entities = max_new_entities if is_interactive else None
+        self._checked_urns: set[str] = set()
+        self._new_count = 0
+        self._is_announced = False
 
-    def __call__(self, translation: Translation, fresh: Iterable[str] | None = None) -> None:
-        """Tell of a translation, and ask; ``fresh`` are the entities that a ledger never sent before, None: nobody knows."""
+    def __call__(self, translation: Translation, new_urns: Iterable[str] | None = None) -> None:
+        """Tell of a translation, and ask; ``new_urns`` are the entities that a ledger never sent before, None: nobody knows."""
         if not translation.proposals:
             return
-        urns = {one.entity_urn for one in translation.proposals}
-        new = self._new_ones(urns if fresh is None else fresh)
-        if not self._told:
-            self._told = True
-            said = "" if new is None else f", {len(new):,} of them new"
+        urns = {proposal.entity_urn for proposal in translation.proposals}
+        new_entities = self._find_new_entities(urns if new_urns is None else new_urns)
+        if not self._is_announced:
+            self._is_announced = True
+            new_text = "" if new_entities is None else f", {len(new_entities):,} of them new"
             say(
                 f"first {translation.counts.events:,} events: {len(translation.proposals):,} proposals for {len(urns):,}"
-                f" entities, {len(urns) - len(lasting(urns)):,} of them runs{said}"
+                f" entities, {len(urns) - len(without_runs(urns)):,} of them runs{new_text}"
             )
-        self._new += len(new or ())
-        if self._most is None or self._new <= self._most:
+        self._new_count += len(new_entities or ())
+        if self._max_new_entities is None or self._new_count <= self._max_new_entities:
             return
-        self._most = None
-        if not ask(f"{self._new:,} entities are new there; write them?"):
+        self._max_new_entities = None
+        if not ask(f"{self._new_count:,} entities are new there; write them?"):
             say("not written; `dh-bridge plan` tells what would be")
             raise click.exceptions.Exit(EXIT_DELIVERY)
 
-    def _new_ones(self, urns: Iterable[str]) -> set[str] | None:
+    def _find_new_entities(self, urns: Iterable[str]) -> set[str] | None:
         """Return those that the place does not have and that were not seen before; None where nobody asks."""
-        if self._most is None:
+        if self._max_new_entities is None:
             return None
-        unseen = lasting(urns) - self._seen
-        self._seen |= unseen
-        return new_at(self._sink, unseen)
+        unseen = without_runs(urns) - self._checked_urns
+        self._checked_urns |= unseen
+        return absent_entities(self._sink, unseen)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from dh_bridge.json_safe import encodable
+from dh_bridge.json_safe import make_encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 _Item = TypeVar("_Item")
-_bars: list[Progress] = []
-_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
+_active_bars: list[Progress] = []
+_CONTROL_CHARS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
 """Control characters but tab and line feed, line separators, and those of bidirectional text (Unicode TR 9 and TR 36)."""
-_unsafe = re.compile(f"[{_CONTROL}]")
-_unsafe_in_line = re.compile(rf"[\t\n{_CONTROL}]")
+_unsafe = re.compile(f"[{_CONTROL_CHARS}]")
+_unsafe_in_line = re.compile(rf"[\t\n{_CONTROL_CHARS}]")
 
 
-class Closed(io.TextIOBase):
+class ClosedStdout(io.TextIOBase):
     """A stdout that was closed by whoever started us: a UsageError for each command that writes to it, and for no other."""
 
     @property
@@ -43,20 +43,20 @@ class Closed(io.TextIOBase):
         return int(self.buffer)
 
 
-class Styled(str):
+class StyledText(str):
     """Text with colours, which :func:`echo` writes as it is."""
 
     __slots__ = ()
 
 
-def styled(text: str, **style: Any) -> Styled:
+def style_text(text: str, **style: Any) -> StyledText:
     """Return one line of text with colours, as ``click.style`` names them."""
-    return Styled(click.style(visible(text), **style))
+    return StyledText(click.style(escape_line(text), **style))
 
 
 def echo(*parts: str, err: bool = False, nl: bool = True) -> None:
-    """Write the parts, and a line break (``nl``), to stdout, or stderr; all but what is :class:`Styled` is escaped."""
-    click.echo("".join([part if isinstance(part, Styled) else escaped(part) for part in parts]), err=err, nl=nl)
+    """Write the parts, and a line break (``nl``), to stdout, or stderr; all but what is :class:`StyledText` is escaped."""
+    click.echo("".join([part if isinstance(part, StyledText) else escape_text(part) for part in parts]), err=err, nl=nl)
 
 
 def say(text: str) -> None:
@@ -69,23 +69,23 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # the name of a file that is no UTF-8
-        return orjson.dumps(encodable(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(make_encodable(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def write(texts: Iterable[bytes]) -> None:
     """Write whole texts as UTF-8 to stdout: JSON stays the same JSON, since its escapes are used."""
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(map(_escaped_bytes, texts))
+    sys.stdout.buffer.writelines(map(_escape_json, texts))
     sys.stdout.buffer.flush()
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write an aligned table to stdout: plain text, no line is cut or wrapped, so that grep and awk like it too."""
-    cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns))]
-    echo(styled(_line(columns, widths), bold=True))
+    cells = [["" if cell is None else escape_line(str(cell)) for cell in row] for row in rows]
+    widths = [max(len(row[index]) for row in [list(columns), *cells]) for index in range(len(columns))]
+    echo(style_text(_format_row(columns, widths), bold=True))
     for row in cells:
-        echo(_line(row, widths))
+        echo(_format_row(row, widths))
 
 
 def write_pairs(row: Mapping[str, Any]) -> None:
@@ -94,13 +94,13 @@ def write_pairs(row: Mapping[str, Any]) -> None:
     for name, value in row.items():
         if value not in (None, "", [], {}, ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            echo(f"{name.ljust(width)}  {visible(text)}")
+            echo(f"{name.ljust(width)}  {escape_line(text)}")
 
 
 def write_tree(tree: Tree) -> None:
     """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is.
 
-    The names in its labels are :func:`visible` already.
+    The names in its labels are :func:`escape_line` already.
     """
     from rich.console import Console  # noqa: PLC0415 - rich is loaded when it prints, not by every command
 
@@ -108,40 +108,40 @@ def write_tree(tree: Tree) -> None:
     Console(file=text, force_terminal=True, color_system="standard", highlight=False, emoji=False, width=10_000).print(
         tree
     )
-    echo(Styled(text.getvalue()), nl=False)  # without colours where nobody sees them
+    echo(StyledText(text.getvalue()), nl=False)  # without colours where nobody sees them
 
 
-def visible(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return a text that is one line and leaves the terminal as it is: control characters of names as escapes."""
-    return text if text.isprintable() else _unsafe_in_line.sub(_escape, text)
+    return text if text.isprintable() else _unsafe_in_line.sub(_escape_match, text)
 
 
-def escaped(text: str) -> str:
-    """Return a text as :func:`visible` does, with its line breaks and tabs."""
-    return text if text.isprintable() else _unsafe.sub(_escape, text)
+def escape_text(text: str) -> str:
+    """Return a text as :func:`escape_line` does, with its line breaks and tabs."""
+    return text if text.isprintable() else _unsafe.sub(_escape_match, text)
 
 
-def _escape(sign: re.Match[str]) -> str:
-    return sign[0].encode("unicode_escape").decode()
+def _escape_match(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
-def _escaped_bytes(text: bytes) -> bytes:
+def _escape_json(text: bytes) -> bytes:
     """Return UTF-8 with the escapes of JSON instead of unsafe characters."""
     line = text.decode("utf-8", "surrogateescape")
     if line.isprintable() or (line.endswith("\n") and line[:-1].isprintable()):
         return text
-    found = _unsafe.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line)
-    return found.encode("utf-8", "surrogateescape")
+    escaped_line = _unsafe.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+    return escaped_line.encode("utf-8", "surrogateescape")
 
 
 def ask(question: str) -> bool:
     """Ask the person at the terminal, on stderr; a bar that runs there makes way."""
-    for bar in _bars:
+    for bar in _active_bars:
         bar.stop()
     try:
-        return click.confirm(escaped(question), err=True)
+        return click.confirm(escape_text(question), err=True)
     finally:
-        for bar in _bars:
+        for bar in _active_bars:
             bar.start()
 
 
@@ -155,12 +155,12 @@ def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
 
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        _bars.append(bar)
+        _active_bars.append(bar)
         try:
             yield from bar.track(items, total=None)
         finally:
-            _bars.remove(bar)
+            _active_bars.remove(bar)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

@@ -9,20 +9,20 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.bundled import EXAMPLES
-from dh_bridge.catalog.lineage import lineage
+from dh_bridge.catalog.lineage import lineage_tree
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.console import echo, write_tree
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.lineage import lineage_tree
+from dh_bridge.cli.lineage import console_tree
 from dh_bridge.cli.options import catalog_path, events_path, with_settings
-from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.catalog import CatalogSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.catalog.lineage import Node
+    from dh_bridge.catalog.lineage import LineageNode
     from dh_bridge.settings import Settings
 
 
@@ -45,39 +45,41 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
     EVENTS are those that come with the package when none are named. No server and no settings are needed.
     """
     if not dry_run:
-        _make_room(Path(file).parent)
+        _make_folder(Path(file).parent)
     bridge = Bridge(settings)
-    with Outcome() as outcome, Catalog(":memory:" if dry_run else file) as catalog:
+    with CommandOutcome() as outcome, Catalog(":memory:" if dry_run else file) as catalog:
         sink = CatalogSink(catalog)
-        for translation in bridge.stream(events_of(events or (str(EXAMPLES),), bridge), report=True):
+        for translation in bridge.stream(read_items(events or (str(EXAMPLES),), bridge), report=True):
             outcome.add(translation)
-            outcome.deliver(sink.emit(translation.proposals))
+            outcome.add_delivery(sink.emit(translation.proposals))
         for line in outcome.summary():
             echo(line)
-        root = most_made(catalog)
+        root = find_most_derived(catalog)
     if root is not None:
         echo("\nWhere one of the datasets comes from:\n")
-        write_tree(lineage_tree(root, "up"))
+        write_tree(console_tree(root, "up"))
         if not dry_run:
             echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
-    outcome.leave()
+    outcome.exit_command()
 
 
-def _make_room(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SinkError(f"cannot be made: {error.strerror}", where=str(folder), now="name a file: --catalog") from error
+        raise SinkError(
+            f"cannot be made: {error.strerror}", location=str(folder), remedy="name a file: --catalog"
+        ) from error
 
 
-def most_made(catalog: Catalog) -> Node | None:
+def find_most_derived(catalog: Catalog) -> LineageNode | None:
     """Return the upstream lineage of the dataset that comes from the most entities; None when no dataset comes from any."""
-    roots = [lineage(catalog, urn, direction="up") for urn in catalog.entities("dataset")]
-    best = max(roots, key=lambda root: sum(1 for _ in _below(root)), default=None)
-    return best if best is not None and best.upstream else None
+    roots = [lineage_tree(catalog, urn, direction="up") for urn in catalog.entities("dataset")]
+    candidate = max(roots, key=lambda root: sum(1 for _ in _iter_upstreams(root)), default=None)
+    return candidate if candidate is not None and candidate.upstream else None
 
 
-def _below(node: Node) -> Iterator[Node]:
+def _iter_upstreams(node: LineageNode) -> Iterator[LineageNode]:
     for child in node.upstream:
         yield child
-        yield from _below(child)
+        yield from _iter_upstreams(child)

@@ -8,8 +8,8 @@ import click
 
 from dh_bridge.cli.console import json_line, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import config_options, given_flags, json_option
-from dh_bridge.doctor import WRONG, Finding, findings
+from dh_bridge.cli.options import config_options, json_option, take_flags
+from dh_bridge.doctor import WRONG, Diagnostic, diagnose
 
 
 @click.command()
@@ -22,11 +22,11 @@ def doctor(*, connect: bool, as_json: bool, **arguments: Any) -> None:
 
     Exit code 1 when something is wrong; what is only missing is no fault.
     """
-    flags = given_flags(arguments)
-    rows = findings(arguments["config"], flags=flags, connect=connect)
+    flags = take_flags(arguments)
+    rows = diagnose(arguments["config"], flags=flags, connect=connect)
     if as_json:
         write(json_line(row._asdict()) for row in rows)
     else:
-        write_table(Finding._fields, rows)
+        write_table(Diagnostic._fields, rows)
     if any(row.status == WRONG for row in rows):
         raise click.exceptions.Exit(1)

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.confirm import Gate
+from dh_bridge.cli.confirm import WriteConfirmation
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
-    dead_option,
+    dead_letters_option,
     events_argument,
-    fail_option,
+    fail_on_option,
+    new_ledger_option,
     profile_option,
-    remember_option,
     report_option,
     utf_8,
     with_settings,
 )
-from dh_bridge.cli.path_conflicts import need_apart
-from dh_bridge.cli.queue import held
-from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.delivery import Destination, need_ledger, open_destination
+from dh_bridge.cli.path_conflicts import require_separate_files
+from dh_bridge.cli.queue import waiting_summary
+from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.delivery import DeliveryTarget, open_target, require_ledger
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
-from dh_bridge.sinks.abilities import left_out
-from dh_bridge.sinks.base import address, local_path, target_kind
+from dh_bridge.ledger import Ledger, NullSink, open_ledger, read_notes, trial_copy
+from dh_bridge.sinks.abilities import dropped_counts
+from dh_bridge.sinks.base import address_of, local_path, target_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
 )
 @click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing; a ledger is looked into.")
-@remember_option
+@new_ledger_option
 @click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
 @click.option(
     "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option
 @report_option
-@dead_option
-@fail_option
+@dead_letters_option
+@fail_on_option
 @with_settings
 @examples(
     "dh-bridge emit examples/events --to catalog:shop.db", "dh-bridge emit examples/events --to file:proposals.json"
@@ -93,100 +93,118 @@ def emit(  # noqa: PLR0913 - one parameter per option
     A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
-    place = ledger or settings.ledger.file
-    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": local_path(target)})
-    with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
+    ledger_path = ledger or settings.ledger.file
+    require_separate_files(
+        events, {"--report": report, "--dead-letters": dead, "--ledger": ledger_path, "--to": local_path(target)}
+    )
+    with CommandOutcome(report=report, dead_letters=dead, fail_on=fail_on) as outcome:
         try:
-            if place is None and not dry_run:
-                need_ledger(target, settings)
-            known = noted(place, target)
-            destination = open_destination(
+            if ledger_path is None and not dry_run:
+                require_ledger(target, settings)
+            target_notes = read_notes(ledger_path, target)
+            delivery_target = open_target(
                 target,
                 settings,
                 file_format=file_format,
                 run_id=run_id,
                 dry_run=dry_run,
-                known=known,
-                ledger=place is not None or target_kind(target).own_ledger,
+                target_notes=target_notes,
+                ledger=ledger_path is not None or target_kind(target).has_own_ledger,
             )
-            with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
-                _announce(target, destination, dry_run=dry_run)
-                if not full and (elsewhere := known.elsewhere(destination.place)):
-                    say(elsewhere)
-                gate = _gate(target, destination, unasked=dry_run or yes)
-                with _ledger(place, destination, outcome, gate, full=full, dry_run=dry_run) as found:
-                    _deliver(events, destination, outcome, found, None if dry_run else gate)
+            with (
+                delivery_target.sink,
+                _trial_ledger(target, ledger_path) if dry_run else nullcontext(ledger_path) as ledger_path,
+            ):
+                _announce(target, delivery_target, dry_run=dry_run)
+                if not full and (target_warning := target_notes.target_warning(delivery_target.address)):
+                    say(target_warning)
+                confirmation = _write_confirmation(target, delivery_target, skip_question=dry_run or yes)
+                options = {"full": full, "dry_run": dry_run}
+                with _open_ledger(ledger_path, delivery_target, outcome, confirmation, **options) as active_ledger:
+                    _deliver(events, delivery_target, outcome, active_ledger, None if dry_run else confirmation)
         except SinkError as error:
-            outcome.break_off(error)
+            outcome.abort(error)
         for line in outcome.summary():
             say(line)
-        outcome.leave()
+        outcome.exit_command()
 
 
-def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
+def _trial_ledger(target: str, ledger_path: Path | None) -> AbstractContextManager[Path | None]:
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
-    return trial(Path(address(target)) if target_kind(target).own_ledger else place)
+    return trial_copy(Path(address_of(target)) if target_kind(target).has_own_ledger else ledger_path)
 
 
-def _ledger(  # noqa: PLR0913 - what the flags say
-    place: Path | None, destination: Destination, outcome: Outcome, gate: Gate, *, full: bool, dry_run: bool
+def _open_ledger(  # noqa: PLR0913 - what the flags say
+    ledger_path: Path | None,
+    delivery_target: DeliveryTarget,
+    outcome: CommandOutcome,
+    confirmation: WriteConfirmation,
+    *,
+    full: bool,
+    dry_run: bool,
 ) -> AbstractContextManager[Ledger | None]:
     """Open the ledger of the destination; a dry run sends nothing from it."""
-    return opened(
-        place,
-        Nowhere() if dry_run else destination.sink,
-        destination.settings,
-        version=destination.version,
+    return open_ledger(
+        ledger_path,
+        NullSink() if dry_run else delivery_target.sink,
+        delivery_target.settings,
+        version=delivery_target.version,
         full=full,
-        report=outcome.reports,
-        gate=gate,
-        delivery=destination.options.run_id,
-        target=destination.place,
+        report=outcome.has_report,
+        approve_batch=confirmation,
+        delivery_id=delivery_target.options.run_id,
+        target=delivery_target.address,
     )
 
 
-def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
+def _announce(target: str, delivery_target: DeliveryTarget, *, dry_run: bool) -> None:
     """Say where to, as what and under which id, before anything is written."""
-    what = "nothing is written" if dry_run else "writing"
-    say(f"{what} to {destination.described(target, destination.settings.identity.mode)}")
+    action = "nothing is written" if dry_run else "writing"
+    say(f"{action} to {delivery_target.describe(target, delivery_target.settings.identity.mode)}")
 
 
-def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:
+def _write_confirmation(target: str, delivery_target: DeliveryTarget, *, skip_question: bool) -> WriteConfirmation:
     """Return what tells and asks before the first write; a file is no place where entities are new."""
-    asks = not unasked and target_kind(target).asks_before_new_entities
-    return Gate(destination.sink, destination.settings.ask_new_entities if asks else None)
+    is_asking = not skip_question and target_kind(target).limits_new_entities
+    return WriteConfirmation(delivery_target.sink, delivery_target.settings.ask_new_entities if is_asking else None)
 
 
 def _deliver(
-    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, gate: Gate | None
+    events: Sequence[str],
+    delivery_target: DeliveryTarget,
+    outcome: CommandOutcome,
+    ledger: Ledger | None,
+    confirmation: WriteConfirmation | None,
 ) -> None:
-    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
-    bridge = Bridge(destination.settings)
-    if outcome.reports:  # which says what the target writes
-        bridge.options.creates = destination.creates
-    items = events_of(events, bridge)
+    """Translate the events and deliver what comes of them, a translation at a time; without a ``confirmation`` nothing is written."""
+    bridge = Bridge(delivery_target.settings)
+    if outcome.has_report:  # which says what the target writes
+        bridge.options.can_create = delivery_target.can_create
+    items = read_items(events, bridge)
     if ledger is not None:
-        _deliver_by(ledger, items, outcome, writes=gate is not None)
+        _deliver_with_ledger(ledger, items, outcome, is_writing=confirmation is not None)
     else:
-        for translation in bridge.stream(items, report=outcome.reports):
+        for translation in bridge.stream(items, report=outcome.has_report):
             outcome.add(translation)
-            if gate is not None:
-                gate(translation)
-                with outcome.waiting(len(translation.proposals)):
-                    outcome.deliver(destination.sink.emit(translation.proposals))
-    outcome.counts.filtered.update(left_out(destination.sink))
+            if confirmation is not None:
+                confirmation(translation)
+                with outcome.in_flight(len(translation.proposals)):
+                    outcome.add_delivery(delivery_target.sink.emit(translation.proposals))
+    outcome.counts.filtered.update(dropped_counts(delivery_target.sink))
 
 
-def _deliver_by(ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: Outcome, *, writes: bool) -> None:
-    """Let a ledger fold the events and deliver what is new; a dry run (not ``writes``) tells of no delivery."""
+def _deliver_with_ledger(
+    ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: CommandOutcome, *, is_writing: bool
+) -> None:
+    """Let a ledger fold the events and deliver what is new; a dry run (not ``is_writing``) tells of no delivery."""
     try:
         for translation, delivery in ledger.stream(items):
             outcome.add(translation)
-            if writes:
-                outcome.deliver(delivery)
+            if is_writing:
+                outcome.add_delivery(delivery)
     finally:
-        if writes:
-            outcome.hold(*held(ledger.courier))
+        if is_writing:
+            outcome.add_waiting(*waiting_summary(ledger.relay))
     counts = outcome.counts
     if counts.events and not (counts.proposals or counts.filtered):
         say("nothing is new: what these events say was told before")

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.console import echo, json_line, styled, visible, write
+from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     catalog_path,
     events_path,
-    fail_option,
+    fail_on_option,
     json_option,
     profile_option,
     utf_8,
     with_settings,
 )
-from dh_bridge.cli.run_history import tell
-from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.run_history import show_run_history
+from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES
-from dh_bridge.json_safe import sound
+from dh_bridge.json_safe import to_utf8_text
+from dh_bridge.naming.datasets import dataset_name, enumerate_datasets
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.translation.naming.datasets import dataset_name, numbered
-from dh_bridge.translation.report.written import CUT
+from dh_bridge.report.written import CUT_REASON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _COLOURS = {"mapped": "green", "property": "cyan", "dropped": "yellow"}
-_PART = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
+_PART_PATH = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
 _Titles = dict[str, str]
-_Awaited = dict[str, list[_Titles]]
+_PendingTitles = dict[str, list[_Titles]]
 """Place -> titles of its events whose run is open; several when a file is named twice."""
 
 
@@ -49,10 +49,12 @@ _Awaited = dict[str, list[_Titles]]
 )
 @click.option("--catalog", "file", type=catalog_path, help="The catalogue or ledger with the run.")
 @json_option
-@click.option("--outcome", "wanted", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome.")
+@click.option(
+    "--outcome", "outcome_filter", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome."
+)
 @click.option("--loss", is_flag=True, help="Show only the dropped fields. The same as --outcome dropped.")
 @profile_option
-@fail_option
+@fail_on_option
 @with_settings
 @examples(
     "dh-bridge explain examples/events --loss",
@@ -67,7 +69,7 @@ def explain(  # noqa: PLR0913 - one argument for each option
     run: str | None,
     file: str | None,
     as_json: bool,
-    wanted: str | None,
+    outcome_filter: str | None,
     loss: bool,
     fail_on: str,
 ) -> None:
@@ -83,86 +85,90 @@ def explain(  # noqa: PLR0913 - one argument for each option
     if run is not None or file is not None:
         if run is None or file is None or events:
             raise click.UsageError("--run RUN_ID and --catalog FILE go together, and without EVENTS")
-        if loss or wanted is not None:
+        if loss or outcome_filter is not None:
             raise click.UsageError("The history of a run has no outcomes of fields. Leave out --outcome and --loss.")
-        tell(file, run, settings, as_json=as_json)
+        show_run_history(file, run, settings, as_json=as_json)
         return
     if not events:
         raise click.UsageError("Missing argument 'EVENTS...'.")
-    if loss and wanted not in {None, "dropped"}:
-        raise click.UsageError(f"--loss shows dropped fields, but --outcome is {wanted}. Pass one of the two.")
-    wanted = "dropped" if loss else wanted
+    if loss and outcome_filter not in {None, "dropped"}:
+        raise click.UsageError(f"--loss shows dropped fields, but --outcome is {outcome_filter}. Pass one of the two.")
+    outcome_filter = "dropped" if loss else outcome_filter
     bridge = Bridge(settings)
-    titles: _Awaited = {}
-    items: Iterable[Event | DeadLetter] = events_of(events, bridge)
-    with Outcome(fail_on=fail_on) as outcome:
-        for translation in bridge.stream(items if as_json else _titled(items, bridge, titles), report=True):
+    titles: _PendingTitles = {}
+    items: Iterable[Event | DeadLetter] = read_items(events, bridge)
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        for translation in bridge.stream(items if as_json else _collect_titles(items, bridge, titles), report=True):
             outcome.add(translation)
             if translation.report is None:
                 continue
             if as_json:
-                write(json_line(line) for line in translation.report.lines() if wanted in {None, line["outcome"]})
+                write(
+                    json_line(line) for line in translation.report.lines() if outcome_filter in {None, line["outcome"]}
+                )
                 continue
             for letter in translation.dead:
-                if letter.place in titles:
-                    _next(letter.place, titles)
-            for place, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
-                named = _next(place, titles)
-                if shown := [line for line in lines if wanted in {None, line["outcome"]}]:
-                    _show(place, shown, named)
-        outcome.leave()
+                if letter.location in titles:
+                    _pop_titles(letter.location, titles)
+            for location, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
+                event_titles = _pop_titles(location, titles)
+                if shown_lines := [line for line in lines if outcome_filter in {None, line["outcome"]}]:
+                    _write_tables(location, shown_lines, event_titles)
+        outcome.exit_command()
 
 
-def _titled(items: Iterable[Event | DeadLetter], bridge: Bridge, titles: _Awaited) -> Iterator[Event | DeadLetter]:
+def _collect_titles(
+    items: Iterable[Event | DeadLetter], bridge: Bridge, titles: _PendingTitles
+) -> Iterator[Event | DeadLetter]:
     """Yield the items; leave in ``titles`` what the tables of each event are called."""
     for item in items:
         if isinstance(item, Event):
-            titles.setdefault(item.place, []).append(_titles(item, bridge))
+            titles.setdefault(item.location, []).append(_part_titles(item, bridge))
         yield item
 
 
-def _next(place: str, titles: _Awaited) -> _Titles:
+def _pop_titles(location: str, titles: _PendingTitles) -> _Titles:
     """Return the titles of the next event of a place, and forget them: an event is told once, when its run closes."""
-    found = titles[place]
-    return found.pop(0) if len(found) > 1 else titles.pop(place)[0]
+    queue = titles[location]
+    return queue.pop(0) if len(queue) > 1 else titles.pop(location)[0]
 
 
-def _titles(event: Event, bridge: Bridge) -> _Titles:
+def _part_titles(event: Event, bridge: Bridge) -> _Titles:
     """Return the title of each part of an event (``$.run``, ``$.inputs[0]``): what it is in DataHub, or in OpenLineage.
 
     The fields of the envelope itself are the run's, else the job's, else the dataset's.
     """
 
     def dataset(role: str, entry: Dataset) -> str:
-        names = [(one, dataset_name(one, naming).endpoint) for _, one in numbered([entry], naming)]
-        return f"{role}  {', '.join(urn or f'{one.namespace} {one.name}' for one, urn in names)}"
+        names = [(part, dataset_name(part, naming).endpoint) for _, part in enumerate_datasets([entry], naming)]
+        return f"{role}  {', '.join(urn or f'{part.namespace} {part.name}' for part, urn in names)}"
 
-    found, naming = {}, bridge.options.naming
+    titles, naming = {}, bridge.options.naming
     if event.kind != "dataset":
         identity = bridge.identity(event)
-        found["$.job"] = f"job  {identity['dataJob'] or identity['dataFlow']}"
+        titles["$.job"] = f"job  {identity['dataJob'] or identity['dataFlow']}"
         if event.kind == "run":
-            found["$.run"] = f"run  {identity['dpi']}"
+            titles["$.run"] = f"run  {identity['dpi']}"
     if event.dataset is not None:
-        found["$.dataset"] = dataset("dataset", event.dataset)
-    for side, role in (("inputs", "input"), ("outputs", "output")):
-        for position, one in enumerate(getattr(event, side)):
-            found[f"$.{side}[{position}]"] = dataset(role, one)
-    return {"": next(found[f"$.{part}"] for part in ("run", "job", "dataset") if f"$.{part}" in found), **found}
+        titles["$.dataset"] = dataset("dataset", event.dataset)
+    for direction, role in (("inputs", "input"), ("outputs", "output")):
+        for position, entry in enumerate(getattr(event, direction)):
+            titles[f"$.{direction}[{position}]"] = dataset(role, entry)
+    return {"": next(titles[f"$.{part}"] for part in ("run", "job", "dataset") if f"$.{part}" in titles), **titles}
 
 
-def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
+def _write_tables(location: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
     """Write the tables of an event; colours show on a terminal and nowhere else."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
-        part = _PART.match(line["path"])
+        part = _PART_PATH.match(line["path"])
         title = titles.get(part[0], titles[""]) if part else titles[""]
         tables.setdefault(title, []).append(line)
-    echo(styled(place, bold=True, underline=True))
+    echo(style_text(location, bold=True, underline=True))
     for title, rows in tables.items():
         counts = Counter(row["outcome"] for row in rows)
-        said = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _COLOURS if counts[outcome])
-        echo("\n  ", styled(title, bold=True), f"  ({said})")
+        counts_text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _COLOURS if counts[outcome])
+        echo("\n  ", style_text(title, bold=True), f"  ({counts_text})")
         width = max(len(row["path"]) for row in rows)
         for row in rows:
             _write_line(row, width)
@@ -170,8 +176,8 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
 
 
 def _write_line(row: Mapping[str, Any], width: int) -> None:
-    end = row["target"] or row["reason"] or ""
-    if row["target"] and row["reason"] == CUT:
-        end += f"  (cut: the search index takes {MAX_TERM_BYTES:,} bytes)"
-    text = sound(f"  {visible(row['path']):<{width}}  {visible(end)}".rstrip())
-    echo("    ", styled(f"{row['outcome']:<8}", fg=_COLOURS[row["outcome"]]), text)
+    suffix = row["target"] or row["reason"] or ""
+    if row["target"] and row["reason"] == CUT_REASON:
+        suffix += f"  (cut: the search index takes {MAX_TERM_BYTES:,} bytes)"
+    text = to_utf8_text(f"  {escape_line(row['path']):<{width}}  {escape_line(suffix)}".rstrip())
+    echo("    ", style_text(f"{row['outcome']:<8}", fg=_COLOURS[row["outcome"]]), text)

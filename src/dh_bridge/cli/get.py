@@ -8,13 +8,13 @@ import click
 import msgspec
 import orjson
 
-from dh_bridge.catalog.entity import entity
+from dh_bridge.catalog.entity import find_entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.suggestions import refuse_unknown
+from dh_bridge.cli.suggestions import exit_unknown_urn
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
@@ -36,15 +36,19 @@ def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json:
     Also its points in time, what it refers to, and what refers to it; as indented JSON, or in one line with --json.
     """
     with Catalog(file, readonly=True) as catalog:
-        found = entity(catalog, urn)
-        if found is None:
-            refuse_unknown(catalog, file, urn)
-    shown = msgspec.to_builtins(found)
+        record = find_entity(catalog, urn)
+        if record is None:
+            exit_unknown_urn(catalog, file, urn)
+    content = msgspec.to_builtins(record)
     if aspect is not None:
-        shown = found.aspects.get(aspect, found.points.get(aspect))
-    if shown is None:
+        content = record.aspects.get(aspect, record.points.get(aspect))
+    if content is None:
         say(f"{file} knows nothing of {urn} {aspect}")
         raise click.exceptions.Exit(EXIT_EVENTS)
     write(
-        [json_line(shown) if as_json else orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)]
+        [
+            json_line(content)
+            if as_json
+            else orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        ]
     )

@@ -8,7 +8,7 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, say, styled
+from dh_bridge.cli.console import echo, say, style_text
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
 from dh_bridge.testing.golden import cases, compare
@@ -37,14 +37,14 @@ def golden(*, settings: Settings, directory: str, update: bool) -> None:
     bridge = Bridge(settings)
     results = [compare(case, bridge, update=update) for case in cases(directory)]
     for result in results:
-        word = "differs" if result.differences else "written" if result.written else "same"
-        echo(f"{word:<7}  {result.case.events}")
+        status = "differs" if result.differences else "written" if result.is_written else "same"
+        echo(f"{status:<7}  {result.case.events}")
         for line in result.differences:
-            echo(styled(f"  {line}", fg=_COLOURS.get(line.strip()[:1])))
-    different = sum(1 for result in results if result.differences)
-    if different:
+            echo(style_text(f"  {line}", fg=_COLOURS.get(line.strip()[:1])))
+    difference_count = sum(1 for result in results if result.differences)
+    if difference_count:
         say(
-            f"{different} of {len(results)} cases differ"
+            f"{difference_count} of {len(results)} cases differ"
             + ("" if update else "; --update takes what is shown as right")
         )
         raise click.exceptions.Exit(EXIT_EVENTS)

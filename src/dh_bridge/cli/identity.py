@@ -9,10 +9,10 @@ import click
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import echo, json_line, write, write_pairs
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
-from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.options import events_argument, fail_on_option, json_option, with_settings
+from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.identity.warnings import Sightings
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.translation.identity.warnings import Sightings
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
@@ -34,7 +34,7 @@ MODES: dict[str, tuple[str, tuple[str, ...]]] = {
     help="Ids of another mode than the settings': those of DataHub's OpenLineage endpoint, Airflow plugin or dbt source.",
 )
 @json_option
-@fail_option
+@fail_on_option
 @with_settings
 @examples(
     "dh-bridge identity examples/events",
@@ -46,24 +46,24 @@ def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, a
 
     With the names, the parents, the rules that made it so, and lints: what looks wrong in the event, or beside those before it.
     """
-    bridge, sightings = Bridge(settings if mode is None else in_mode(settings, mode)), Sightings()
-    with Outcome(fail_on=fail_on) as outcome:
-        for item in events_of(events, bridge):
+    bridge, sightings = Bridge(settings if mode is None else with_mode(settings, mode)), Sightings()
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        for item in read_items(events, bridge):
             if isinstance(item, DeadLetter):
-                outcome.bury(item)
+                outcome.add_dead_letter(item)
             elif as_json:
                 write([json_line(bridge.identity(item, sightings))])
             else:
                 write_pairs(bridge.identity(item, sightings))
                 echo()
-        outcome.leave()
+        outcome.exit_command()
 
 
-def in_mode(settings: Settings, mode: str) -> Settings:
+def with_mode(settings: Settings, mode: str) -> Settings:
     """Return the settings in another mode; how the mode is configured stays as it is."""
-    chosen, tools = MODES[mode]
+    mode_setting, tools = MODES[mode]
     join = settings.identity.join
     if tools:
         join = join.model_copy(update={"tools": tools})
-    identity = settings.identity.model_copy(update={"mode": chosen, "join": join})
+    identity = settings.identity.model_copy(update={"mode": mode_setting, "join": join})
     return settings.model_copy(update={"identity": identity})

@@ -10,29 +10,32 @@ import click
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, fail_option, json_option
-from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.identity_diff import Moves, Plan, by_type, kind_of
+from dh_bridge.cli.options import events_argument, fail_on_option, json_option
+from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.identity_diff import IdentityDiff, MovePlan, count_by_type, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.settings.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAPPING, APART, LEFT = "mapping.jsonl", "apart.jsonl", "left.txt"
+MAPPING_FILE, MANUAL_FILE, UNWRITTEN_FILE = "mapping.jsonl", "apart.jsonl", "left.txt"
 
-_settings = click.Path(exists=True, allow_dash=False)
+_settings_path = click.Path(exists=True, allow_dash=False)
 
 
 @click.command("identity-diff")
-@click.argument("old", type=_settings)
-@click.argument("new", type=_settings)
+@click.argument("old", type=_settings_path)
+@click.argument("new", type=_settings_path)
 @events_argument
 @click.option(
-    "--to", "folder", type=click.Path(file_okay=False), help=f"Write {MAPPING}, {APART} and {LEFT} to this folder."
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False),
+    help=f"Write {MAPPING_FILE}, {MANUAL_FILE} and {UNWRITTEN_FILE} to this folder.",
 )
 @json_option
-@fail_option
+@fail_on_option
 @examples(
     "echo 'naming: {env: TEST}' > new.yml && dh-bridge identity-diff /dev/null new.yml examples/events",
     "echo 'identity: {mode: compat}' > old.yml && dh-bridge identity-diff old.yml /dev/null examples/events --to moves",
@@ -48,38 +51,40 @@ def identity_diff(  # noqa: PLR0913 - one parameter per option
     Entities that EVENTS do not name are not in it.
     """
     bridges = [Bridge(load(path).settings) for path in (old, new)]
-    moves = Moves(bridges[0].options, bridges[1].options)
-    with Outcome(fail_on=fail_on) as outcome:
-        for item in events_of(events, bridges[1]):
+    diff = IdentityDiff(bridges[0].options, bridges[1].options)
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        for item in read_items(events, bridges[1]):
             if isinstance(item, DeadLetter):
-                outcome.bury(item)
+                outcome.add_dead_letter(item)
             else:
-                moves.see(item)
-        plan = moves.plan()
+                diff.see(item)
+        plan = diff.plan()
         if as_json:
             write(map(json_line, _rows(plan)))
-        elif plan != Plan([], [], []):
+        elif plan != MovePlan([], [], []):
             write_table(("what", "entity", "from", "to"), [tuple(row.values()) for row in _rows(plan)])
         if folder is not None:
-            _write(plan, Path(folder))
+            _write_files(plan, Path(folder))
         say(_summary(plan))
-        outcome.leave()
+        outcome.exit_command()
 
 
-def _rows(plan: Plan) -> Iterator[dict[str, str]]:
-    for move in (*plan.moves, *plan.apart):
-        what = move.why or "move"
-        yield {"what": what, "entity": move.entity_type, "source": move.source, "target": move.target}
-    for urn in plan.left:
+def _rows(plan: MovePlan) -> Iterator[dict[str, str]]:
+    for move in (*plan.moves, *plan.manual_moves):
+        action = move.reason or "move"
+        yield {"what": action, "entity": move.entity_type, "source": move.source, "target": move.target}
+    for urn in plan.unwritten_urns:
         yield {"what": "left", "entity": kind_of(urn), "source": urn, "target": ""}
 
 
-def _write(plan: Plan, folder: Path) -> None:
+def _write_files(plan: MovePlan, folder: Path) -> None:
     """Write the three files; a file without lines is not written, as ``datahub`` takes no empty ones."""
     lines = {
-        MAPPING: [json_line({"source": move.source, "target": move.target}) for move in plan.moves],
-        APART: [json_line({"source": move.source, "target": move.target, "why": move.why}) for move in plan.apart],
-        LEFT: [f"{urn}\n".encode() for urn in plan.left],
+        MAPPING_FILE: [json_line({"source": move.source, "target": move.target}) for move in plan.moves],
+        MANUAL_FILE: [
+            json_line({"source": move.source, "target": move.target, "why": move.reason}) for move in plan.manual_moves
+        ],
+        UNWRITTEN_FILE: [f"{urn}\n".encode() for urn in plan.unwritten_urns],
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,14 +96,14 @@ def _write(plan: Plan, folder: Path) -> None:
         raise click.UsageError(f"--to {folder} cannot be written: {error.strerror}") from error
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: MovePlan) -> str:
     parts = []
-    for word, urns in (
+    for label, urns in (
         ("move", [move.source for move in plan.moves]),
-        ("need a decision", [move.source for move in plan.apart]),
-        ("are left behind", plan.left),
+        ("need a decision", [move.source for move in plan.manual_moves]),
+        ("are left behind", plan.unwritten_urns),
     ):
         if urns:
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in by_type(urns).items())
-            parts.append(f"{len(urns):,} {word} ({kinds})")
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in count_by_type(urns).items())
+            parts.append(f"{len(urns):,} {label} ({kinds})")
     return "; ".join(parts) or "nothing moves"

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import json_line, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
-from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.options import events_argument, fail_on_option, json_option, with_settings
+from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.learning import Learner
 from dh_bridge.openlineage.events import DeadLetter
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @events_argument
 @json_option
-@fail_option
+@fail_on_option
 @with_settings
 @examples("dh-bridge learn examples/events", "dh-bridge learn examples/events > proposed.yml")
 def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on: str) -> None:
@@ -34,14 +34,14 @@ def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on
     """
     bridge = Bridge(settings)
     learner = Learner(settings)
-    with Outcome(fail_on=fail_on) as outcome:
-        for item in events_of(events, bridge):
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        for item in read_items(events, bridge):
             if isinstance(item, DeadLetter):
-                outcome.bury(item)
+                outcome.add_dead_letter(item)
             else:
                 learner.see(item)
         if as_json:
-            write(map(json_line, (asdict(found) for found in learner.findings())))
+            write(map(json_line, (asdict(finding) for finding in learner.findings())))
         else:
-            write([learner.page().encode()])  # as settings are read, whatever the terminal's code page
-        outcome.leave()
+            write([learner.to_yaml().encode()])  # as settings are read, whatever the terminal's code page
+        outcome.exit_command()

@@ -9,26 +9,26 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from dh_bridge.catalog.drawing import to_dot, to_mermaid
-from dh_bridge.catalog.lineage import Node, to_json
-from dh_bridge.catalog.lineage import lineage as lineage_of
+from dh_bridge.catalog.lineage import LineageNode, to_json
+from dh_bridge.catalog.lineage import lineage_tree as lineage_of
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.console import json_line, say, visible, write, write_tree
+from dh_bridge.cli.console import escape_line, json_line, say, write, write_tree
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.suggestions import refuse_unknown
+from dh_bridge.cli.suggestions import exit_unknown_urn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dh_bridge.catalog.lineage import Column, Direction
+    from dh_bridge.catalog.lineage import ColumnPair, Direction
     from dh_bridge.settings import Settings
 
-_KINDS = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
-_TRACED = {"dataset", "dataJob", "schemaField"}
-_DEEPEST = 120
+_KIND_NAMES = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
+_LINEAGE_TYPES = {"dataset", "dataJob", "schemaField"}
+_MAX_TREE_DEPTH = 120
 """Levels of a tree, each of them two of JSON: deeper than 254 the encoder takes none, and other readers give up, too."""
 
-_MARKS = {
+_MARK_TEXTS = {
     "cycle": "(a cycle: it stands above)",
     "again": "(followed elsewhere)",
     "deeper": "(goes on: --depth)",
@@ -78,57 +78,60 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     if as_json + dot + mermaid > 1:
         raise click.UsageError("one of --json, --dot and --mermaid")
     direction: Direction = "both" if up == down else "up" if up else "down"
-    if not (dot or mermaid) and depth > _DEEPEST:
-        say(f"a tree ends {_DEEPEST} entities away; --dot and --mermaid go on")
-        depth = _DEEPEST
+    if not (dot or mermaid) and depth > _MAX_TREE_DEPTH:
+        say(f"a tree ends {_MAX_TREE_DEPTH} entities away; --dot and --mermaid go on")
+        depth = _MAX_TREE_DEPTH
     with Catalog(file, readonly=True) as catalog:
         root = lineage_of(catalog, urn, direction=direction, depth=depth, columns=columns)
-        known = bool(root.upstream or root.downstream or catalog.aspects(urn))
+        is_known = bool(root.upstream or root.downstream or catalog.aspects(urn))
         if as_json:
             write([json_line(to_json(root))])
         elif dot or mermaid:
             write([(to_dot(root) if dot else to_mermaid(root)).encode()])  # whatever the terminal's code page
-        elif known:
-            write_tree(lineage_tree(root, direction))
-        if not known:
-            refuse_unknown(catalog, file, urn)
-    if root.type not in _TRACED and not (root.upstream or root.downstream):
+        elif is_known:
+            write_tree(console_tree(root, direction))
+        if not is_known:
+            exit_unknown_urn(catalog, file, urn)
+    if root.type not in _LINEAGE_TYPES and not (root.upstream or root.downstream):
         say("it has no lineage of its own: DataHub keeps that of datasets, jobs and columns")
 
 
-def lineage_tree(root: Node, direction: Direction = "both") -> Tree:
+def console_tree(root: LineageNode, direction: Direction = "both") -> Tree:
     """Return the lineage as a tree for people: the sources, and what is made of it."""
     tree = Tree(_label(root))
-    for wanted, title, children in (("up", "comes from", root.upstream), ("down", "goes to", root.downstream)):
-        if direction in {wanted, "both"}:
+    for branch_direction, title, children in (
+        ("up", "comes from", root.upstream),
+        ("down", "goes to", root.downstream),
+    ):
+        if direction in {branch_direction, "both"}:
             branch = tree.add(f"[dim]{title}[/dim]" if children else f"[dim]{title} nothing known[/dim]")
-            _grow(branch, children, "upstream" if wanted == "up" else "downstream")
+            _add_branches(branch, children, "upstream" if branch_direction == "up" else "downstream")
     return tree
 
 
-def _grow(branch: Tree, nodes: Sequence[Node], side: str) -> None:
+def _add_branches(branch: Tree, nodes: Sequence[LineageNode], attribute: str) -> None:
     for node in nodes:
-        twig = branch.add(_label(node))
+        child_branch = branch.add(_label(node))
         for column in node.columns if node.type != "dataJob" else ():  # a job's pairs stand at the datasets it links
-            twig.add(f"[dim]{escape(visible(_column(column)))}[/dim]")
-        _grow(twig, getattr(node, side), side)
+            child_branch.add(f"[dim]{escape(escape_line(_column_label(column)))}[/dim]")
+        _add_branches(child_branch, getattr(node, attribute), attribute)
 
 
-def _label(node: Node) -> str:
+def _label(node: LineageNode) -> str:
     parts = [
-        f"[bold]{escape(visible(node.name))}[/bold]",
-        f"[cyan]{escape(visible(_kind(node)))}[/cyan]",
-        _MARKS[node.mark],
+        f"[bold]{escape(escape_line(node.name))}[/bold]",
+        f"[cyan]{escape(escape_line(_kind(node)))}[/cyan]",
+        _MARK_TEXTS[node.mark],
     ]
     return "  ".join([*filter(None, parts), *(["[red]removed[/red]"] if node.removed else [])])
 
 
-def _kind(node: Node) -> str:
+def _kind(node: LineageNode) -> str:
     if node.type != "dataset":
-        return _KINDS.get(node.type, node.type)
+        return _KIND_NAMES.get(node.type, node.type)
     return node.urn.partition("urn:li:dataPlatform:")[2].partition(",")[0]
 
 
-def _column(column: Column) -> str:
-    ends = [end.rpartition(",")[2].removesuffix(")") for end in (column.upstream, column.downstream)]
-    return " -> ".join(ends) + ("" if column.operation == "NONE" else f"  {column.operation}")
+def _column_label(column: ColumnPair) -> str:
+    endpoints = [urn.rpartition(",")[2].removesuffix(")") for urn in (column.upstream, column.downstream)]
+    return " -> ".join(endpoints) + ("" if column.operation == "NONE" else f"  {column.operation}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 #: Options of commands that are settings under a name of their own.
-_NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
+_SETTING_FLAGS = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
 
 
 class _EventsPath(click.Path):
@@ -31,10 +31,10 @@ class _EventsPath(click.Path):
                 f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
             )
         if "://" in str(value) and not Path(value).exists():
-            now = f"pipe what is there: curl {value} | {ctx.command_path if ctx is not None else 'dh-bridge'} -"
+            remedy = f"pipe what is there: curl {value} | {ctx.command_path if ctx is not None else 'dh-bridge'} -"
             if not scheme.startswith("http"):
-                now = "copy it here, or let `dh-bridge spark` read it."
-            self.fail(f"{value} is an address, not a file: {now}", param, ctx)
+                remedy = "copy it here, or let `dh-bridge spark` read it."
+            self.fail(f"{value} is an address, not a file: {remedy}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -45,7 +45,7 @@ class _CatalogPath(click.Path):
         """Return the path."""
         targets = import_module("dh_bridge.sinks.base")
         kind = targets.find_kind(str(value))
-        path = targets.address(str(value)) if kind is not None and kind.own_ledger else str(value)
+        path = targets.address_of(str(value)) if kind is not None and kind.has_own_ledger else str(value)
         return super().convert(path, param, ctx)
 
 
@@ -63,7 +63,7 @@ ledger_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger's file (default: the setting ledger.file).",
 )
-remember_option = click.option(
+new_ledger_option = click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
@@ -71,7 +71,7 @@ remember_option = click.option(
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 catalog_option = click.option("--catalog", "file", required=True, type=catalog_path, help="The catalogue's file.")
-fail_option = click.option(
+fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "events", "delivery"]),
     default="events",
@@ -83,7 +83,7 @@ report_option = click.option(
     type=click.Path(dir_okay=False),
     help="Write the outcome of each field to this file, as explain --json does.",
 )
-dead_option = click.option(
+dead_letters_option = click.option(
     "--dead-letters",
     "dead",
     type=click.Path(dir_okay=False),
@@ -116,29 +116,29 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def wrapper(**arguments: Any) -> Any:
-        flags = given_flags(arguments)
+        flags = take_flags(arguments)
         return command(settings=load(arguments.pop("config"), flags=flags).settings, **arguments)
 
     return config_options(wrapper)
 
 
-def pair(text: str, flag: str) -> tuple[str, str]:
+def split_pair(text: str, flag: str) -> tuple[str, str]:
     """Return the KEY and the VALUE of a flag."""
-    key, sign, value = text.partition("=")
-    if not sign:
-        known = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
-        raise click.UsageError(f"{flag} {known}: write {flag} KEY=VALUE")
+    key, separator, value = text.partition("=")
+    if not separator:
+        flag_key = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
+        raise click.UsageError(f"{flag} {flag_key}: write {flag} KEY=VALUE")
     return key, value
 
 
-def given_flags(arguments: dict[str, Any]) -> list[Flag]:
+def take_flags(arguments: dict[str, Any]) -> list[Flag]:
     """Take the flags that are settings out of a command's ``arguments``."""
     flags = []
     for assignment in arguments.pop("assignments"):
-        key, text = pair(assignment, "--set")
+        key, text = split_pair(assignment, "--set")
         flags.append(Flag(key.strip(), text, "--set"))
-    for name, key in _NAMED.items():
-        given = arguments.pop(name, None)
-        if given is not None:
-            flags.append(Flag(key, given, f"--{name.replace('_', '-')}"))
+    for name, key in _SETTING_FLAGS.items():
+        value = arguments.pop(name, None)
+        if value is not None:
+            flags.append(Flag(key, value, f"--{name.replace('_', '-')}"))
     return flags

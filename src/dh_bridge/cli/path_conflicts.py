@@ -8,42 +8,47 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.openlineage.folders import is_read
+from dh_bridge.openlineage.folders import is_event_file_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_PATTERN = frozenset("*?[{")
+_PATTERN_CHARS = frozenset("*?[{")
 
 
-def need_apart(events: Sequence[str], written: Mapping[str, str | Path | None]) -> None:
-    """Raise a UsageError where a file of ``written`` (option -> path) is one of ``events``, or of two options.
+def require_separate_files(events: Sequence[str], outputs: Mapping[str, str | Path | None]) -> None:
+    """Raise a UsageError where a file of ``outputs`` (option -> path) is one of ``events``, or of two options.
 
     Dead letters that are told again, and written to the file that they come from, would be emptied before they are read. What
     is no file, as /dev/null, may be named as often as one likes.
     """
     options: dict[Path, str] = {}
-    for option, named in written.items():
-        place = Path(realpath(named)) if named else None
-        if place is None or (exists(place) and not isfile(place)):  # noqa: PTH110, PTH113 - Path's own raise where nobody may look
+    for option, path_text in outputs.items():
+        output_path = Path(realpath(path_text)) if path_text else None
+        if output_path is None or (exists(output_path) and not isfile(output_path)):  # noqa: PTH110, PTH113 - Path's own raise where nobody may look
             continue
-        if any(is_read(path, place) for path in events if path != "-"):
-            raise click.UsageError(f"{option} {named} is among the EVENTS that are read: name another file")
-        if place in options:
-            raise click.UsageError(f"{options[place]} and {option} are one file, {named}: name another")
-        options[place] = option
+        if any(is_event_file_of(path, output_path) for path in events if path != "-"):
+            raise click.UsageError(f"{option} {path_text} is among the EVENTS that are read: name another file")
+        if output_path in options:
+            raise click.UsageError(f"{options[output_path]} and {option} are one file, {path_text}: name another")
+        options[output_path] = option
 
 
-def need_folders_apart(events: Sequence[str], written: Mapping[str, str | None]) -> None:
-    """Raise a UsageError where a folder of ``written`` (option -> path or URI) lies in one of ``events``, of which Spark reads all.
+def require_separate_folders(events: Sequence[str], outputs: Mapping[str, str | None]) -> None:
+    """Raise a UsageError where a folder of ``outputs`` (option -> path or URI) lies in one of ``events``, of which Spark reads all.
 
     A stream would never end that reads what it writes. Where a pattern tells what is read, nobody knows before.
     """
-    read = {_plain(path) + "/": path for path in events if not _PATTERN & set(path)}
-    for option, folder in written.items():
-        if folder and (inside := next((read[one] for one in read if f"{_plain(folder)}/".startswith(one)), None)):
-            raise click.UsageError(f"{option} {folder} lies in {inside}, of which all is read: name another folder")
+    inputs = {_normalize_path(path) + "/": path for path in events if not _PATTERN_CHARS & set(path)}
+    for option, folder in outputs.items():
+        if folder and (
+            source := next(
+                (inputs[input_path] for input_path in inputs if f"{_normalize_path(folder)}/".startswith(input_path)),
+                None,
+            )
+        ):
+            raise click.UsageError(f"{option} {folder} lies in {source}, of which all is read: name another folder")
 
 
-def _plain(path: str) -> str:
+def _normalize_path(path: str) -> str:
     return path.rstrip("/") if "://" in path else str(Path(path.removeprefix("file:")).resolve())

@@ -12,13 +12,13 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
-from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.cli.targets import opened_place, say_unread, version_of
-from dh_bridge.delivery import around
-from dh_bridge.ledger import Nowhere, opened, trial
+from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.targets import open_readable, reader_version, say_unreadable
+from dh_bridge.delivery import wrap_sink
+from dh_bridge.ledger import NullSink, open_ledger, trial_copy
 from dh_bridge.review.plan import COUNTS
-from dh_bridge.review.plan import plan as planned
-from dh_bridge.review.state import State
+from dh_bridge.review.plan import build_plan as planned
+from dh_bridge.review.state import ReviewState
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from dh_bridge.bridge import Translation
     from dh_bridge.settings import Settings
 
-_SHOWN = ("near", "foreign", "removed", "refused")
-_MOST = 20
+_SHOWN_KINDS = ("near", "foreign", "removed", "refused")
+_MAX_SHOWN_ROWS = 20
 
 
-def _limits(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> list[tuple[str, int]]:
+def _parse_limits(
+    _context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, int]]:
     """Read ``new>0``."""
     limits = []
     for text in texts:
@@ -49,7 +51,12 @@ def _limits(_context: click.Context, _parameter: click.Parameter, texts: tuple[s
     "--against", "target", required=True, metavar="PLACE", help="rest:URL, rest:, catalog:FILE, or a file of URNs."
 )
 @click.option(
-    "--fail-on", "limits", multiple=True, callback=_limits, metavar="COUNT>N", help="Exit code 1 for more, e.g. new>0."
+    "--fail-on",
+    "limits",
+    multiple=True,
+    callback=_parse_limits,
+    metavar="COUNT>N",
+    help="Exit code 1 for more, e.g. new>0.",
 )
 @ledger_option
 @json_option
@@ -77,47 +84,49 @@ def plan(  # noqa: PLR0913 - one parameter per option
     leave. It is tried on a copy. A catalogue is the ledger of what was emitted to it: name its file.
     """
     with (
-        Outcome() as outcome,
-        opened_place(target, settings) as (place, known, chosen),
-        State(place, version=version_of(target, chosen)) as state,
+        CommandOutcome() as outcome,
+        open_readable(target, settings) as (readable, listed_urns, target_settings),
+        ReviewState(readable, version=reader_version(target, target_settings)) as state,
     ):
-        written = around(state, settings, ledger=(ledger or settings.ledger.file) is not None)
-        for translation in _translated(events, chosen, ledger or settings.ledger.file):
+        sink = wrap_sink(state, settings, ledger=(ledger or settings.ledger.file) is not None)
+        for translation in _iter_translations(events, target_settings, ledger or settings.ledger.file):
             outcome.add(translation)
-            written.emit(translation.proposals)
-        counts, rows = planned(state, pipeline=settings.pipeline_name, known=known)
+            sink.emit(translation.proposals)
+        counts, rows = planned(state, pipeline=settings.pipeline_name, existing_urns=listed_urns)
         if as_json:
             write(map(json_line, rows))
         else:
-            _show(counts, rows)
-        say_unread(state.unread)
-        over = [name for name, most in limits if counts[name] > most]
-        for name in over:
+            _write_tables(counts, rows)
+        say_unreadable(state.unreadable_urns)
+        exceeded_counts = [name for name, limit in limits if counts[name] > limit]
+        for name in exceeded_counts:
             say(f"{name}: {counts[name]:,} is more than was allowed")
-        if over:
+        if exceeded_counts:
             raise click.exceptions.Exit(EXIT_EVENTS)
-        outcome.leave()
+        outcome.exit_command()
 
 
-def _translated(events: tuple[str, ...], settings: Settings, ledger: Path | None) -> Iterator[Translation]:
+def _iter_translations(events: tuple[str, ...], settings: Settings, ledger: Path | None) -> Iterator[Translation]:
     """Yield what the events come to, for itself or beside what a ledger knows."""
     bridge = Bridge(settings)
-    items = events_of(events, bridge)
-    with trial(ledger) as copy, opened(copy, Nowhere(), settings) as found:
-        if found is None:
+    items = read_items(events, bridge)
+    with trial_copy(ledger) as ledger_copy, open_ledger(ledger_copy, NullSink(), settings) as active_ledger:
+        if active_ledger is None:
             yield from bridge.stream(items)
         else:
-            for translation, _ in found.stream(items):
+            for translation, _ in active_ledger.stream(items):
                 yield translation
 
 
-def _show(counts: Counter[str], rows: list[dict[str, Any]]) -> None:
+def _write_tables(counts: Counter[str], rows: list[dict[str, Any]]) -> None:
     write_table(("count", "number"), [(name, f"{counts[name]:,}") for name in COUNTS])
-    for kind in _SHOWN:
-        found = [row for row in rows if row["kind"] == kind]
-        if found:
-            columns = [column for column in found[0] if column != "kind"]
+    for kind in _SHOWN_KINDS:
+        kind_rows = [row for row in rows if row["kind"] == kind]
+        if kind_rows:
+            columns = [column for column in kind_rows[0] if column != "kind"]
             echo()
-            write_table([kind, *columns[1:]], [[row[column] for column in columns] for row in found[:_MOST]])
-            if len(found) > _MOST:
-                echo(f"… and {len(found) - _MOST:,} more (--json)")
+            write_table(
+                [kind, *columns[1:]], [[row[column] for column in columns] for row in kind_rows[:_MAX_SHOWN_ROWS]]
+            )
+            if len(kind_rows) > _MAX_SHOWN_ROWS:
+                echo(f"… and {len(kind_rows) - _MAX_SHOWN_ROWS:,} more (--json)")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.catalog.deleting import delete
+from dh_bridge.catalog.deleting import delete_entities
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
-from dh_bridge.cli.summary import written_to
-from dh_bridge.cli.targets import existing
+from dh_bridge.cli.summary import open_output
+from dh_bridge.cli.targets import open_existing
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.ledger import refuse_beside_catalogue
-from dh_bridge.ledger.pruning import forget, forget_checks, old_runs, retired_checks
-from dh_bridge.sinks.base import address, target_kind
-from dh_bridge.translation.options import Options
+from dh_bridge.ledger import reject_second_ledger
+from dh_bridge.ledger.pruning import old_runs, prune_checks, prune_runs, retired_checks
+from dh_bridge.options import Options
+from dh_bridge.sinks.base import address_of, target_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
-_UNITS = {"h": 3_600_000, "d": 86_400_000}
-_RUN = "dataProcessInstance"
-_TOGETHER = 1_000
-_SHOWN = 20
+_MILLIS_PER_UNIT = {"h": 3_600_000, "d": 86_400_000}
+_RUN_TYPE = "dataProcessInstance"
+_URNS_PER_BATCH = 1_000
+_MAX_SHOWN_FAILURES = 20
 
 
-def _age(_context: click.Context, _option: click.Parameter, text: str) -> int:
+def _parse_age(_context: click.Context, _option: click.Parameter, text: str) -> int:
     """Return days or hours, ``90d`` or ``36h``, in milliseconds."""
-    found = re.fullmatch(r"(\d{1,6})([hd])", text)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,6})([hd])", text)
+    if match is None:
         raise click.BadParameter(f"{text!r} is no age: write 90d or 36h")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _MILLIS_PER_UNIT[match[2]]
 
 
 @click.command()
 @click.option("--to", "target", required=True, metavar="TARGET", help="Where the runs are: rest:URL, catalog:FILE, ...")
 @click.option(
-    "--runs-older-than", "age", callback=_age, default="90d", show_default=True, metavar="AGE", help="90d, 36h."
+    "--runs-older-than", "age", callback=_parse_age, default="90d", show_default=True, metavar="AGE", help="90d, 36h."
 )
 @click.option(
     "--keep-last", type=click.IntRange(0), default=20, show_default=True, help="Runs of each job that stay anyway."
@@ -85,86 +85,88 @@ def prune(  # noqa: PLR0913 - one parameter per option
     Checks that have retired were removed softly by emit; --retired deletes them from a catalogue, and lists them with --hard
     for servers that show removed checks all the same. One that is made again comes back whole.
     """
-    place, now = _place(target, settings, ledger, hard), int(time.time() * 1000)
-    own = target_kind(target).own_ledger
-    if retired and not (own or hard or dry_run):
-        raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
-    with existing(place) as file:
+    ledger_path, now = _ledger_path(target, settings, ledger, hard), int(time.time() * 1000)
+    is_catalog = target_kind(target).has_own_ledger
+    if retired and not (is_catalog or hard or dry_run):
+        raise SettingsError("emit has removed them softly", location="--retired", remedy="name a list with --hard FILE")
+    with open_existing(ledger_path) as file:
         if retired:
             urns = retired_checks(file, settings.assertions.retire)
         else:
-            urns = old_runs(file, now - age, keep_last, catalogue=own)
-        what = "checks" if retired else "runs"
+            urns = old_runs(file, now - age, keep_last, from_catalogue=is_catalog)
+        label = "checks" if retired else "runs"
         if dry_run:
-            _show(urns, what)
+            _print_urns(urns, label)
             return
         if hard is not None:
-            _list(urns, hard)
-        with _target(target, settings, silent=own or hard is not None) as sink:
-            left = 0
-            for part in _parts(urns):
-                if own:
-                    delete(file, part)
-                refused = set() if sink is None else _remove(part, sink)
-                gone = [urn for urn in part if urn not in refused]
+            _write_list(urns, hard)
+        with _open_sink(target, settings, is_local=is_catalog or hard is not None) as sink:
+            failed_count = 0
+            for batch in _batches(urns):
+                if is_catalog:
+                    delete_entities(file, batch)
+                refused_urns = set() if sink is None else _remove(batch, sink)
+                removed_urns = [urn for urn in batch if urn not in refused_urns]
                 with file.transaction():
                     if retired:
-                        forget_checks(file, gone)
+                        prune_checks(file, removed_urns)
                     else:
-                        forget(file, gone, settings.ledger, removed=None if sink is None else now)
-                left += len(refused)
-    say(f"{len(urns) - left:,} {what} {'are listed in ' + hard if hard is not None else 'removed'}")
-    if left:
+                        prune_runs(file, removed_urns, settings.ledger, removed_at=None if sink is None else now)
+                failed_count += len(refused_urns)
+    say(f"{len(urns) - failed_count:,} {label} {'are listed in ' + hard if hard is not None else 'removed'}")
+    if failed_count:
         raise click.exceptions.Exit(EXIT_DELIVERY)
 
 
-def _place(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
+def _ledger_path(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
     """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
-    if target_kind(target).own_ledger:
-        refuse_beside_catalogue(ledger)
+    if target_kind(target).has_own_ledger:
+        reject_second_ledger(ledger)
         if hard is not None:
             raise SettingsError(
-                "is for servers", where="--hard", now="leave it out: a catalogue deletes what is ours itself"
+                "is for servers", location="--hard", remedy="leave it out: a catalogue deletes what is ours itself"
             )
-        return Path(address(target))
-    place = ledger or settings.ledger.file
-    if place is None:
-        raise SettingsError("no ledger is named, and only it knows our runs", where="--ledger", now="name its file")
-    return place
+        return Path(address_of(target))
+    ledger_path = ledger or settings.ledger.file
+    if ledger_path is None:
+        raise SettingsError(
+            "no ledger is named, and only it knows our runs", location="--ledger", remedy="name its file"
+        )
+    return ledger_path
 
 
-def _list(urns: Sequence[str], path: str) -> None:
-    with written_to("--hard", path, "wb") as file:
+def _write_list(urns: Sequence[str], path: str) -> None:
+    with open_output("--hard", path, "wb") as file:
         file.writelines(f"{urn}\n".encode() for urn in urns)
 
 
 @contextmanager
-def _target(target: str, settings: Settings, *, silent: bool) -> Iterator[Sink | None]:
+def _open_sink(target: str, settings: Settings, *, is_local: bool) -> Iterator[Sink | None]:
     """Yield the sink of ``target``, or None when nothing is to be sent."""
-    if silent:
+    if is_local:
         yield None
         return
-    destination = open_destination(target, settings)
-    with destination.sink as sink:
-        if not Options(destination.settings).profile.has(_RUN, "status"):
-            raise SinkError("knows no status of runs", where=target, now="write a list with --hard FILE")
+    delivery_target = open_target(target, settings)
+    with delivery_target.sink as sink:
+        if not Options(delivery_target.settings).profile.has_aspect(_RUN_TYPE, "status"):
+            raise SinkError("knows no status of runs", location=target, remedy="write a list with --hard FILE")
         yield sink
 
 
 def _remove(urns: Sequence[str], sink: Sink) -> set[str]:
     """Remove runs softly; return those that the target did not take."""
-    delivery = sink.emit([upsert(_RUN, urn, "status", {"removed": True}) for urn in urns])
-    for failure in delivery.failed[:_SHOWN]:
+    delivery = sink.emit([upsert(_RUN_TYPE, urn, "status", {"removed": True}) for urn in urns])
+    for failure in delivery.failures[:_MAX_SHOWN_FAILURES]:
         say(f"not removed: {failure.proposal.entity_urn}: {failure.reason}")
-    return {failure.proposal.entity_urn for failure in delivery.failed}
+    return {failure.proposal.entity_urn for failure in delivery.failures}
 
 
-def _show(urns: Sequence[str], what: str) -> None:
+def _print_urns(urns: Sequence[str], label: str) -> None:
     for urn in urns:
         echo(urn)
-    say(f"{len(urns):,} {what} would go")
+    say(f"{len(urns):,} {label} would go")
 
 
-def _parts(urns: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(urns), _TOGETHER):
-        yield urns[start : start + _TOGETHER]
+def _batches(urns: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(urns), _URNS_PER_BATCH):
+        yield urns[start : start + _URNS_PER_BATCH]

@@ -13,50 +13,50 @@ from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
 from dh_bridge.cli.queue_import import import_
-from dh_bridge.cli.targets import opened_outbox
-from dh_bridge.ledger.sent import Sent
+from dh_bridge.cli.targets import open_outbox
+from dh_bridge.ledger.sent import SentFingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dh_bridge.ledger.new_entity_limit import Newcomers
-    from dh_bridge.ledger.outbox import Outbox, Waiting
-    from dh_bridge.ledger.outbox_relay import Courier
+    from dh_bridge.ledger.new_entity_limit import NewEntityLimit
+    from dh_bridge.ledger.outbox import Outbox, QueuedProposal
+    from dh_bridge.ledger.outbox_relay import OutboxRelay
     from dh_bridge.settings import Settings
     from dh_bridge.storage.database import Database
 
-_SHOWN = 100
+_MAX_SHOWN_LETTERS = 100
 """Dead letters that the table shows one by one; --json has all of them."""
 
 
-def held(courier: Courier) -> tuple[int, str]:
+def waiting_summary(relay: OutboxRelay) -> tuple[int, str]:
     """Return how many proposals wait, and the sentence that says so; not those that another process brought and delivers."""
-    outbox = courier.outbox
-    waits, _ = outbox.count(last=courier.last)
-    oldest = outbox.oldest()
-    if not waits or oldest is None:
+    outbox = relay.outbox
+    waiting_count, _ = outbox.count(max_id=relay.last_own_id)
+    oldest = outbox.oldest_time()
+    if not waiting_count or oldest is None:
         return 0, ""
-    new = _held_back(courier.newcomers)
-    if outbox.paused:
-        why = "deliveries pause until `dh-bridge queue resume`"
-    elif courier.broken is not None:
-        why = "; ".join(filter(None, (str(courier.broken), new)))
+    held_back_text = _held_back_text(relay.new_entities)
+    if outbox.is_paused:
+        reason = "deliveries pause until `dh-bridge queue resume`"
+    elif relay.last_error is not None:
+        reason = "; ".join(filter(None, (str(relay.last_error), held_back_text)))
     else:
-        why = new or "the server took them not yet"
-    return waits, (
-        f"{waits:,} proposals wait in the ledger, the oldest since {_time(oldest)}: {why}."
-        f" The next emit with this ledger{' after that' if outbox.paused else ''} sends them; `dh-bridge queue list` shows them."
+        reason = held_back_text or "the server took them not yet"
+    return waiting_count, (
+        f"{waiting_count:,} proposals wait in the ledger, the oldest since {_format_time(oldest)}: {reason}."
+        f" The next emit with this ledger{' after that' if outbox.is_paused else ''} sends them; `dh-bridge queue list` shows them."
     )
 
 
-def _held_back(newcomers: Newcomers) -> str:
+def _held_back_text(entity_limit: NewEntityLimit) -> str:
     """Say how many new entities are held back and until when; nothing when there are none."""
-    number, until = newcomers.held()
+    number, next_time = entity_limit.held_status()
     if not number:
         return ""
-    when = "" if until is None else f", the next may go at {_time(until)}"
-    return f"{number:,} new entities are held back, more than max_new_entities_per_hour ({newcomers.limit}){when}"
+    suffix = "" if next_time is None else f", the next may go at {_format_time(next_time)}"
+    return f"{number:,} new entities are held back, more than max_new_entities_per_hour ({entity_limit.limit}){suffix}"
 
 
 @click.group()
@@ -81,20 +81,20 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 
     What waits is counted by type of entity and reason. --json writes each proposal's URN and aspect, one object per line.
     """
-    with opened_outbox(ledger, settings, readonly=True) as (_, outbox):
+    with open_outbox(ledger, settings, readonly=True) as (_, outbox):
         if as_json:
             kinds = (True,) if dead else (False, True)
-            write(json_line(_row(one)) for kind in kinds for one in outbox.each(dead=kind))
+            write(json_line(_row(entry)) for kind in kinds for entry in outbox.iter_queued(is_dead=kind))
             return
-        waits, letters = outbox.count()
+        waiting_count, dead_count = outbox.count()
         echo(
-            f"{waits:,} {'waits' if waits == 1 else 'wait'}, {letters:,} given up"
-            + (", deliveries pause" if outbox.paused else "")
+            f"{waiting_count:,} {'waits' if waiting_count == 1 else 'wait'}, {dead_count:,} given up"
+            + (", deliveries pause" if outbox.is_paused else "")
         )
-        if waits and not dead:
-            _write_groups(outbox.each())
-        if letters:
-            _write_letters(outbox.waiting(dead=True, limit=_SHOWN), letters)
+        if waiting_count and not dead:
+            _write_groups(outbox.iter_queued())
+        if dead_count:
+            _write_letters(outbox.list_queued(is_dead=True, limit=_MAX_SHOWN_LETTERS), dead_count)
 
 
 @queue.command()
@@ -105,11 +105,11 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 @examples("dh-bridge queue retry --ledger out/demo.db")
 def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:  # noqa: ARG001 - for clearness
     """Let the dead letters wait again, for the next emit to send them."""
-    with _changed(ledger, settings, dry_run=dry_run) as (file, outbox):
-        sent = Sent(file.connection)
-        for one in outbox.each(dead=True):
-            sent.remember(one.proposal, one.since)
-        echo(f"{outbox.retry():,} wait again")
+    with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
+        sent_aspects = SentFingerprints(file.connection)
+        for entry in outbox.iter_queued(is_dead=True):
+            sent_aspects.mark_sent(entry.proposal, entry.queued_at)
+        echo(f"{outbox.retry_dead():,} wait again")
 
 
 @queue.command()
@@ -123,11 +123,11 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
 
     What is dropped counts as never sent: it is sent with the next event that tells of its entity.
     """
-    with _changed(ledger, settings, dry_run=dry_run) as (file, outbox):
-        sent = Sent(file.connection)
-        for one in outbox.each(dead=dead):
-            sent.forget(one.proposal)
-        echo(f"{outbox.drop(dead=dead):,} dropped")
+    with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
+        sent_aspects = SentFingerprints(file.connection)
+        for entry in outbox.iter_queued(is_dead=dead):
+            sent_aspects.mark_unsent(entry.proposal)
+        echo(f"{outbox.delete(is_dead=dead):,} dropped")
 
 
 @queue.command()
@@ -137,8 +137,8 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
 @examples("dh-bridge queue pause --ledger out/demo.db")
 def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
-    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
-        outbox.pause(paused=True)
+    with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
+        outbox.set_paused(is_paused=True)
         echo(f"deliveries pause, {outbox.count()[0]:,} wait")
 
 
@@ -149,51 +149,56 @@ def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
 @examples("dh-bridge queue resume --ledger out/demo.db")
 def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Let deliveries go on: the next emit sends what waits."""
-    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
-        outbox.pause(paused=False)
+    with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
+        outbox.set_paused(is_paused=False)
         echo(f"deliveries go on, {outbox.count()[0]:,} wait")
 
 
 @contextmanager
-def _changed(place: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Database, Outbox]]:
+def _edit_outbox(path: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Database, Outbox]]:
     """Yield the ledger that is named and its outbox, to be changed in one transaction, which a dry run takes back."""
-    with opened_outbox(place, settings) as (file, outbox):
-        with file.transaction(keep=not dry_run):
+    with open_outbox(path, settings) as (file, outbox):
+        with file.transaction(commit=not dry_run):
             yield file, outbox
         if dry_run:
             say("a dry run: nothing was changed")
 
 
-def _write_groups(waiting: Iterator[Waiting]) -> None:
+def _write_groups(entries: Iterator[QueuedProposal]) -> None:
     """Write a table of what waits: one line for each type of entity and reason, the most first."""
-    numbers: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     oldest: dict[tuple[str, str], int] = {}
-    for one in waiting:
-        key = (one.proposal.entity_type, one.reason or "")
-        numbers[key] += 1
-        oldest.setdefault(key, one.since)
-    rows = [(number, kind, _time(oldest[kind, reason]), reason) for (kind, reason), number in numbers.most_common()]
+    for entry in entries:
+        key = (entry.proposal.entity_type, entry.reason or "")
+        counts[key] += 1
+        oldest.setdefault(key, entry.queued_at)
+    rows = [
+        (number, kind, _format_time(oldest[kind, reason]), reason) for (kind, reason), number in counts.most_common()
+    ]
     write_table(("waiting", "of", "since", "reason"), rows)
 
 
-def _write_letters(letters: list[Waiting], number: int) -> None:
-    rows = [(one.proposal.entity_urn, one.proposal.aspect_name, _time(one.since), one.reason) for one in letters]
+def _write_letters(letters: list[QueuedProposal], total: int) -> None:
+    rows = [
+        (entry.proposal.entity_urn, entry.proposal.aspect_name, _format_time(entry.queued_at), entry.reason)
+        for entry in letters
+    ]
     write_table(("given up", "aspect", "since", "reason"), rows)
-    if number > len(rows):
-        echo(f"… and {number - len(rows):,} more (--json)")
+    if total > len(rows):
+        echo(f"… and {total - len(rows):,} more (--json)")
 
 
-def _row(one: Waiting) -> dict[str, object]:
+def _row(entry: QueuedProposal) -> dict[str, object]:
     return {
-        "entityUrn": one.proposal.entity_urn,
-        "aspectName": one.proposal.aspect_name,
-        "changeType": one.proposal.change_type,
-        "since": _time(one.since),
-        "tries": one.tries,
-        "dead": one.dead,
-        "reason": one.reason,
+        "entityUrn": entry.proposal.entity_urn,
+        "aspectName": entry.proposal.aspect_name,
+        "changeType": entry.proposal.change_type,
+        "since": _format_time(entry.queued_at),
+        "tries": entry.tries,
+        "dead": entry.is_dead,
+        "reason": entry.reason,
     }
 
 
-def _time(millis: int) -> str:
+def _format_time(millis: int) -> str:
     return f"{datetime.fromtimestamp(millis / 1000, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"

@@ -14,13 +14,13 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
-from dh_bridge.cli.targets import opened_outbox
-from dh_bridge.datahub.generic_aspect import operations
+from dh_bridge.cli.targets import open_outbox
+from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import Payload, Proposal
-from dh_bridge.delivery import plain
-from dh_bridge.ledger.sent import Sent
+from dh_bridge.delivery import plain_values
+from dh_bridge.ledger.sent import SentFingerprints
 from dh_bridge.settings.kafka import registry_url
-from dh_bridge.sinks.base import address, find_kind
+from dh_bridge.sinks.base import address_of, find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,72 +58,76 @@ def import_(  # noqa: PLR0913 - one parameter per option
     With the ledger that sent them they become its dead letters, unless something newer was sent since: `dh-bridge queue list
     --dead` shows them with the server's error, and after `dh-bridge queue retry --dead` the next emit sends them again.
     """
-    from dh_bridge.sinks.kafka.refusals import Refusals  # noqa: PLC0415 - an optional extra
+    from dh_bridge.sinks.kafka.refusals import FailedProposalReader  # noqa: PLC0415 - an optional extra
 
     kind = find_kind(source)
-    if kind is None or not kind.refuses_later:
+    if kind is None or not kind.rejects_later:
         raise click.UsageError("only Kafka refuses later: write kafka:BROKERS")
-    area = registry_url(plain(settings.kafka), os.environ)
-    found = others = 0
+    kafka_options = registry_url(plain_values(settings.kafka), os.environ)
+    refused_count = foreign_count = 0
     if dry_run and group is not None:
         raise click.UsageError("--dry-run reads without a --group, which would remember where it stopped")
     with (
-        _letters(ledger, settings, keep=not dry_run) as letters,
-        Refusals(address(source), area, group=group) as refusals,
+        _open_dead_letters(ledger, settings, keep=not dry_run) as dead_letters,
+        FailedProposalReader(address_of(source), kafka_options, group=group) as refusals,
     ):
         for row in refusals.rows():
-            ours = everyone or row.get("pipelineName") in (settings.pipeline_name, None)
-            if not ours or run_id not in (None, row.get("runId")):
-                others += 1
+            is_own = everyone or row.get("pipelineName") in (settings.pipeline_name, None)
+            if not is_own or run_id not in (None, row.get("runId")):
+                foreign_count += 1
                 continue
-            found += 1
+            refused_count += 1
             write([json_line(row)])
-            if letters is not None:
-                letters.take(row)
-    say(f"{found:,} refused" + (f", {others:,} of others left out" if others else ""))
-    if letters is not None:
-        say(f"{letters.buried:,} are dead letters of the ledger now, {found - letters.buried:,} are outdated or known")
-    if found:
+            if dead_letters is not None:
+                dead_letters.add(row)
+    say(f"{refused_count:,} refused" + (f", {foreign_count:,} of others left out" if foreign_count else ""))
+    if dead_letters is not None:
+        say(
+            f"{dead_letters.buried_count:,} are dead letters of the ledger now, {refused_count - dead_letters.buried_count:,} are outdated or known"
+        )
+    if refused_count:
         raise click.exceptions.Exit(EXIT_EVENTS)
 
 
-class _Letters:
+class _DeadLetterWriter:
     """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once, ``keep`` says whether at all."""
 
     def __init__(self, file: Database, outbox: Outbox, *, keep: bool) -> None:
-        self.buried = 0
-        self._keep = keep
+        self.buried_count = 0
+        self._commits = keep
         self._file = file
         self._outbox = outbox
-        self._sent = Sent(file.connection)
+        self._sent = SentFingerprints(file.connection)
 
-    def take(self, row: dict[str, Any]) -> None:
+    def add(self, row: dict[str, Any]) -> None:
         """Bury a refusal if the ledger sent nothing newer since, and forget that it was sent."""
-        proposal = _proposal(row.get("proposal"))
-        if proposal is None or not self._sent.is_last(proposal):
+        proposal = _parse_proposal(row.get("proposal"))
+        if proposal is None or not self._sent.is_last_sent(proposal):
             return
-        with self._file.transaction(keep=self._keep):
-            self._sent.forget(proposal)
-            self._outbox.bury(proposal, row["reason"], int(time.time() * 1000))
-        self.buried += 1
+        with self._file.transaction(commit=self._commits):
+            self._sent.mark_unsent(proposal)
+            self._outbox.add_dead_letter(proposal, row["reason"], int(time.time() * 1000))
+        self.buried_count += 1
 
 
 @contextmanager
-def _letters(ledger: Path | None, settings: Settings, *, keep: bool) -> Iterator[_Letters | None]:
+def _open_dead_letters(ledger: Path | None, settings: Settings, *, keep: bool) -> Iterator[_DeadLetterWriter | None]:
     """Yield what buries refusals in the ledger that is named, None where there is none."""
     if ledger is None and settings.ledger.file is None:
         yield None
         return
-    with opened_outbox(ledger, settings) as (file, outbox):
-        yield _Letters(file, outbox, keep=keep)
+    with open_outbox(ledger, settings) as (file, outbox):
+        yield _DeadLetterWriter(file, outbox, keep=keep)
 
 
-def _proposal(sent: dict[str, Any] | None) -> Proposal | None:
+def _parse_proposal(document: dict[str, Any] | None) -> Proposal | None:
     """Return the proposal that was sent, None for what is none of ours."""
     try:
-        found = msgspec.convert(sent, Proposal)
+        proposal = msgspec.convert(document, Proposal)
     except msgspec.ValidationError:
         return None
-    if found.change_type == "PATCH":
-        found = msgspec.structs.replace(found, aspect=Payload(operations(found.aspect_name, found.value)))
-    return found if isinstance(found.value, list if found.change_type == "PATCH" else dict) else None
+    if proposal.change_type == "PATCH":
+        proposal = msgspec.structs.replace(
+            proposal, aspect=Payload(plain_operations(proposal.aspect_name, proposal.value))
+        )
+    return proposal if isinstance(proposal.value, list if proposal.change_type == "PATCH" else dict) else None

@@ -5,58 +5,58 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.cli.console import echo, json_line, styled, visible, write
-from dh_bridge.ledger.run_history import story
+from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
+from dh_bridge.ledger.run_history import read_history
+from dh_bridge.options import Options
 from dh_bridge.storage.database import Database
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
-    from dh_bridge.ledger.run_history import Story, Told
+    from dh_bridge.ledger.run_history import RunHistory, RunHistoryEntry
     from dh_bridge.settings import Settings
 
 
-def tell(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
+def show_run_history(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
     """Write the story of a run to stdout; with ``as_json`` an object for each event, and one for what they come to."""
-    with Database(file, readonly=True) as opened:
-        found = story(opened.connection, run, Options(settings, stateful=True), where=file)
+    with Database(file, readonly=True) as database:
+        run_history = read_history(database.connection, run, Options(settings, is_stateful=True), location=file)
     if as_json:
-        write(json_line(_row(time, told)) for time, told in found.events)
-        write([json_line({"run": found.urn, **_end(found)})])
+        write(json_line(_row(time, event)) for time, event in run_history.events)
+        write([json_line({"run": run_history.urn, **_run_summary(run_history)})])
         return
-    echo(styled(found.urn, bold=True))
-    for time, told in found.events:
-        what = f"{told.type or '-':8}  {told.namespace} {told.name}  {told.producer or ''}"
-        echo(f"{_time(time)}  {visible(what)}".rstrip())
-        for urn, aspects in told.sent.items():
+    echo(style_text(run_history.urn, bold=True))
+    for time, event in run_history.events:
+        line = f"{event.type or '-':8}  {event.namespace} {event.name}  {event.producer or ''}"
+        echo(f"{_format_time(time)}  {escape_line(line)}".rstrip())
+        for urn, aspects in event.sent_aspects.items():
             echo(f"    sent  {urn}: {', '.join(aspects)}")
-    sent = sum(len(aspects) for _, told in found.events for aspects in told.sent.values())
-    said = ", ".join(f"{name} {value}" for name, value in _end(found).items() if value is not None)
-    echo(f"{len(found.events):,} events, {sent:,} aspects sent; {said}")
+    sent_count = sum(len(aspects) for _, event in run_history.events for aspects in event.sent_aspects.values())
+    summary = ", ".join(f"{name} {value}" for name, value in _run_summary(run_history).items() if value is not None)
+    echo(f"{len(run_history.events):,} events, {sent_count:,} aspects sent; {summary}")
 
 
-def _end(found: Story) -> dict[str, Any]:
+def _run_summary(run_history: RunHistory) -> dict[str, Any]:
     """Return what the events come to, times as texts, the duration in seconds."""
-    history = found.history
+    history = run_history.history
     return {
-        "status": history.winner or "RUNNING",
+        "status": history.final_type or "RUNNING",
         "attempts": history.attempts,
-        "started": _time(history.start) if history.started else None,
-        "ended": _time(history.end) if history.end is not None else None,
-        "seconds": (history.end - history.start) / 1e6 if history.end is not None and history.started else None,
+        "started": _format_time(history.start) if history.has_start else None,
+        "ended": _format_time(history.end) if history.end is not None else None,
+        "seconds": (history.end - history.start) / 1e6 if history.end is not None and history.has_start else None,
     }
 
 
-def _row(time: int, told: Told) -> dict[str, Any]:
+def _row(time: int, event: RunHistoryEntry) -> dict[str, Any]:
     return {
-        "time": _time(time),
-        "type": told.type,
-        "job": {"namespace": told.namespace, "name": told.name},
-        "producer": told.producer,
-        "told": _time(told.now * 1000),
-        "sent": told.sent,
+        "time": _format_time(time),
+        "type": event.type,
+        "job": {"namespace": event.namespace, "name": event.name},
+        "producer": event.producer,
+        "told": _format_time(event.recorded_at * 1000),
+        "sent": event.sent_aspects,
     }
 
 
-def _time(micros: int) -> str:
-    when = datetime.fromtimestamp(micros / 1e6, timezone.utc)
-    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _format_time(micros: int) -> str:
+    moment = datetime.fromtimestamp(micros / 1e6, timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,12 +12,19 @@ import click
 
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import fail_option, profile_option, with_settings
-from dh_bridge.cli.path_conflicts import need_folders_apart
-from dh_bridge.cli.spark_errors import plainly
-from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
-from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out, need_known, written_path
-from dh_bridge.cli.summary import Outcome, assumed_version
+from dh_bridge.cli.options import fail_on_option, profile_option, with_settings
+from dh_bridge.cli.path_conflicts import require_separate_folders
+from dh_bridge.cli.spark_errors import with_short_errors
+from dh_bridge.cli.spark_sources import batch_events, check_source, choose_partitions, split_pairs, stream_events
+from dh_bridge.cli.spark_targets import (
+    StreamBatchHandler,
+    output_path,
+    prepare_delivery,
+    report_dead_letters,
+    report_rejections,
+    require_known_target,
+)
+from dh_bridge.cli.summary import CommandOutcome, assumed_version
 from dh_bridge.errors import SinkError
 from dh_bridge.session import Translation
 from dh_bridge.sinks.base import find_kind
@@ -36,7 +43,7 @@ def spark() -> None:
     """Translate archives and streams of events on Spark."""
 
 
-def _source(command: Callable[..., Any]) -> Callable[..., Any]:
+def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--events", multiple=True, metavar="PATH", help="File, folder or, with --format table, name."),
         click.option("--format", "source_format", metavar="NAME", help="Format of --events: delta, parquet, table …"),
@@ -61,45 +68,45 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @spark.command()
-@_source
+@_source_options
 @click.option("--from", "since", metavar="TIME", help="Only events from this time on, such as 2026-01-31T00:00:00Z.")
 @click.option("--until", metavar="TIME", help="Only events before this time.")
 @click.option("--dry-run", is_flag=True, help="Translate and count, but deliver nothing.")
 @profile_option
-@fail_option
+@fail_on_option
 @with_settings
-@plainly
+@with_short_errors
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
-def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **said: Any) -> None:
+def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arguments: Any) -> None:
     """Translate all that --events or --kafka hold, and end."""
-    from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - Spark is loaded by the commands that need it
+    from dh_bridge.spark.translation import SparkTranslation  # noqa: PLC0415 - Spark is loaded by the commands that need it
 
-    check(said)
-    need_known(target)
-    need_folders_apart(said["events"], _written(said, target))
-    session = _session(said)
-    events = batch_events(session, said)
-    with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
-        between, parts = (said["since"], said["until"]), parts_wanted(session, said)
-        translated = Translated(events, settings, partitions=parts, between=between)
-        counts = translated.counts()
+    check_source(arguments)
+    require_known_target(target)
+    require_separate_folders(arguments["events"], _output_folders(arguments, target))
+    session = _open_session(arguments)
+    events = batch_events(session, arguments)
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        settings, deliver = prepare_delivery(target, settings, outcome, arguments["undelivered"], dry_run=dry_run)
+        time_range, partitions = (arguments["since"], arguments["until"]), choose_partitions(session, arguments)
+        translation = SparkTranslation(events, settings, partitions=partitions, between=time_range)
+        counts = translation.counts()
         outcome.add(Translation([], [], [], counts, None))
-        leave_out(outcome, translated.rejected, counts.rejected)
-        bury(outcome, translated.bad_records, said["bad_records"])
+        report_rejections(outcome, translation.rejected, counts.rejected)
+        report_dead_letters(outcome, translation.bad_records, arguments["bad_records"])
         try:
-            deliver(translated.proposals, None)
+            deliver(translation.proposals, None)
         except SinkError as error:
-            outcome.break_off(error)
-        translated.close()
+            outcome.abort(error)
+        translation.close()
         for line in outcome.summary():
             say(line)
         outcome.name_version(settings)
-        outcome.leave()
+        outcome.exit_command()
 
 
 @spark.command()
-@_source
+@_source_options
 @click.option(
     "--checkpoint", required=True, metavar="DIR", help="Folder for offsets and state: the stream goes on there."
 )
@@ -116,9 +123,9 @@ def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **sai
     "--dry-run", is_flag=True, help="Translate and count what is there, on a copy of the checkpoint; deliver nothing."
 )
 @profile_option
-@fail_option
+@fail_on_option
 @with_settings
-@plainly
+@with_short_errors
 @examples("dh-bridge spark stream --events examples/events --checkpoint state --to catalog:shop.db")
 def stream(  # noqa: PLR0913 - one parameter per option
     *,
@@ -129,7 +136,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     retain: float | None,
     dry_run: bool,
     fail_on: str,
-    **said: Any,
+    **arguments: Any,
 ) -> None:
     """Follow a landing folder or a topic; after each batch the target holds what all events so far come to."""
     from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
@@ -137,58 +144,63 @@ def stream(  # noqa: PLR0913 - one parameter per option
     kind = find_kind(target)
     if kind is not None and kind.atomic_on_close:
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
-    check(said, followed=True)
-    need_known(target)
-    need_folders_apart(said["events"], _written(said, target) | {"--checkpoint": checkpoint})
-    session = _session(said)
-    events = stream_events(session, said)
-    with Outcome(fail_on=fail_on) as outcome, checkpoint_of(session, checkpoint, copied=dry_run) as place:
-        settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
+    check_source(arguments, is_stream=True)
+    require_known_target(target)
+    require_separate_folders(arguments["events"], _output_folders(arguments, target) | {"--checkpoint": checkpoint})
+    session = _open_session(arguments)
+    events = stream_events(session, arguments)
+    with (
+        CommandOutcome(fail_on=fail_on) as outcome,
+        open_checkpoint(session, checkpoint, is_copy=dry_run) as checkpoint_folder,
+    ):
+        settings, deliver = prepare_delivery(target, settings, outcome, arguments["undelivered"], dry_run=dry_run)
         if settings.profile is None:
             say(assumed_version())
-        batches = Batches(outcome, settings, deliver, None if dry_run else said["bad_records"], dry_run=dry_run)
+        batches = StreamBatchHandler(
+            outcome, settings, deliver, None if dry_run else arguments["bad_records"], dry_run=dry_run
+        )
         query = started(
             events,
-            batches.take,
-            checkpoint=place,
+            batches.deliver,
+            checkpoint=checkpoint_folder,
             settings=settings,
-            partitions=said["partitions"],
-            every=None if dry_run else every,
-            retain=retain,
-            rejected=batches.leave_out,
+            partitions=arguments["partitions"],
+            interval=None if dry_run else every,
+            retention_days=retain,
+            on_rejected=batches.report_rejections,
         )
         query.awaitTermination()
-        batches.end()
-        outcome.leave()
+        batches.report_end()
+        outcome.exit_command()
 
 
-def _written(said: dict[str, Any], target: str) -> dict[str, str | None]:
+def _output_folders(arguments: dict[str, Any], target: str) -> dict[str, str | None]:
     """Return the folders that a command writes."""
     return {
-        "--to": written_path(target),
-        "--bad-records": said["bad_records"],
-        "--undelivered": said["undelivered"],
+        "--to": output_path(target),
+        "--bad-records": arguments["bad_records"],
+        "--undelivered": arguments["undelivered"],
     }
 
 
 @contextmanager
-def checkpoint_of(session: SparkSession, place: str, *, copied: bool) -> Iterator[str]:
+def open_checkpoint(session: SparkSession, folder_name: str, *, is_copy: bool) -> Iterator[str]:
     """Yield the checkpoint of a stream, or a copy that goes afterwards."""
     from dh_bridge.spark.stores import store_of  # noqa: PLC0415 - as above
 
-    if not copied:
-        yield place
+    if not is_copy:
+        yield folder_name
         return
-    where = store_of(session, place)[1].toUri()  # on a cluster a mere name may be one of HDFS
-    if where.getScheme() != "file":
+    uri = store_of(session, folder_name)[1].toUri()  # on a cluster a mere name may be one of HDFS
+    if uri.getScheme() != "file":
         raise click.UsageError("a dry run copies the checkpoint, so it has to be a folder of this machine")
     with tempfile.TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
-        if Path(where.getPath()).is_dir():
-            shutil.copytree(where.getPath(), folder, dirs_exist_ok=True)
+        if Path(uri.getPath()).is_dir():
+            shutil.copytree(uri.getPath(), folder, dirs_exist_ok=True)
         yield f"file:///{Path(folder).as_posix().lstrip('/')}"  # as_uri() would write %20, which Hadoop takes for a name
 
 
-def _session(said: dict[str, Any]) -> SparkSession:
+def _open_session(arguments: dict[str, Any]) -> SparkSession:
     from dh_bridge.spark.session import session  # noqa: PLC0415 - as above
 
-    return session(master=said["master"], conf=pairs(said["confs"], "--conf"))
+    return session(master=arguments["master"], conf=split_pairs(arguments["confs"], "--conf"))

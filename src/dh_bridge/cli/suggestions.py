@@ -15,25 +15,27 @@ if TYPE_CHECKING:
 
     from dh_bridge.catalog.store import Catalog
 
-_MOST = 5
-_SHORT = 3
+_MAX_SUGGESTIONS = 5
+_MAX_SHORT_LENGTH = 3
 
 
-def refuse_unknown(catalog: Catalog, file: str, asked: str) -> NoReturn:
-    """Say that ``file`` has nothing of the URN ``asked``, and which entities have its name, or the end of it; leave the command."""
-    near = next(filter(None, (catalog.named(name, _MOST) for name in _names(asked))), [])
-    say(f"{file} knows nothing of {asked}" + (", but of" if near else ""))
-    for urn in near:
+def exit_unknown_urn(catalog: Catalog, file: str, requested_urn: str) -> NoReturn:
+    """Say that ``file`` has nothing of the URN ``requested_urn``, and which entities have its name, or the end of it; leave the command."""
+    similar_urns = next(
+        filter(None, (catalog.find_by_name(name, _MAX_SUGGESTIONS) for name in _candidate_names(requested_urn))), []
+    )
+    say(f"{file} knows nothing of {requested_urn}" + (", but of" if similar_urns else ""))
+    for urn in similar_urns:
         say(f"  {urn}")
     raise click.exceptions.Exit(EXIT_EVENTS)
 
 
-def _names(asked: str) -> Iterator[str]:
+def _candidate_names(requested_urn: str) -> Iterator[str]:
     """Yield what may stand in the URN that was meant: the name, then the last part of it."""
-    parts = urns.parse(asked)[1] if urns.is_urn(asked) else (asked,)
-    name = next((part for part in parts if len(part) > _SHORT and not part.startswith("urn:li:")), None)
+    parts = urns.parse_urn(requested_urn)[1] if urns.is_urn(requested_urn) else (requested_urn,)
+    name = next((part for part in parts if len(part) > _MAX_SHORT_LENGTH and not part.startswith("urn:li:")), None)
     if name is None:
         return
     yield name
-    if len(last := name.rpartition(".")[2]) > _SHORT:
-        yield last
+    if len(last_part := name.rpartition(".")[2]) > _MAX_SHORT_LENGTH:
+        yield last_part

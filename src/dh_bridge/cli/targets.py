@@ -9,66 +9,66 @@ import click
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.console import say
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.review.state import Listed
+from dh_bridge.review.state import UrnList
 from dh_bridge.sinks.abilities import open_readonly
-from dh_bridge.sinks.base import find_kind, shown
+from dh_bridge.sinks.base import find_kind, strip_credentials
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from dh_bridge.delivery import Destination
+    from dh_bridge.delivery import DeliveryTarget
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.abilities import Readable
 
 
 @contextmanager
-def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
+def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
     """Open a place to read from; yield it, all its URNs (None: it cannot list them), and the settings with its profile."""
     kind = find_kind(target)
     if ":" not in target:
-        listed = Listed(target)
-        yield listed, listed.urns, settings
+        urn_list = UrnList(target)
+        yield urn_list, urn_list.urns, settings
     elif kind is not None and kind.lists_entities:
         with open_readonly(target) as sink:
             yield sink, sink.urns(), settings
-    elif kind is not None and kind.readable:
-        destination = _server(target, settings)
-        with destination.sink as server:
-            yield cast("Readable", server), None, destination.settings
+    elif kind is not None and kind.is_readable:
+        delivery_target = _open_server(target, settings)
+        with delivery_target.sink as server:
+            yield cast("Readable", server), None, delivery_target.settings
     else:
-        raise click.UsageError(f"{shown(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
+        raise click.UsageError(
+            f"{strip_credentials(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs"
+        )
 
 
-def version_of(target: str, settings: Settings) -> str | None:
+def reader_version(target: str, settings: Settings) -> str | None:
     """Return the version of DataHub that reads what is written to a place; None for a catalogue, which reads every URN."""
     kind = find_kind(target)
-    return None if kind is not None and kind.own_ledger else settings.profile
+    return None if kind is not None and kind.has_own_ledger else settings.profile
 
 
-def existing(file: Path) -> Catalog:
+def open_existing(file: Path) -> Catalog:
     """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
     Catalog(file, readonly=True).close()
     return Catalog(file)
 
 
 @contextmanager
-def opened_outbox(
-    place: Path | None, settings: Settings, *, readonly: bool = False
-) -> Iterator[tuple[Database, Outbox]]:
+def open_outbox(path: Path | None, settings: Settings, *, readonly: bool = False) -> Iterator[tuple[Database, Outbox]]:
     """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
-    place = place or settings.ledger.file
-    if place is None:
-        raise SettingsError("no ledger is named", where="--ledger", now="name its file")
-    with Database(place, readonly=True) if readonly else existing(place) as file:
+    path = path or settings.ledger.file
+    if path is None:
+        raise SettingsError("no ledger is named", location="--ledger", remedy="name its file")
+    with Database(path, readonly=True) if readonly else open_existing(path) as file:
         yield file, Outbox(file.connection)
 
 
-def say_unread(urns: Collection[str]) -> None:
+def say_unreadable(urns: Collection[str]) -> None:
     """Name the entities that were not compared, since the token's user may not read them."""
     if urns:
         say(
@@ -77,10 +77,10 @@ def say_unread(urns: Collection[str]) -> None:
         )
 
 
-def _server(target: str, settings: Settings) -> Destination:
+def _open_server(target: str, settings: Settings) -> DeliveryTarget:
     """Open a server; what is wrong with its address is wrong with ``--against``."""
     try:
-        return open_destination(target, settings)
+        return open_target(target, settings)
     except SettingsError as error:
-        where = "--against" if error.where == "--to" else error.where
-        raise SettingsError(error.what, where=where, now=error.now) from error
+        location = "--against" if error.location == "--to" else error.location
+        raise SettingsError(error.problem, location=location, remedy=error.remedy) from error

@@ -10,15 +10,15 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
-    dead_option,
+    dead_letters_option,
     events_argument,
-    fail_option,
+    fail_on_option,
     profile_option,
     report_option,
     with_settings,
 )
-from dh_bridge.cli.path_conflicts import need_apart
-from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.path_conflicts import require_separate_files
+from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.datahub.proposal import ndjson_line
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @events_argument
 @profile_option
 @report_option
-@dead_option
-@fail_option
+@dead_letters_option
+@fail_on_option
 @with_settings
 @examples("dh-bridge translate examples/events --profile 1.4 > proposals.ndjson")
 def translate(
@@ -40,11 +40,11 @@ def translate(
 
     EVENTS are files (JSON, NDJSON, each also gzipped), folders, or - for stdin.
     """
-    need_apart(events, {"--report": report, "--dead-letters": dead})
+    require_separate_files(events, {"--report": report, "--dead-letters": dead})
     bridge = Bridge(settings)
-    with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
-        for translation in bridge.stream(events_of(events, bridge), report=outcome.reports, piecewise=True):
+    with CommandOutcome(report=report, dead_letters=dead, fail_on=fail_on) as outcome:
+        for translation in bridge.stream(read_items(events, bridge), report=outcome.has_report, piecewise=True):
             write(map(ndjson_line, translation.proposals))
             outcome.add(translation)
         outcome.name_version(settings)
-        outcome.leave()
+        outcome.exit_command()

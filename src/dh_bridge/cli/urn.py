@@ -15,23 +15,23 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, json_line, say, write, write_pairs
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_path, json_option, utf_8, with_settings
-from dh_bridge.datahub.urns import parse, type_if_urn
+from dh_bridge.datahub.urns import parse_urn, type_if_urn
 from dh_bridge.errors import EventError
+from dh_bridge.naming import Naming
+from dh_bridge.naming.vocabulary import opt_in_names
 from dh_bridge.openlineage.read import standard_input
 from dh_bridge.settings.naming import NamingRule
-from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.naming.vocabulary import selects
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
-_EVERYWHERE = "{*namespace}"
+_ANY_NAMESPACE = "{*namespace}"
 """The namespace pattern with the least literal text: any rule of the user's own goes before it."""
 
-_NO_SUCH = "no system applies when that is chosen; one of "
+_UNKNOWN_SYSTEM = "no system applies when that is chosen; one of "
 
 
-class Question(msgspec.Struct):
+class UrnQuery(msgspec.Struct):
     """A line of ``dh-bridge urn -``."""
 
     namespace: str
@@ -76,24 +76,24 @@ def urn(  # noqa: PLR0913 - one parameter per option
     Also its level, the dataset URN that lineage may name (endpoint) and its Dataplex FQN. A NAMESPACE of - reads lines of
     {"namespace": …, "name": …} (and "select") from stdin, and answers each with a line.
     """
-    _look_at_usage(namespace, name, reverse=reverse, select=select, file=file)
+    _check_usage(namespace, name, reverse=reverse, select=select, file=file)
     rules = settings.naming.rules
     if instance is not None:
-        rules = (*rules, _everywhere(instance))
+        rules = (*rules, _instance_rule(instance))
     naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
-    known = selects(naming.systems())
+    selectable = opt_in_names(naming.systems())
     if reverse:
         pairs = _pairs(naming, namespace, file)
         _show_pairs(pairs, as_json=as_json)
         if len(pairs) != 1:
-            say(f"{len(pairs)} candidates" if pairs else _no_candidate(naming, namespace, settings.naming.env))
+            say(f"{len(pairs)} candidates" if pairs else _no_candidate_text(naming, namespace, settings.naming.env))
             raise click.exceptions.Exit(EXIT_EVENTS)
     elif namespace == "-":
-        _answer_all(naming, known)
-    elif select is not None and select not in known:
-        raise click.UsageError(f"--select {select}: {_NO_SUCH}{', '.join(sorted(known))}")
+        _answer_all(naming, selectable)
+    elif select is not None and select not in selectable:
+        raise click.UsageError(f"--select {select}: {_UNKNOWN_SYSTEM}{', '.join(sorted(selectable))}")
     else:
-        row = _row(naming, Question(namespace, name or "", select))
+        row = _row(naming, UrnQuery(namespace, name or "", select))
         write([json_line(row)]) if as_json else write_pairs(row)
         if row["system"] is None and "://" not in namespace and "://" in (name or ""):
             say(
@@ -101,7 +101,7 @@ def urn(  # noqa: PLR0913 - one parameter per option
             )
 
 
-def _look_at_usage(namespace: str, name: str | None, *, reverse: bool, select: str | None, file: str | None) -> None:
+def _check_usage(namespace: str, name: str | None, *, reverse: bool, select: str | None, file: str | None) -> None:
     """Raise a UsageError for arguments and options that do not go together."""
     if reverse:
         if name is not None or select is not None:
@@ -112,36 +112,36 @@ def _look_at_usage(namespace: str, name: str | None, *, reverse: bool, select: s
         if name is not None or select is not None:
             raise click.UsageError("names and opt-in systems come from stdin: leave out NAME and --select")
     elif name is None:
-        meant = "--reverse URN" if type_if_urn(namespace) else "NAMESPACE NAME"
-        raise click.UsageError(f"NAME is missing: dh-bridge urn {meant}")
+        usage = "--reverse URN" if type_if_urn(namespace) else "NAMESPACE NAME"
+        raise click.UsageError(f"NAME is missing: dh-bridge urn {usage}")
 
 
-def _everywhere(instance: str) -> NamingRule:
+def _instance_rule(instance: str) -> NamingRule:
     """Return the rule that gives ``instance`` to every namespace; a UsageError when it cannot be one."""
     try:
-        return NamingRule(namespace=_EVERYWHERE, platform_instance=instance)
+        return NamingRule(namespace=_ANY_NAMESPACE, platform_instance=instance)
     except ValidationError as error:
         raise click.UsageError(
             f"--platform-instance {instance!r}: write 1 to 100 characters, without spaces around them"
         ) from error
 
 
-def _row(naming: Naming, question: Question) -> dict[str, Any]:
-    found = naming(question.namespace, question.name, select=question.select)
-    if found.refusal is not None:
-        raise found.refusal
-    row = {key: getattr(found, key) for key in ("urn", "level", "endpoint", "fqn", "system", "rule")}
-    return row | ({"skip": found.skip} if found.skip else {})
+def _row(naming: Naming, query: UrnQuery) -> dict[str, Any]:
+    name = naming(query.namespace, query.name, select=query.select)
+    if name.refusal is not None:
+        raise name.refusal
+    row = {key: getattr(name, key) for key in ("urn", "level", "endpoint", "fqn", "system", "rule")}
+    return row | ({"skip": name.skip} if name.skip else {})
 
 
-def _answer_all(naming: Naming, known: set[str]) -> None:
+def _answer_all(naming: Naming, selectable: set[str]) -> None:
     failed = 0
     for number, raw in enumerate(standard_input(), 1):
         line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
         if not line.strip():
             continue
         try:
-            row = _row(naming, _question(line, known))
+            row = _row(naming, _parse_query(line, selectable))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, EventError) as error:
             failed += 1
             row = {"urn": None, "error": f"line {number}: {error}"}
@@ -151,12 +151,12 @@ def _answer_all(naming: Naming, known: set[str]) -> None:
         raise click.exceptions.Exit(EXIT_EVENTS)
 
 
-def _question(line: bytes, known: set[str]) -> Question:
+def _parse_query(line: bytes, selectable: set[str]) -> UrnQuery:
     """Return what a line asks; an EventError when it chooses a system that there is not."""
-    question = msgspec.json.decode(line, type=Question)
-    if question.select is not None and question.select not in known:
-        raise EventError(f"{_NO_SUCH}{', '.join(sorted(known))}", where=f"select {question.select}")
-    return question
+    query = msgspec.json.decode(line, type=UrnQuery)
+    if query.select is not None and query.select not in selectable:
+        raise EventError(f"{_UNKNOWN_SYSTEM}{', '.join(sorted(selectable))}", location=f"select {query.select}")
+    return query
 
 
 def _pairs(naming: Naming, text: str, file: str | None) -> list[tuple[str, str]]:
@@ -174,10 +174,10 @@ def _show_pairs(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
         write([json_line(row)]) if as_json else echo(f"{namespace}  {name}")
 
 
-def _no_candidate(naming: Naming, text: str, env: str) -> str:
+def _no_candidate_text(naming: Naming, text: str, env: str) -> str:
     """Say why nothing leads to ``text``: it is of another environment, or does not keep the server."""
     if type_if_urn(text) == "dataset":
-        platform, name, own = parse(text)[1]
-        if own != env and naming.reverse(f"urn:li:dataset:({platform},{name},{env})"):
-            return f"no candidate: names are of the environment {env} here, and the URN is of {own}; try --env {own}"
+        platform, name, urn_env = parse_urn(text)[1]
+        if urn_env != env and naming.reverse(f"urn:li:dataset:({platform},{name},{env})"):
+            return f"no candidate: names are of the environment {env} here, and the URN is of {urn_env}; try --env {urn_env}"
     return "no candidate: the URN does not keep the server; try --catalog FILE"

@@ -12,8 +12,8 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
-from dh_bridge.cli.summary import events_of
-from dh_bridge.datahub.generic_aspect import operations
+from dh_bridge.cli.summary import read_items
+from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal, patch
 from dh_bridge.datahub.search_texts import long_texts
@@ -21,16 +21,16 @@ from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
 from dh_bridge.log_throttle import KindCounter, kind_of
-from dh_bridge.openlineage.events import DeadLetter, Event, told
+from dh_bridge.openlineage.events import DeadLetter, Event, located_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.settings import Settings
 
-_SHOWN = 20
+_MAX_SHOWN_PER_KIND = 20
 """Findings of one kind that are shown as text, at most; the others are counted."""
-_UNUSABLE = ("malformed", "non-serializable")
+_UNREADABLE_REASONS = ("malformed", "non-serializable")
 """The reason that the report gives for a field that could not be read."""
 
 
@@ -48,34 +48,38 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
     """
     bridge, checker = Bridge(settings), validator(profile(settings.profile))
-    found = checked = 0
-    kinds = _Kinds()
-    for item in events_of(events, bridge):
-        checked += 1
+    finding_count = item_count = 0
+    kinds = _FindingKinds()
+    for item in read_items(events, bridge):
+        item_count += 1
         rows = list(findings(item, bridge, checker))
-        found += len(rows)
-        write(map(json_line, rows) if as_json else map(_line, filter(kinds.shows, rows)))
-    for kind, count in kinds.left_out():
+        finding_count += len(rows)
+        write(map(json_line, rows) if as_json else map(_format_finding, filter(kinds.is_shown, rows)))
+    for kind, count in kinds.hidden_counts():
         say(f"{count:,} more like this: {kind}")
-    say(f"{checked:,} checked, {found:,} findings")
-    if found:
+    say(f"{item_count:,} checked, {finding_count:,} findings")
+    if finding_count:
         raise click.exceptions.Exit(EXIT_EVENTS)
 
 
-class _Kinds:
+class _FindingKinds:
     """Which findings are shown as text: the first ones of each kind."""
 
     def __init__(self) -> None:
         self._counter = KindCounter()
 
-    def shows(self, row: dict[str, str]) -> bool:
+    def is_shown(self, row: dict[str, str]) -> bool:
         """Count a finding; return whether to show it."""
         kind, _ = self._counter.add(kind_of(row["reason"].removeprefix(row["place"]).lstrip(": ")))
-        return self._counter.counts[kind] <= _SHOWN
+        return self._counter.counts[kind] <= _MAX_SHOWN_PER_KIND
 
-    def left_out(self) -> list[tuple[str, int]]:
+    def hidden_counts(self) -> list[tuple[str, int]]:
         """Return the kinds of findings that were not all shown, and how many were not."""
-        return [(kind, count - _SHOWN) for kind, count in self._counter.counts.items() if count > _SHOWN]
+        return [
+            (kind, count - _MAX_SHOWN_PER_KIND)
+            for kind, count in self._counter.counts.items()
+            if count > _MAX_SHOWN_PER_KIND
+        ]
 
 
 def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> Iterator[dict[str, str]]:
@@ -83,26 +87,26 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
     if isinstance(item, DeadLetter):
         document = _proposal_document(item.raw)
         for reason in [item.reason] if document is None else _faults(document, checker):
-            yield {"place": item.place, "reason": reason}
+            yield {"place": item.location, "reason": reason}
         return
     translation = bridge.translate(item, report=True)
     for letter in translation.dead:
-        yield {"place": letter.place, "reason": letter.reason}
+        yield {"place": letter.location, "reason": letter.reason}
     for line in translation.report.lines() if translation.report is not None else ():
-        if line["reason"] in _UNUSABLE:
-            yield {"place": f"{item.place} {line['path']}", "reason": line["reason"]}
+        if line["reason"] in _UNREADABLE_REASONS:
+            yield {"place": f"{item.location} {line['path']}", "reason": line["reason"]}
     for proposal in translation.proposals:
-        refusal = checker.finding(proposal)
+        refusal = checker.refusal_text(proposal)
         if refusal is not None:
-            yield {"place": f"{item.place} -> {proposal.entity_urn}", "reason": refusal}
+            yield {"place": f"{item.location} -> {proposal.entity_urn}", "reason": refusal}
     for urn in dict.fromkeys(proposal.entity_urn for proposal in translation.proposals):
         unreadable = unreadable_urn(urn, checker.version)
         if unreadable is not None:
-            yield {"place": f"{item.place} -> {urn}", "reason": unreadable}
+            yield {"place": f"{item.location} -> {urn}", "reason": unreadable}
 
 
-def _line(row: dict[str, str]) -> bytes:
-    return f"{told(row['place'], row['reason'])}\n".encode("utf-8", "backslashreplace")
+def _format_finding(row: dict[str, str]) -> bytes:
+    return f"{located_reason(row['place'], row['reason'])}\n".encode("utf-8", "backslashreplace")
 
 
 def _proposal_document(raw: bytes) -> dict[str, Any] | None:
@@ -125,14 +129,14 @@ def _faults(document: dict[str, Any], checker: Validator) -> Iterator[str]:
             document = {**document, "aspect": {"json": msgspec.json.decode(aspect["value"])}}
         proposal = msgspec.convert(document, Proposal)
         if proposal.change_type == "PATCH":  # a file for DataHub may hold the keyed form
-            plain = operations(proposal.aspect_name, proposal.value)
-            proposal = patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, plain)
+            operation_list = plain_operations(proposal.aspect_name, proposal.value)
+            proposal = patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operation_list)
     except (msgspec.MsgspecError, RecursionError, KeyError, TypeError, AttributeError) as error:
         yield f"no proposal: {error}"
         return
-    found = checker.refusal(proposal)
-    if found is not None:
-        yield str(AspectError(found.what, where=found.where))  # whoever wrote it is at fault
+    refusal = checker.refusal(proposal)
+    if refusal is not None:
+        yield str(AspectError(refusal.problem, location=refusal.location))  # whoever wrote it is at fault
     unreadable = unreadable_urn(proposal.entity_urn, checker.version)
     if unreadable is not None:
         yield f"{proposal.entity_urn}: {unreadable}"

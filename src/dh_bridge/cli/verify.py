@@ -13,14 +13,14 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
-from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.cli.targets import existing, opened_place, say_unread, version_of
-from dh_bridge.delivery import around
-from dh_bridge.ledger.rerender import Recall
-from dh_bridge.review.state import State
-from dh_bridge.review.verdicts import verdict
+from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.targets import open_existing, open_readable, reader_version, say_unreadable
+from dh_bridge.delivery import wrap_sink
+from dh_bridge.ledger.rerender import Rerenderer
+from dh_bridge.options import Options
+from dh_bridge.review.state import ReviewState
+from dh_bridge.review.verdicts import judge_change
 from dh_bridge.sinks.base import find_kind
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,24 +29,26 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
 
-_MOST = 20
+_MAX_SHOWN_ROWS = 20
 
 
-def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
+def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
     """Read ``1%`` or ``0.01``."""
     try:
-        share = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+        fraction = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
+        fraction = 0.0
+    if not 0 < fraction <= 1:
         raise click.BadParameter(f"{text!r} is no share: write 1% or 0.01")
-    return share
+    return fraction
 
 
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
 @click.option("--against", "target", required=True, metavar="PLACE", help="rest:URL, rest: or catalog:FILE.")
-@click.option("--sample", callback=_share, default="100%", metavar="SHARE", help="Part of the entities, such as 1%.")
+@click.option(
+    "--sample", callback=_parse_fraction, default="100%", metavar="SHARE", help="Part of the entities, such as 1%."
+)
 @click.option(
     "--run",
     "delivery",
@@ -80,84 +82,97 @@ def verify(  # noqa: PLR0913 - one parameter per option
     anything is not held, or would be refused; each such aspect is a line: what is gone or says something else, and who wrote
     it last.
     """
-    teller = None if events else ledger or settings.ledger.file
+    ledger_path = None if events else ledger or settings.ledger.file
     if events and delivery is not None:
         raise click.UsageError("EVENTS or --run: of a delivery the ledger knows what it sent")
-    if not events and teller is None:
+    if not events and ledger_path is None:
         raise click.UsageError("name EVENTS, or the --ledger that has sent what came of them")
     with (
-        Outcome() as outcome,
-        opened_place(target, settings) as (place, known, chosen),
-        State(place, version=version_of(target, chosen)) as state,
+        CommandOutcome() as outcome,
+        open_readable(target, settings) as (readable, listed_urns, target_settings),
+        ReviewState(readable, version=reader_version(target, target_settings)) as state,
     ):
-        if known is not None and find_kind(target) is None:
+        if listed_urns is not None and find_kind(target) is None:
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
-        said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)
-        written = around(state, settings, ledger=teller is not None)
-        for proposals in said:
-            written.emit([one for one in proposals if _drawn(one.entity_urn, sample)])
+        proposal_batches = (
+            _translated_proposals(events, target_settings, outcome)
+            if ledger_path is None
+            else _ledger_proposals(ledger_path, delivery, target_settings, sample)
+        )
+        sink = wrap_sink(state, settings, ledger=ledger_path is not None)
+        for proposals in proposal_batches:
+            sink.emit([proposal for proposal in proposals if _is_sampled(proposal.entity_urn, sample)])
         counts: Counter[str] = Counter(dict.fromkeys(("held", "missing", "trimmed", "overwritten"), 0))
-        rows = list(_rows(state, counts))
-        if as_json:
-            write(map(json_line, rows))
-        elif rows:
-            write_table(
-                ("what", "urn", "aspect", "where", "last writer"),
-                [
-                    (row["verdict"], row["urn"], row["aspect"], ", ".join(row["paths"][:3]), row["writer"])
-                    for row in rows[:_MOST]
-                ],
-            )
-            if len(rows) > _MOST:
-                echo(f"… and {len(rows) - _MOST:,} more (--json)")
-        _say_refused(state.refused)
-        say_unread(state.unread)
+        rows = list(_finding_rows(state, counts))
+        _write_rows(rows, as_json=as_json)
+        _say_refused(state.refusals)
+        say_unreadable(state.unreadable_urns)
         say(
-            ", ".join(f"{number:,} {word}" for word, number in counts.items())
-            + f"; {state.points:,} points were not read"
+            ", ".join(f"{number:,} {status}" for status, number in counts.items())
+            + f"; {state.point_count:,} points were not read"
         )
         if not counts.total() and sample < 1:
             say("nothing was compared: no entity is in so small a sample")
-        if rows or state.refused:
+        if rows or state.refusals:
             raise click.exceptions.Exit(EXIT_EVENTS)
-        outcome.leave()
+        outcome.exit_command()
 
 
-def _told(events: tuple[str, ...], settings: Settings, outcome: Outcome) -> Iterator[list[Proposal]]:
+def _write_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Print the aspects that differ: as JSON lines, or as a table that is cut after ``_MAX_SHOWN_ROWS``."""
+    if as_json:
+        write(map(json_line, rows))
+    elif rows:
+        write_table(
+            ("what", "urn", "aspect", "where", "last writer"),
+            [
+                (row["verdict"], row["urn"], row["aspect"], ", ".join(row["paths"][:3]), row["writer"])
+                for row in rows[:_MAX_SHOWN_ROWS]
+            ],
+        )
+        if len(rows) > _MAX_SHOWN_ROWS:
+            echo(f"… and {len(rows) - _MAX_SHOWN_ROWS:,} more (--json)")
+
+
+def _translated_proposals(
+    events: tuple[str, ...], settings: Settings, outcome: CommandOutcome
+) -> Iterator[list[Proposal]]:
     """Yield what the events come to."""
     bridge = Bridge(settings)
-    for translation in bridge.stream(events_of(events, bridge)):
+    for translation in bridge.stream(read_items(events, bridge)):
         outcome.add(translation)
         yield translation.proposals
 
 
-def _sent(ledger: Path, delivery: str | None, settings: Settings, sample: float) -> Iterator[list[Proposal]]:
+def _ledger_proposals(
+    ledger: Path, delivery: str | None, settings: Settings, sample: float
+) -> Iterator[list[Proposal]]:
     """Yield what a ledger would write today of what it has sent."""
-    with existing(ledger) as file:
-        recall = Recall(file, Options(settings, stateful=True), delivery)
-        yield from recall.proposals(lambda urn: _drawn(urn, sample))
-        if recall.gone:
-            say(f"not compared, as the ledger has let go of what it knew of them: {recall.gone:,} aspects")
+    with open_existing(ledger) as file:
+        rerenderer = Rerenderer(file, Options(settings, is_stateful=True), delivery)
+        yield from rerenderer.proposals(lambda urn: _is_sampled(urn, sample))
+        if rerenderer.missing_count:
+            say(f"not compared, as the ledger has let go of what it knew of them: {rerenderer.missing_count:,} aspects")
 
 
-def _rows(state: State, counts: Counter[str]) -> Iterator[dict[str, Any]]:
+def _finding_rows(state: ReviewState, counts: Counter[str]) -> Iterator[dict[str, Any]]:
     """Yield what is not held, and count everything."""
     for change in state.changes():
-        found = verdict(change)
-        counts[found.word] += 1
-        if found.word != "held":
-            row = {"verdict": found.word, "urn": change.urn, "aspect": change.aspect}
-            yield {**row, "paths": found.paths, "writer": found.writer}
+        result = judge_change(change)
+        counts[result.status] += 1
+        if result.status != "held":
+            row = {"verdict": result.status, "urn": change.urn, "aspect": change.aspect}
+            yield {**row, "paths": result.paths, "writer": result.writer}
 
 
 def _say_refused(reasons: list[str]) -> None:
     """Tell what cannot be there: the place would refuse it again."""
-    for reason in reasons[:_MOST]:
+    for reason in reasons[:_MAX_SHOWN_ROWS]:
         say(f"refused: {reason}")
-    if len(reasons) > _MOST:
-        say(f"… and {len(reasons) - _MOST:,} more are refused")
+    if len(reasons) > _MAX_SHOWN_ROWS:
+        say(f"… and {len(reasons) - _MAX_SHOWN_ROWS:,} more are refused")
 
 
-def _drawn(urn: str, share: float) -> bool:
+def _is_sampled(urn: str, fraction: float) -> bool:
     """Say whether an entity belongs to the sample: the same ones each time."""
-    return share >= 1 or int.from_bytes(hashlib.sha256(urn.encode()).digest()[:4], "big") < share * 2**32
+    return fraction >= 1 or int.from_bytes(hashlib.sha256(urn.encode()).digest()[:4], "big") < fraction * 2**32

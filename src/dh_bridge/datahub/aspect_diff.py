@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from dh_bridge.datahub.proposal import Remembered, upsert
+from dh_bridge.datahub.proposal import CachedProposal, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,15 +29,15 @@ def fingerprint(value: Any) -> bytes:
 
 def proposal_fingerprint(proposal: Proposal) -> bytes:
     """Return the hash of what a proposal writes; of one that is rendered again and again it is computed once."""
-    if type(proposal) is not Remembered:
+    if type(proposal) is not CachedProposal:
         return fingerprint(proposal.value)
-    known: bytes | None = proposal.__dict__.get("hash")
-    if known is None:
-        known = proposal.__dict__["hash"] = fingerprint(proposal.value)
-    return known
+    digest: bytes | None = proposal.__dict__.get("hash")
+    if digest is None:
+        digest = proposal.__dict__["hash"] = fingerprint(proposal.value)
+    return digest
 
 
-def says_the_same(first: Proposal, second: Proposal) -> bool:
+def has_same_write(first: Proposal, second: Proposal) -> bool:
     """Return whether two proposals of an aspect write the same in the same way."""
     return first.change_type == second.change_type and proposal_fingerprint(first) == proposal_fingerprint(second)
 
@@ -50,31 +50,31 @@ def path_fingerprints(operations: Sequence[Operation]) -> dict[str, bytes]:
 class PatchDiff(NamedTuple):
     """The paths of a patch that were not written before or were written otherwise, and those that are written no more."""
 
-    changed: set[str]
-    gone: list[str]
+    changed_paths: set[str]
+    removed_paths: list[str]
 
 
-def patch_diff(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> PatchDiff:
+def patch_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> PatchDiff:
     """Compare two patches of an aspect, each as the hashes of its operations by path.
 
-    >>> patch_diff({"/tags/a": b"1", "/tags/b": b"1"}, {"/tags/b": b"2", "/tags/c": b"1"}).gone
+    >>> patch_diff({"/tags/a": b"1", "/tags/b": b"1"}, {"/tags/b": b"2", "/tags/c": b"1"}).removed_paths
     ['/tags/a']
     """
     return PatchDiff(
-        {path for path, mark in now.items() if before.get(path) != mark},
-        [path for path in before if path not in now],
+        {path for path, digest in after.items() if before.get(path) != digest},
+        [path for path in before if path not in after],
     )
 
 
-def removal(path: str) -> Operation:
+def removal_operation(path: str) -> Operation:
     """Return the operation that removes what an earlier patch added."""
     return {"op": "remove", "path": path}
 
 
-REMOVED = fingerprint({"removed": True})
+REMOVED_FINGERPRINT = fingerprint({"removed": True})
 """The hash of the status of an entity that is soft-deleted."""
 
 
-def restoration(entity_type: str, urn: str) -> Proposal:
+def restoring_proposal(entity_type: str, urn: str) -> Proposal:
     """Return the proposal that makes a soft-deleted entity visible again."""
     return upsert(entity_type, urn, "status", {"removed": False})

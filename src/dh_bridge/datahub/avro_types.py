@@ -18,20 +18,20 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas, urns
 from dh_bridge.datahub.search_texts import SAFE_LENGTH, is_text
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.msgspec_threads import prepare_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_REMEMBERED = 16_384
-_SOUND = 1024
+_MAX_CACHED_URNS = 16_384
+_MAX_CACHED_VALUES = 1024
 # The largest doubles that still are a 32-bit and a 64-bit float.
-_FLOAT, _DOUBLE = 3.4028235677973362e38, 1.7976931348623157e308
+_MAX_FLOAT, _MAX_DOUBLE = 3.4028235677973362e38, 1.7976931348623157e308
 
 _SCALARS: dict[str, Any] = {
     "boolean": bool,
-    "double": Annotated[float, Meta(ge=-_DOUBLE, le=_DOUBLE)],
-    "float": Annotated[float, Meta(ge=-_FLOAT, le=_FLOAT)],
+    "double": Annotated[float, Meta(ge=-_MAX_DOUBLE, le=_MAX_DOUBLE)],
+    "float": Annotated[float, Meta(ge=-_MAX_FLOAT, le=_MAX_FLOAT)],
     "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)],
     "long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
     "string": str,
@@ -58,7 +58,7 @@ _URN_CLASSES = {
 
 
 # What a check raises; in msgspec before 0.20 its error is no ValueError.
-REFUSALS = (ValueError, msgspec.ValidationError)
+VALIDATION_ERRORS = (ValueError, msgspec.ValidationError)
 
 
 class Marker:
@@ -68,13 +68,13 @@ class Marker:
     the look-up itself.
     """
 
-    seen: ClassVar[Any]
+    lookup: ClassVar[Any]
     __class_getitem__: ClassVar[Any]
 
     @classmethod
-    def told_by(cls, seen: Any) -> None:
-        """Let ``seen`` tell what the type's values are."""
-        cls.seen, cls.__class_getitem__ = seen, seen.__getitem__
+    def use_lookup(cls, lookup: Any) -> None:
+        """Let ``lookup`` tell what the type's values are."""
+        cls.lookup, cls.__class_getitem__ = lookup, lookup.__getitem__
 
 
 #: The ``dec_hook`` of every check: the marker of a value.
@@ -86,7 +86,7 @@ def conform(value: Any, kind: Any) -> None:
     msgspec.convert(value, kind, dec_hook=look_up)
 
 
-class SeenUrns(dict[str, Any]):
+class CheckedUrns(dict[str, Any]):
     """URN -> marker, for URNs of the ``allowed`` entity types (none = any); starts anew when it is full."""
 
     def __init__(self, marker: Marker, allowed: frozenset[str]) -> None:
@@ -98,9 +98,9 @@ class SeenUrns(dict[str, Any]):
             raise TypeError(f"Expected a URN, got `{type(value).__name__}`")
         kind = urns.type_if_urn(value)
         if not kind or (self._allowed and kind not in self._allowed):
-            of = f" of {' or '.join(sorted(self._allowed))}" if self._allowed else ""
-            raise ValueError(f"{value[: urns.MAX_BYTES]!r} is no URN{of}")
-        if len(self) >= _REMEMBERED:
+            allowed_text = f" of {' or '.join(sorted(self._allowed))}" if self._allowed else ""
+            raise ValueError(f"{value[: urns.MAX_BYTES]!r} is no URN{allowed_text}")
+        if len(self) >= _MAX_CACHED_URNS:
             self.clear()
         self[value] = self._marker
         return self._marker
@@ -113,84 +113,84 @@ def urn_type(allowed: frozenset[str] = frozenset()) -> type[Marker]:
     class Urn(Marker):
         pass
 
-    Urn.told_by(SeenUrns(Urn(), allowed))
+    Urn.use_lookup(CheckedUrns(Urn(), allowed))
     return Urn
 
 
-class Branches:
+class UnionBranches:
     """The branches of a union: an object with exactly one tag, as ``{"com.linkedin.schema.StringType": {}}``."""
 
     def __init__(self, marker: Marker, kinds: dict[str, Any]) -> None:
         self._marker = marker
         self._kinds = kinds
         # A branch whose fields may all be left out takes {} without a look: the types of most columns.
-        self._empty = {tag for tag, kind in kinds.items() if _takes_nothing(kind)}
+        self._empty = {tag for tag, kind in kinds.items() if _accepts_empty(kind)}
         #: values that were found sound, by identity: all columns of a type share one, which nobody changes
-        self._sound: dict[int, Any] = {}
+        self._valid: dict[int, Any] = {}
 
     def __getitem__(self, value: Any) -> Any:
-        if self._sound.get(id(value)) is value:
+        if self._valid.get(id(value)) is value:
             return self._marker
         if type(value) is not dict or len(value) != 1:
             raise ValueError("Expected an object with one tag, the name of a branch of the union")
         for tag, inner in value.items():
             if inner or tag not in self._empty or type(inner) is not dict:
-                self._descend(tag, inner)
-        if len(self._sound) >= _SOUND:
-            self._sound.clear()
-        self._sound[id(value)] = value
+                self._check_branch(tag, inner)
+        if len(self._valid) >= _MAX_CACHED_VALUES:
+            self._valid.clear()
+        self._valid[id(value)] = value
         return self._marker
 
-    def _descend(self, tag: str, inner: Any) -> None:
+    def _check_branch(self, tag: str, inner: Any) -> None:
         kind = self._kinds.get(tag)
         if kind is None:
             raise ValueError(f"Invalid tag {tag!r}: no branch of the union")
         try:
             conform(inner, kind)
-        except REFUSALS as error:
+        except VALIDATION_ERRORS as error:
             raise ValueError(str(error)) from None
 
 
-def _takes_nothing(kind: Any) -> bool:
+def _accepts_empty(kind: Any) -> bool:
     try:
         conform({}, kind)
-    except REFUSALS:
+    except VALIDATION_ERRORS:
         return False
     return True
 
 
 @cache
-def struct(file: str, *, safe_texts: bool = False) -> Any:
+def aspect_type(file: str, *, safe_texts: bool = False) -> Any:
     """Return the type of the aspect in the file that an index names.
 
     ``safe_texts``: one that refuses search texts that may be too long for the index, which nobody but a look at them can tell.
     """
-    return Compiler(schemas.load(file), safe_texts=safe_texts).type_of(schemas.load(file))
+    return TypeCompiler(schemas.load_schema(file), safe_texts=safe_texts).type_of(schemas.load_schema(file))
 
 
-class Compiler:
+class TypeCompiler:
     """Compiles the types of one schema file; named types are compiled once and shared."""
 
     def __init__(self, schema: schemas.Schema, *, safe_texts: bool = False) -> None:
         self._definitions = schemas.named_types(schema)
         self._safe_texts = safe_texts
-        self._done: dict[str, Any] = {}
+        self._compiled: dict[str, Any] = {}
 
-    def type_of(self, node: Any, urn: type[Marker] | None = None) -> Any:
-        """Return the msgspec type of an Avro type; its strings are URNs when ``urn`` says of which kind."""
+    def type_of(self, node: Any, urn_type_marker: type[Marker] | None = None) -> Any:
+        """Return the msgspec type of an Avro type; its strings are URNs when ``urn_type_marker`` says of which kind."""
         node = self.definition(node)
         if isinstance(node, list):
-            return self._union(node)
+            return self._union_type(node)
         kind = node if isinstance(node, str) else node["type"]
-        if kind == "string" and urn is not None:
-            return urn
+        if kind == "string" and urn_type_marker is not None:
+            return urn_type_marker
         if kind in _SCALARS:
             return _SCALARS[kind]
         if kind == "array":
-            return _list[self.type_of(node["items"], urn)]
+            return _list[self.type_of(node["items"], urn_type_marker)]
         if kind == "map":
-            return _dict[str, self.type_of(node["values"], urn)]
-        return self._named(node)
+            return _dict[str, self.type_of(node["values"], urn_type_marker)]
+        return self._named_type(node)
 
     def definition(self, node: Any) -> Any:
         """Return the definition behind the name of a type, and the one branch behind an optional type."""
@@ -198,13 +198,13 @@ class Compiler:
             node = schemas.branches(node)[0]
         return self._definitions.get(node, node) if isinstance(node, str) else node
 
-    def field(self, field: schemas.Schema) -> Any:
+    def field_type(self, field: schemas.Schema) -> Any:
         """Return the msgspec type of a record's field."""
         if self._safe_texts and is_text(field):
             return _list[_SAFE_TEXT] if isinstance(self.definition(field["type"]), dict) else _SAFE_TEXT
-        return self.type_of(field["type"], urn_of(field))
+        return self.type_of(field["type"], urn_field_type(field))
 
-    def record(self, node: schemas.Schema, names: frozenset[str] | None = None) -> type[Struct]:
+    def record_type(self, node: schemas.Schema, names: frozenset[str] | None = None) -> type[Struct]:
         """Return the Struct of a record; with ``names`` only those fields, all of them optional."""
         fields: list[Any] = []
         rename = {}
@@ -214,33 +214,35 @@ class Compiler:
                 continue
             attribute = f"{name}_" if iskeyword(name) else name
             rename[attribute] = name
-            kind = self.field(field)
+            kind = self.field_type(field)
             optional = names is not None or "default" in field
             fields.append((attribute, kind | UnsetType, UNSET) if optional else (attribute, kind))
-        made = msgspec.defstruct(
+        struct_type = msgspec.defstruct(
             node["name"], fields, rename=rename, forbid_unknown_fields=True, kw_only=True, gc=False, eq=False
         )
-        return prepared(made)
+        return prepare_type(struct_type)
 
-    def _named(self, node: schemas.Schema) -> Any:
+    def _named_type(self, node: schemas.Schema) -> Any:
         name = schemas.wire_name(node)
-        if name not in self._done:
+        if name not in self._compiled:
             enum = node["type"] == "enum"
-            self._done[name] = Literal[tuple(node["symbols"])] if enum else self.record(node)
-        return self._done[name]
+            self._compiled[name] = Literal[tuple(node["symbols"])] if enum else self.record_type(node)
+        return self._compiled[name]
 
-    def _union(self, branches: list[Any]) -> type[Marker]:
+    def _union_type(self, branches: list[Any]) -> type[Marker]:
         class Union(Marker):
             pass
 
-        Union.told_by(Branches(Union(), {schemas.wire_name(branch): self.type_of(branch) for branch in branches}))
+        Union.use_lookup(
+            UnionBranches(Union(), {schemas.wire_name(branch): self.type_of(branch) for branch in branches})
+        )
         return Union
 
 
-def urn_of(field: schemas.Schema) -> type[Marker] | None:
+def urn_field_type(field: schemas.Schema) -> type[Marker] | None:
     """Return the URN type of a field: its class, its validation or its relationship say which entity types it takes."""
     if "Urn" not in field:
         return None
-    wanted = field.get("UrnValidation", field).get("entityTypes", ())
-    typed = _URN_CLASSES.get(field["Urn"])
-    return urn_type(frozenset([typed]) if typed else frozenset(wanted))
+    entity_types = field.get("UrnValidation", field).get("entityTypes", ())
+    entity_type = _URN_CLASSES.get(field["Urn"])
+    return urn_type(frozenset([entity_type]) if entity_type else frozenset(entity_types))

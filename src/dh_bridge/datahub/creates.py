@@ -19,10 +19,10 @@ LEFT_OUT = (
 )
 """The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
 
-_HEADER_SINCE = (1, 4)
+_HEADER_MIN_VERSION = (1, 4)
 """The first version that is known to drop a CREATE in silence. 0.15.0 has no such header."""
 
 
 def drops_creates_silently(version: str | None) -> bool:
     """Return whether a server of this version drops a CREATE of a present aspect; None is the newest version."""
-    return profile(version).at_least(*_HEADER_SINCE)
+    return profile(version).is_at_least(*_HEADER_MIN_VERSION)

@@ -19,8 +19,8 @@ try:
 except ImportError as error:
     raise SinkError(
         f"acryl-datahub cannot be imported: {error}",
-        where="dh_bridge.datahub.emitters",
-        now="pip install 'dh-bridge[datahub]'",
+        location="dh_bridge.datahub.emitters",
+        remedy="pip install 'dh-bridge[datahub]'",
     ) from error
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Mcp = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
-_BATCH = 200
+_BATCH_SIZE = 200
 """Proposals that are handed to ``emit_mcps`` at a time; the emitter cuts them further by size."""
 
 
@@ -42,8 +42,8 @@ def to_mcpw(proposal: Proposal, *, version: str | None = None) -> Mcp:
     PATCH (:func:`dh_bridge.datahub.generic_aspect.keyed_patches`); without one the newest version is assumed.
     """
     if proposal.change_type == "UPSERT":
-        known = ASPECT_NAME_MAP.get(proposal.aspect_name)
-        aspect = _typed(known, proposal.value) if known is not None else None
+        aspect_class = ASPECT_NAME_MAP.get(proposal.aspect_name)
+        aspect = _to_typed_aspect(aspect_class, proposal.value) if aspect_class is not None else None
         if aspect is not None:
             return MetadataChangeProposalWrapper(
                 entityType=proposal.entity_type, entityUrn=proposal.entity_urn, aspect=aspect
@@ -72,35 +72,35 @@ def emit(emitter: Any, proposals: Iterable[Proposal], *, version: str | None = N
     UPSERT. ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
     first of them is used, and ``flush`` afterwards where there is one. What the emitter raises comes through as it is.
     """
-    sent = 0
+    count = 0
     creates = drops_creates_silently(version)
-    waiting = (proposal for proposal in proposals if creates or proposal.change_type != "CREATE")
-    batches = getattr(emitter, "emit_mcps", None)
-    single = getattr(emitter, "emit_mcp", None) or getattr(emitter, "emit", None)
-    while batch := [to_mcpw(proposal, version=version) for proposal in islice(waiting, _BATCH)]:
-        if batches is not None:
-            batches(batch)
-        elif single is not None:
+    sendable = (proposal for proposal in proposals if creates or proposal.change_type != "CREATE")
+    emit_batch = getattr(emitter, "emit_mcps", None)
+    emit_one = getattr(emitter, "emit_mcp", None) or getattr(emitter, "emit", None)
+    while batch := [to_mcpw(proposal, version=version) for proposal in islice(sendable, _BATCH_SIZE)]:
+        if emit_batch is not None:
+            emit_batch(batch)
+        elif emit_one is not None:
             for mcp in batch:
-                single(mcp)
+                emit_one(mcp)
         else:
-            raise SinkError(f"{type(emitter).__name__} has no emit_mcps, emit_mcp or emit", where="emitter")
-        sent += len(batch)
+            raise SinkError(f"{type(emitter).__name__} has no emit_mcps, emit_mcp or emit", location="emitter")
+        count += len(batch)
     if (flush := getattr(emitter, "flush", None)) is not None:
         flush()
-    return sent
+    return count
 
 
-def _typed(kind: Any, value: dict[str, Any]) -> Any:
-    """Return the aspect as an object of ``kind``; None when that would lose something."""
-    aspect = kind.from_obj(post_json_transform(value))
-    return aspect if _holds(pre_json_transform(aspect.to_obj()), value) else None
+def _to_typed_aspect(aspect_class: Any, value: dict[str, Any]) -> Any:
+    """Return the aspect as an object of ``aspect_class``; None when that would lose something."""
+    aspect = aspect_class.from_obj(post_json_transform(value))
+    return aspect if _contains(pre_json_transform(aspect.to_obj()), value) else None
 
 
-def _holds(whole: Any, part: Any) -> bool:
-    """Say whether everything in ``part`` stands in ``whole``; more may stand there: the classes write their defaults."""
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(key in whole and _holds(whole[key], member) for key, member in part.items())
-    if isinstance(part, list) and isinstance(whole, list):
-        return len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)
+def _contains(container: Any, expected: Any) -> bool:
+    """Say whether everything in ``expected`` stands in ``container``; more may stand there: the classes write their defaults."""
+    if isinstance(expected, dict) and isinstance(container, dict):
+        return all(key in container and _contains(container[key], member) for key, member in expected.items())
+    if isinstance(expected, list) and isinstance(container, list):
+        return len(container) == len(expected) and all(map(_contains, container, expected))
+    return bool(container == expected)

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.cache import Memory
+from dh_bridge.cache import GenerationalCache
 from dh_bridge.datahub import pointers, urns
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Pair = tuple["str | None", str, str]
 
-_MOST = 2000
+_MAX_OPERATIONS = 2000
 _PAIR_BYTES = 900  # what a pair and its operation take beside the path
-_SLASHES = 5
-_SURE = {"confidenceScore": 1.0}
+_PATH_SLASHES = 5
+_CONFIDENCE = {"confidenceScore": 1.0}
 # A column that was made of a whole dataset. A server joins all upstreams of one operation and downstream into one entry
 # with one upstreamType, so statements about datasets need an operation of their own.
-_SURE_OF_DATASET = {"confidenceScore": 1.0, "upstreamType": "DATASET"}
+_DATASET_CONFIDENCE = {"confidenceScore": 1.0, "upstreamType": "DATASET"}
 _DATASET = "/urn:li:dataset:("
 OF_DATASET = "DATASET"
 """The operation, or the end of one (``DIRECT:IDENTITY+DATASET``), of pairs whose upstream is a dataset."""
@@ -31,10 +31,10 @@ _UPSTREAM = frozenset({"schemaField", "dataset"})
 _DOWNSTREAM = frozenset({"schemaField"})
 NO_QUERY = NO_OPERATION = "NONE"
 """Where a path names the query or the operation, if none is known."""
-_FINE = "/fineGrainedLineages/"
+_PATH_PREFIX = "/fineGrainedLineages/"
 
 
-class SoundPairs(frozenset[Pair]):
+class ValidPairs(frozenset[Pair]):
     """Pairs whose URNs are known to be sound, as those of :class:`~dh_bridge.datahub.urns.FieldUrns` are."""
 
     __slots__ = ()
@@ -49,12 +49,12 @@ class PlainPairs(AbstractSet[Pair]):
     They are held as what is written of them: the paths of their operations, sorted.
     """
 
-    __slots__ = ("_again", "_operations", "paths")
+    __slots__ = ("_operations", "_was_requested", "paths")
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = sorted(set(paths))
-        self._again = False
-        self._operations: Built | None = None
+        self._was_requested = False
+        self._operations: PatchOperations | None = None
 
     def __iter__(self) -> Iterator[Pair]:
         for path in self.paths:
@@ -84,46 +84,46 @@ class PlainPairs(AbstractSet[Pair]):
         return frozenset, (tuple(self),)  # whoever reads it back has to look
 
     @property
-    def operations(self) -> Built:
+    def operations(self) -> PatchOperations:
         """One addition for each, as of :func:`fine_operations`; kept when they are asked for again."""
-        found = self._operations
-        if found is None:
-            found = _additions(self.paths)
-            if self._again:
-                self._operations = found
-            self._again = True
-        return found
+        additions = self._operations
+        if additions is None:
+            additions = _build_additions(self.paths)
+            if self._was_requested:
+                self._operations = additions
+            self._was_requested = True
+        return additions
 
 
-class Built(list[dict[str, Any]]):
-    """Operations of a patch. The last ``sound`` of them are additions that were built here of sound ends: nothing is left to check."""
+class PatchOperations(list[dict[str, Any]]):
+    """Operations of a patch. The last ``valid_count`` of them are additions that were built here of sound ends: nothing is left to check."""
 
-    __slots__ = ("sound",)
+    __slots__ = ("valid_count",)
 
-    def __init__(self, found: Iterable[dict[str, Any]], sound: int) -> None:
-        super().__init__(found)
-        self.sound = sound
+    def __init__(self, operations: Iterable[dict[str, Any]], valid_count: int) -> None:
+        super().__init__(operations)
+        self.valid_count = valid_count
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)  # whoever reads it back has to look
 
 
-def together(sets: Sequence[AbstractSet[Pair]]) -> AbstractSet[Pair]:
+def merge_pairs(sets: Sequence[AbstractSet[Pair]]) -> AbstractSet[Pair]:
     """Return the pairs of several sets as one."""
     if len(sets) == 1:
         return sets[0]
-    plain = [one for one in sets if type(one) is PlainPairs]
-    if len(plain) == len(sets):
-        return PlainPairs(chain.from_iterable([one.paths for one in plain]))
-    sound = all(isinstance(one, _SOUND) for one in sets)
-    return (SoundPairs if sound else frozenset)(chain.from_iterable(sets))
+    plain_sets = [pairs for pairs in sets if type(pairs) is PlainPairs]
+    if len(plain_sets) == len(sets):
+        return PlainPairs(chain.from_iterable([pairs.paths for pairs in plain_sets]))
+    is_valid = all(isinstance(pairs, _VALID_TYPES) for pairs in sets)
+    return (ValidPairs if is_valid else frozenset)(chain.from_iterable(sets))
 
 
-_SOUND = PlainPairs | SoundPairs
-_remembered: Memory[Built] = Memory()
+_VALID_TYPES = PlainPairs | ValidPairs
+_cache: GenerationalCache[PatchOperations] = GenerationalCache()
 
 
-def fine_operations(pairs: AbstractSet[Pair], query: str = NO_QUERY) -> Built:
+def fine_operations(pairs: AbstractSet[Pair], query: str = NO_QUERY) -> PatchOperations:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
     One downstream each; ``query`` is the URN of the one that made them. A set that came twice is remembered:
@@ -132,86 +132,89 @@ def fine_operations(pairs: AbstractSet[Pair], query: str = NO_QUERY) -> Built:
     if type(pairs) is PlainPairs:
         if query == NO_QUERY:
             return pairs.operations
-        pairs = SoundPairs(pairs)
+        pairs = ValidPairs(pairs)
     key = pairs, query
-    found = _remembered.get(key)
-    if found is None:
-        found = _built(pairs, query)
-        if _remembered.again(key):
-            _remembered.keep(key, found, _bytes(found, pairs))
-    return found
+    operations = _cache.get(key)
+    if operations is None:
+        operations = _build_operations(pairs, query)
+        if _cache.is_repeated(key):
+            _cache.store(key, operations, _size_of(operations, pairs))
+    return operations
 
 
-def _built(pairs: AbstractSet[Pair], query: str) -> Built:
-    paths = [f"{_FINE}{operation or NO_OPERATION}/{down}/{query}/{up}" for operation, down, up in pairs]
-    whole = "".join(paths)
-    if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
+def _build_operations(pairs: AbstractSet[Pair], query: str) -> PatchOperations:
+    paths = [f"{_PATH_PREFIX}{operation or NO_OPERATION}/{down}/{query}/{up}" for operation, down, up in pairs]
+    joined_paths = "".join(paths)
+    if "~" in joined_paths or joined_paths.count("/") != _PATH_SLASHES * len(paths):  # none has fewer
         paths = [path_of(pair, query) for pair in pairs]
     paths.sort()
-    operations = _additions(paths)
-    if _DATASET in whole:
+    operations = _build_additions(paths)
+    if _DATASET in joined_paths:
         of_datasets = [
-            {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
+            {**operation, "value": _DATASET_CONFIDENCE} if _DATASET in operation["path"] else operation
             for operation in operations
         ]
-        operations = Built(of_datasets, len(of_datasets))
-    return operations if isinstance(pairs, SoundPairs) or _sound(pairs) else Built(operations, 0)
+        operations = PatchOperations(of_datasets, len(of_datasets))
+    return operations if isinstance(pairs, ValidPairs) or _are_valid(pairs) else PatchOperations(operations, 0)
 
 
-def _additions(paths: list[str]) -> Built:
+def _build_additions(paths: list[str]) -> PatchOperations:
     """Return the additions at the first 2,000 of the paths, as if their ends were sound."""
-    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
-    return Built(operations, len(operations))
+    operations = [{"op": "add", "path": path, "value": _CONFIDENCE} for path in paths[:_MAX_OPERATIONS]]
+    return PatchOperations(operations, len(operations))
 
 
-def _bytes(found: Built, pairs: AbstractSet[Pair]) -> int:
+def _size_of(operations: PatchOperations, pairs: AbstractSet[Pair]) -> int:
     """Return about how much is held by what was made of ``pairs``, and by them."""
-    return sum([len(operation["path"]) for operation in found], _PAIR_BYTES * (len(pairs) + 1))
+    return sum([len(operation["path"]) for operation in operations], _PAIR_BYTES * (len(pairs) + 1))
 
 
-def by_query(told: Iterable[tuple[str, AbstractSet[Pair]]]) -> Built:
+def operations_by_query(query_pairs: Iterable[tuple[str, AbstractSet[Pair]]]) -> PatchOperations:
     """Return the additions of several (query URN or "", pairs), at most 2,000; pairs of one query are rendered together."""
     sets: dict[str, list[AbstractSet[Pair]]] = {}
-    for query, pairs in told:
+    for query, pairs in query_pairs:
         sets.setdefault(query, []).append(pairs)
-    parts = [fine_operations(together(sets[query]), query or NO_QUERY) for query in sorted(sets)]
-    found = list(chain.from_iterable(parts))[:_MOST]
-    return Built(found, len(found) if all(part.sound == len(part) for part in parts) else 0)
+    parts = [fine_operations(merge_pairs(sets[query]), query or NO_QUERY) for query in sorted(sets)]
+    operations = list(chain.from_iterable(parts))[:_MAX_OPERATIONS]
+    return PatchOperations(operations, len(operations) if all(part.valid_count == len(part) for part in parts) else 0)
 
 
-def behind(others: list[dict[str, Any]], fine: Built) -> Built:
-    """Return ``others`` and, behind them, column lineage."""
-    return Built([*others, *fine], fine.sound)
+def append_lineage(operations: list[dict[str, Any]], lineage: PatchOperations) -> PatchOperations:
+    """Return ``operations`` and, behind them, column lineage."""
+    return PatchOperations([*operations, *lineage], lineage.valid_count)
 
 
-def over_cap(pairs: Collection[Pair]) -> list[Pair]:
+def pairs_over_limit(pairs: Collection[Pair]) -> list[Pair]:
     """Return the pairs that :func:`fine_operations` leaves out: more beside them, or another query, brings none of them back."""
-    return sorted(pairs, key=path_of)[_MOST:] if len(pairs) > _MOST else []
+    return sorted(pairs, key=path_of)[_MAX_OPERATIONS:] if len(pairs) > _MAX_OPERATIONS else []
 
 
 def plain_paths(rows: Iterable[tuple[str | None, str, str, str]]) -> list[str]:
     """Return the paths of pairs, where no text has a sign to escape: each an operation, a URN, and a URN without its last word."""
-    return [f"{_FINE}{how or NO_OPERATION}/{down}/{NO_QUERY}/{head}{word})" for how, down, head, word in rows]
+    return [
+        f"{_PATH_PREFIX}{operation or NO_OPERATION}/{down}/{NO_QUERY}/{head}{column})"
+        for operation, down, head, column in rows
+    ]
 
 
 def path_of(pair: Pair, query: str = NO_QUERY) -> str:
     """Return the path of the operation that adds a pair."""
     operation, down, up = pair
-    return f"{_FINE}{_escaped(operation or NO_OPERATION)}/{_escaped(down)}/{query}/{_escaped(up)}"
+    return f"{_PATH_PREFIX}{_escape(operation or NO_OPERATION)}/{_escape(down)}/{query}/{_escape(up)}"
 
 
-def ends(path: str) -> tuple[str, str] | None:
+def path_ends(path: str) -> tuple[str, str] | None:
     """Return the downstream and upstream URNs of a pair by the path of its operation; None for another text."""
-    if not path.startswith(_FINE) or path.count("/") != _SLASHES:
+    if not path.startswith(_PATH_PREFIX) or path.count("/") != _PATH_SLASHES:
         return None
     _, _, down, _, up = pointers.steps(path)
     return down, up
 
 
-def _sound(pairs: Iterable[Pair]) -> bool:
+def _are_valid(pairs: Iterable[Pair]) -> bool:
     downs, ups = {pair[1] for pair in pairs}, {pair[2] for pair in pairs}
     return _DOWNSTREAM.issuperset(map(urns.type_if_urn, downs)) and _UPSTREAM.issuperset(map(urns.type_if_urn, ups))
 
 
-def _escaped(segment: str) -> str:
+def _escape(segment: str) -> str:
     return segment.replace("~", "~0").replace("/", "~1")

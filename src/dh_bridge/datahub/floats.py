@@ -10,19 +10,19 @@ from functools import cache
 from typing import Any
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.schema_trees import Tree, compiled
+from dh_bridge.datahub.schema_trees import SchemaTree, compile_tree
 
 _SINGLE = struct.Struct("<f")
 
 
-def stored(aspect_name: str, value: dict[str, Any]) -> dict[str, Any]:
+def round_floats(aspect_name: str, value: dict[str, Any]) -> dict[str, Any]:
     """Return an aspect with its 32-bit floats as a server keeps them; the same object where it has none."""
-    tree = _compiled(aspect_name)
-    rounded: dict[str, Any] = value if tree is None else tree.changed(value, _stored)
+    tree = _float_tree(aspect_name)
+    rounded: dict[str, Any] = value if tree is None else tree.map_values(value, _round_float)
     return rounded
 
 
-def _stored(number: Any, _path: str) -> Any:
+def _round_float(number: Any, _path: str) -> Any:
     """Return a number as a 32-bit float; one that none can hold, and what is no number, as it is."""
     if type(number) not in (float, int):
         return number
@@ -33,6 +33,6 @@ def _stored(number: Any, _path: str) -> Any:
 
 
 @cache
-def _compiled(aspect_name: str) -> Tree | None:
-    schema = schemas.aspect_schema(schemas.versions()[-1], aspect_name)
-    return None if schema is None else compiled(schema, lambda _, kind: kind == "float")
+def _float_tree(aspect_name: str) -> SchemaTree | None:
+    schema = schemas.aspect_schema(schemas.profile_versions()[-1], aspect_name)
+    return None if schema is None else compile_tree(schema, lambda _, kind: kind == "float")

@@ -35,7 +35,7 @@ _IMPLIED_KEYS = (_SOURCE, "typeUrn")
 _COLUMN_TAGS = "editableSchemaMetadata"
 _COLUMN_TAG_PATH = re.compile(r"/editableSchemaFieldInfo/[^/]*/globalTags/tags/[^/]+").fullmatch
 
-_KEYED_SINCE = (1, 5, 0, 5)
+_KEYED_MIN_VERSION = (1, 5, 0, 5)
 """The first release with attribution in its keys (datahub-project/datahub#16906, 7 April 2026); acryl-datahub follows it."""
 
 KEYED_ASPECTS = frozenset([*_KEYS, _COLUMN_TAGS])
@@ -48,7 +48,7 @@ def keyed_patches(version: str | None) -> bool:
     A version of two numbers, such as ``1.5``, stands for the last release of its line, as the profile of that name does.
     """
     parts = None if version is None else parse_version(version)
-    return parts is None or parts >= (_KEYED_SINCE if len(parts) > 2 else _KEYED_SINCE[:2])
+    return parts is None or parts >= (_KEYED_MIN_VERSION if len(parts) > 2 else _KEYED_MIN_VERSION[:2])
 
 
 class PatchForms(msgspec.Struct):
@@ -62,7 +62,7 @@ class PatchForms(msgspec.Struct):
     version: str | None = None
     learned: dict[str, bool] = {}
 
-    def keyed(self, aspect_name: str) -> bool:
+    def is_keyed(self, aspect_name: str) -> bool:
         """Return whether patches of the aspect are written in the keyed form."""
         return self.learned.get(aspect_name, keyed_patches(self.version))
 
@@ -80,10 +80,10 @@ def aspect_text(proposal: Proposal, *, keyed: bool) -> tuple[bytes, str]:
     """
     if proposal.change_type != "PATCH":
         return ascii_json(proposal.value), JSON
-    return ascii_json(patch_body(proposal.aspect_name, proposal.value, keyed=keyed)), JSON_PATCH
+    return ascii_json(patch_value(proposal.aspect_name, proposal.value, keyed=keyed)), JSON_PATCH
 
 
-def patch_body(aspect_name: str, operations: list[dict[str, Any]], *, keyed: bool) -> Any:
+def patch_value(aspect_name: str, operations: list[dict[str, Any]], *, keyed: bool) -> Any:
     """Return the body of a PATCH: the operations alone, or in the keyed form.
 
     The keyed form names the source of an attribution, which entries of the bridge do not have: owners, tags and terms get
@@ -92,46 +92,54 @@ def patch_body(aspect_name: str, operations: list[dict[str, Any]], *, keyed: boo
     if not keyed:
         return operations
     if aspect_name == _COLUMN_TAGS:
-        return [{**each, "path": each["path"] + "/"} if _COLUMN_TAG_PATH(each["path"]) else each for each in operations]
+        return [
+            {**operation, "path": operation["path"] + "/"} if _COLUMN_TAG_PATH(operation["path"]) else operation
+            for operation in operations
+        ]
     if (array := _KEYS.get(aspect_name)) is None:
         return operations
-    field, keys, named = array
+    field, keys, path_key_count = array
     return {
         "arrayPrimaryKeys": {field: keys},
-        "patch": [{**each, "path": _keyed_path(each, field, keys, named)} for each in operations],
+        "patch": [
+            {**operation, "path": _keyed_path(operation, field, keys, path_key_count)} for operation in operations
+        ],
     }
 
 
-def operations(aspect_name: str, body: Any) -> Any:
-    """Return the operations of a PATCH in the plain form: the reverse of :func:`patch_body`."""
-    if aspect_name == _COLUMN_TAGS and isinstance(body, list):
+def plain_operations(aspect_name: str, patch: Any) -> Any:
+    """Return the operations of a PATCH in the plain form: the reverse of :func:`patch_value`."""
+    if aspect_name == _COLUMN_TAGS and isinstance(patch, list):
         return [
-            {**each, "path": path[:-1]}
-            if (path := each["path"]).endswith("/") and _COLUMN_TAG_PATH(path[:-1])
-            else each
-            for each in body
+            {**operation, "path": path[:-1]}
+            if (path := operation["path"]).endswith("/") and _COLUMN_TAG_PATH(path[:-1])
+            else operation
+            for operation in patch
         ]
-    if (array := _KEYS.get(aspect_name)) is None or not isinstance(body, dict):
-        return body
-    field, keys, named = array
-    return [{**each, "path": _plain_path(each["path"], field, keys, named)} for each in body["patch"]]
+    if (array := _KEYS.get(aspect_name)) is None or not isinstance(patch, dict):
+        return patch
+    field, keys, path_key_count = array
+    return [
+        {**operation, "path": _plain_path(operation["path"], field, keys, path_key_count)}
+        for operation in patch["patch"]
+    ]
 
 
-def _plain_path(path: str, field: str, keys: list[str], named: int) -> str:
+def _plain_path(path: str, field: str, keys: list[str], path_key_count: int) -> str:
     _, first, *steps = path.split("/")
     if first != field or len(steps) != len(keys):
         return path
-    kept = [step for key, step in zip(keys, steps, strict=True) if key not in _IMPLIED_KEYS]
-    return "/".join(["", field, *kept[:named]])
+    explicit_steps = [step for key, step in zip(keys, steps, strict=True) if key not in _IMPLIED_KEYS]
+    return "/".join(["", field, *explicit_steps[:path_key_count]])
 
 
-def _keyed_path(operation: dict[str, Any], field: str, keys: list[str], named: int) -> str:
+def _keyed_path(operation: dict[str, Any], field: str, keys: list[str], path_key_count: int) -> str:
     """Return the path (``/tags/urn:li:tag:x``) with a step for each key, empty where the value has none."""
     path: str = operation["path"]
-    _, first, *given = path.split("/")
-    if first != field or len(given) != named:
+    _, first, *path_steps = path.split("/")
+    if first != field or len(path_steps) != path_key_count:
         return path
-    steps = iter(given)
+    steps = iter(path_steps)
     type_urn = (operation.get("value") or {}).get("typeUrn") or ""
     implied = {_SOURCE: "", "typeUrn": type_urn.replace("~", "~0").replace("/", "~1")}
     return "/".join(["", field, *(implied[key] if key in implied else next(steps) for key in keys)])

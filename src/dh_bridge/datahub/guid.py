@@ -19,5 +19,5 @@ def datahub_guid(key: Mapping[str, Any]) -> str:
 
     The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools.
     """
-    said = {name: value for name, value in key.items() if value is not None}
-    return hashlib.md5(_encode(said).encode(), usedforsecurity=False).hexdigest()
+    entries = {name: value for name, value in key.items() if value is not None}
+    return hashlib.md5(_encode(entries).encode(), usedforsecurity=False).hexdigest()

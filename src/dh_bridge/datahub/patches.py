@@ -9,17 +9,17 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.avro_types import REFUSALS, conform
-from dh_bridge.datahub.fine_grained import Built
-from dh_bridge.datahub.patch_paths import TEMPLATES, Slot, places_of
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.datahub.avro_types import VALIDATION_ERRORS, conform
+from dh_bridge.datahub.fine_grained import PatchOperations
+from dh_bridge.datahub.patch_paths import TEMPLATES, PatchPathShape, build_patch_paths
+from dh_bridge.msgspec_threads import prepare_type
 
 # The templates of these start from an object without the fields that the schema requires.
-REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
+REQUIRED_PATHS = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 
 # The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with
 # "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
-KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
+KEYED_ELEMENTS = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
 
 
 class Operation(Struct, forbid_unknown_fields=True, gc=False, eq=False):
@@ -30,62 +30,62 @@ class Operation(Struct, forbid_unknown_fields=True, gc=False, eq=False):
     value: Any | UnsetType = UNSET
 
 
-@prepared
+@prepare_type
 class Operations(Struct, gc=False, eq=False):
     """The operations of a patch, wrapped: the conversion of a Struct is prepared once, that of a bare list each time."""
 
     items: Annotated[list[Operation], Meta(min_length=1)]
 
 
-class Patch:
+class PatchCheck:
     """The check of the patches of one aspect: ``patch(operations)`` and ``patch.together(several)`` raise ValueError."""
 
     def __init__(self, aspect_name: str, schema: schemas.Schema) -> None:
-        self._places = places_of(aspect_name, schema)
-        self._required = REQUIRED.get(aspect_name, ())
-        self._keyed = KEYED.get(aspect_name)
+        self._paths = build_patch_paths(aspect_name, schema)
+        self._required = REQUIRED_PATHS.get(aspect_name, ())
+        self._keyed = KEYED_ELEMENTS.get(aspect_name)
 
     def __call__(self, operations: Any) -> None:
         """Check the operations together; when they fail, name the first one that fails alone."""
-        self._thoroughly(operations)
+        self._check_thoroughly(operations)
 
-    def together(self, patches: list[Any]) -> None:
+    def check_all(self, patches: list[Any]) -> None:
         """Check several patches: the values of one type are converted at once, whosever they are.
 
         Refused is also a search text that may be too long for the index.
         """
         values: dict[type[Struct], list[Any]] = {}
         for operations in patches:
-            if not isinstance(operations, list) or not self._additions(operations, values):
-                self._thoroughly(operations)
+            if not isinstance(operations, list) or not self._are_valid_additions(operations, values):
+                self._check_thoroughly(operations)
                 self._check_lengths(operations)
         try:
             for kind, batch in values.items():
                 conform({"items": batch}, kind)
-        except REFUSALS:
+        except VALIDATION_ERRORS:
             for operations in patches:
-                self._thoroughly(operations)
+                self._check_thoroughly(operations)
 
-    def _additions(self, operations: list[Any], values: dict[type[Struct], list[Any]]) -> bool:
+    def _are_valid_additions(self, operations: list[Any], values: dict[type[Struct], list[Any]]) -> bool:
         """Say whether these are additions that are sound if ``values``, to which theirs come, are.
 
         False where :meth:`_thoroughly` has to look (and to say what is wrong).
         """
-        places = self._places
-        sound = operations.sound if type(operations) is Built else 0
+        paths = self._paths
+        valid_count = operations.valid_count if type(operations) is PatchOperations else 0
         try:
-            for operation in operations[: len(operations) - sound] if sound else operations:
+            for operation in operations[: len(operations) - valid_count] if valid_count else operations:
                 path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
-                slot, keys = places[path]
-                if type(value) is not str or len(value) > slot.longest:
-                    if slot.plain:
+                shape, keys = paths[path]
+                if type(value) is not str or len(value) > shape.max_length:
+                    if shape.is_plain:
                         return False
-                    if slot.seen is not None:
-                        slot.seen[value]
-                    elif (batch := values.get(slot.batch)) is None:
-                        values[slot.batch] = [value]
+                    if shape.lookup is not None:
+                        shape.lookup[value]
+                    elif (batch := values.get(shape.batch_type)) is None:
+                        values[shape.batch_type] = [value]
                     else:
                         batch.append(value)
                 for name, text in keys:
@@ -93,30 +93,30 @@ class Patch:
                         return False
             if self._required or self._keyed:
                 self._check_required([operation["path"] for operation in operations])
-        except (KeyError, TypeError, AttributeError, *REFUSALS):
+        except (KeyError, TypeError, AttributeError, *VALIDATION_ERRORS):
             return False
         return bool(operations)
 
-    def _thoroughly(self, operations: Any) -> None:
+    def _check_thoroughly(self, operations: Any) -> None:
         try:
             items = msgspec.convert({"items": operations}, Operations).items
-        except REFUSALS as error:
+        except VALIDATION_ERRORS as error:
             raise ValueError(str(error).replace("$.items", "$")) from None
         try:
             self._check(items)
-        except REFUSALS:
-            for at, item in enumerate(items):
-                self._check_one(at, item)
+        except VALIDATION_ERRORS:
+            for index, item in enumerate(items):
+                self._check_one(index, item)
             raise
         if self._required or self._keyed:
             self._check_required([item.path for item in items if item.op == "add"])
 
     def _check(self, items: list[Operation]) -> None:
-        places = self._places
-        values: dict[Slot, list[Any]] = {}
-        keyed = []
+        paths = self._paths
+        values: dict[PatchPathShape, list[Any]] = {}
+        keyed_values = []
         for item in items:
-            slot, keys = places[item.path]
+            shape, keys = paths[item.path]
             value = item.value
             if item.op == "remove":
                 if value is not UNSET:
@@ -124,44 +124,46 @@ class Patch:
                 continue
             if value is UNSET:
                 raise ValueError("an addition needs a value")
-            if slot in values:
-                values[slot].append(value)
+            if shape in values:
+                values[shape].append(value)
             else:
-                values[slot] = [value]
+                values[shape] = [value]
             if keys:
-                keyed.append((keys, value))
-        for slot, batch in values.items():
-            conform({"items": batch}, slot.batch)
-        for keys, value in keyed:
+                keyed_values.append((keys, value))
+        for shape, batch in values.items():
+            conform({"items": batch}, shape.batch_type)
+        for keys, value in keyed_values:
             for name, text in keys:
                 if (value.get(name) if name else value) != text:
                     raise ValueError(f"the value's {name or 'text'} is not the {text!r} of the path")
 
     def _check_lengths(self, operations: list[dict[str, Any]]) -> None:
         for operation in operations:
-            slot, value = self._places[operation["path"]][0], operation.get("value")
-            if slot.plain and isinstance(value, str) and len(value) > slot.longest:
-                raise ValueError(f"a search text of more than {slot.longest:,} characters")
+            shape, value = self._paths[operation["path"]][0], operation.get("value")
+            if shape.is_plain and isinstance(value, str) and len(value) > shape.max_length:
+                raise ValueError(f"a search text of more than {shape.max_length:,} characters")
 
-    def _check_one(self, at: int, item: Operation) -> None:
+    def _check_one(self, index: int, item: Operation) -> None:
         try:
             self._check([item])
-        except REFUSALS as error:
-            what = str(error).replace("$.items[0]", f"$[{at}].value")
-            raise ValueError(what if "- at `" in what else f"{what} - at `$[{at}]` {item.path}") from None
+        except VALIDATION_ERRORS as error:
+            message = str(error).replace("$.items[0]", f"$[{index}].value")
+            raise ValueError(message if "- at `" in message else f"{message} - at `$[{index}]` {item.path}") from None
 
-    def _check_required(self, added: list[str]) -> None:
-        missing = [path for path in self._required if path not in added] if added else []
+    def _check_required(self, added_paths: list[str]) -> None:
+        missing_paths = [path for path in self._required if path not in added_paths] if added_paths else []
         if self._keyed:
             field, key = self._keyed
-            known = set(added)
-            elements = {path.split("/", 3)[2] for path in added}
-            missing += [path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in known]
-        if missing:
-            raise ValueError(f"the patch adds, so it must also add {missing[0]}: the server's template needs it")
+            known_paths = set(added_paths)
+            elements = {path.split("/", 3)[2] for path in added_paths}
+            missing_paths += [
+                path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in known_paths
+            ]
+        if missing_paths:
+            raise ValueError(f"the patch adds, so it must also add {missing_paths[0]}: the server's template needs it")
 
 
 @cache
-def patch(aspect_name: str, file: str) -> Patch | None:
+def patch_check(aspect_name: str, file: str) -> PatchCheck | None:
     """Return the check of an aspect's patches, None when servers have no template for it."""
-    return Patch(aspect_name, schemas.load(file)) if aspect_name in TEMPLATES else None
+    return PatchCheck(aspect_name, schemas.load_schema(file)) if aspect_name in TEMPLATES else None

@@ -18,11 +18,11 @@ class Profile:
     version: tuple[int, ...]
     _pairs: frozenset[tuple[str, str]] = field(repr=False, compare=False)
 
-    def has(self, entity_type: str, aspect_name: str) -> bool:
+    def has_aspect(self, entity_type: str, aspect_name: str) -> bool:
         """Say whether the aspect belongs to the entity: its key aspect, or one of its entityAspects."""
         return (entity_type, aspect_name) in self._pairs
 
-    def at_least(self, *version: int) -> bool:
+    def is_at_least(self, *version: int) -> bool:
         """Say whether this profile is that version or a later one: ``at_least(1, 3)``."""
         return self.version >= version
 
@@ -35,7 +35,7 @@ class Profile:
         """What its FabricType holds: ``PRD``, for one, since 1.1."""
         return _environments(self.name)
 
-    def timeseries(self, aspect_name: str) -> bool:
+    def is_timeseries(self, aspect_name: str) -> bool:
         """Say whether the aspect is a timeseries; False when this profile has no such aspect."""
         schema = schemas.aspect_schema(self.name, aspect_name)
         return schema is not None and schemas.is_timeseries(schema)
@@ -56,7 +56,7 @@ def _environments(version: str) -> frozenset[str]:
 
 def known_profiles() -> tuple[str, ...]:
     """Return the names of the bundled profiles, oldest first."""
-    return schemas.versions()
+    return schemas.profile_versions()
 
 
 def newest_profile() -> str:
@@ -65,22 +65,22 @@ def newest_profile() -> str:
 
 
 @lru_cache
-def profile(name: str | None = None) -> Profile:
+def profile(datahub_version: str | None = None) -> Profile:
     """Return the profile for a version that a person stated, for example ``1.4``, ``0.15.0.5`` or ``v1.4.0.3``.
 
     Args:
-        name: the version; the newest profile that is not above it is returned. None stands for the newest profile.
+        datahub_version: the version; the newest profile that is not above it is returned. None stands for the newest profile.
 
     Raises:
         SettingsError: the text is no version, or the version is below the oldest profile or has a later major number than
             the newest one.
     """
-    if name is None:
-        return _loaded(newest_profile())
-    version = parse_version(name)
-    if version is not None and version[0] > schemas.number(newest_profile())[0]:
+    if datahub_version is None:
+        return _load_profile(newest_profile())
+    version = parse_version(datahub_version)
+    if version is not None and version[0] > schemas.version_numbers(newest_profile())[0]:
         version = None
-    return _loaded(_nearest(version, name))
+    return _load_profile(_nearest_profile(version, datahub_version))
 
 
 def server_profile(version: str) -> Profile:
@@ -89,31 +89,35 @@ def server_profile(version: str) -> Profile:
     Raises:
         SettingsError: the server is older than the oldest profile.
     """
-    return _loaded(_nearest(parse_version(version), version))
+    return _load_profile(_nearest_profile(parse_version(version), version))
 
 
-def _nearest(version: tuple[int, ...] | None, name: str) -> str:
-    below = [known for known in known_profiles() if version is not None and schemas.number(known) <= version]
-    if not below:
-        known = ", ".join(known_profiles())
+def _nearest_profile(version: tuple[int, ...] | None, datahub_version: str) -> str:
+    candidates = [
+        supported
+        for supported in known_profiles()
+        if version is not None and schemas.version_numbers(supported) <= version
+    ]
+    if not candidates:
+        supported = ", ".join(known_profiles())
         raise SettingsError(
-            f"no schemas for DataHub {name!r}",
-            where="profile",
-            now=f"known are {known}. For DataHub Cloud, state the version of its core; upgrade a server older than 0.15.0",
+            f"no schemas for DataHub {datahub_version!r}",
+            location="profile",
+            remedy=f"known are {supported}. For DataHub Cloud, state the version of its core; upgrade a server older than 0.15.0",
         )
-    return below[-1]
+    return candidates[-1]
 
 
 @cache
-def _loaded(name: str) -> Profile:
-    return Profile(name, schemas.number(name), _entity_aspects(name))
+def _load_profile(name: str) -> Profile:
+    return Profile(name, schemas.version_numbers(name), _entity_aspects(name))
 
 
 def _entity_aspects(version: str) -> frozenset[tuple[str, str]]:
     """Return every (entity type, aspect name) that the keys of a profile allow."""
     pairs = set()
-    for file in schemas.index(version).aspects.values():
+    for file in schemas.load_index(version).aspects.values():
         if file.endswith("Key.avsc"):
-            aspect = schemas.load(file)["Aspect"]
+            aspect = schemas.load_schema(file)["Aspect"]
             pairs |= {(aspect["keyForEntity"], name) for name in (aspect["name"], *aspect["entityAspects"])}
     return frozenset(pairs)

@@ -50,28 +50,30 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
         return to_mcpw(self, version=version)
 
 
-class Remembered(Proposal, frozen=True, dict=True):
+class CachedProposal(Proposal, frozen=True, dict=True):
     """A proposal that is made again and again: it is serialised once, and a validator that found it sound does not look again.
 
     Nobody may change its value.
     """
 
     @classmethod
-    def of(cls, one: Proposal) -> Remembered:
-        """Return ``one``, to be remembered."""
-        return cls(one.entity_type, one.entity_urn, one.change_type, one.aspect_name, one.aspect)
+    def of(cls, proposal: Proposal) -> CachedProposal:
+        """Return ``proposal``, to be remembered."""
+        return cls(
+            proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, proposal.aspect
+        )
 
     @property
     def line(self) -> bytes:
         """Its line of NDJSON, with the newline."""
-        found: bytes | None = self.__dict__.get("line")
-        if found is None:  # new, or a copy
-            found = self.__dict__["line"] = _line(self)
-        return found
+        line_bytes: bytes | None = self.__dict__.get("line")
+        if line_bytes is None:  # new, or a copy
+            line_bytes = self.__dict__["line"] = _encode_line(self)
+        return line_bytes
 
     def __eq__(self, other: object) -> bool:
         """Whether ``other`` says the same, remembered or not."""
-        return isinstance(other, Proposal) and _words(self) == _words(other)
+        return isinstance(other, Proposal) and _field_values(self) == _field_values(other)
 
     def __ne__(self, other: object) -> bool:
         """As above; the Struct has its own."""
@@ -81,7 +83,7 @@ class Remembered(Proposal, frozen=True, dict=True):
 
     def __repr__(self) -> str:
         # what it says is the same whether it is remembered
-        return repr(Proposal(*_words(self)))
+        return repr(Proposal(*_field_values(self)))
 
 
 def upsert(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
@@ -101,14 +103,14 @@ def patch(entity_type: str, urn: str, aspect_name: str, operations: list[dict[st
 
 def ndjson_line(proposal: Proposal) -> bytes:
     """Return the proposal as one line of NDJSON, with its newline."""
-    return proposal.line if type(proposal) is Remembered else _line(proposal)
+    return proposal.line if type(proposal) is CachedProposal else _encode_line(proposal)
 
 
-def _words(proposal: Proposal) -> tuple[str, str, ChangeType, str, Payload]:
+def _field_values(proposal: Proposal) -> tuple[str, str, ChangeType, str, Payload]:
     return proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, proposal.aspect
 
 
-def _line(proposal: Proposal) -> bytes:
+def _encode_line(proposal: Proposal) -> bytes:
     value = proposal.aspect.json
     line = {
         "entityType": proposal.entity_type,

@@ -28,20 +28,20 @@ class _Node:
         self.fields = fields
         self.elements = elements
 
-    def walk(self, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    def iter_targets(self, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         """Yield (relationship, URN, path) of everything below ``value``."""
         if self.name and isinstance(value, str):
             yield self.name, value, path
         if isinstance(value, list) and self.elements is not None:
-            for at, element in enumerate(value):
-                yield from self.elements.walk(element, f"{path}[{at}]")
+            for index, element in enumerate(value):
+                yield from self.elements.iter_targets(element, f"{path}[{index}]")
         elif isinstance(value, dict):
             if self.elements is not None:
                 for key, element in value.items():
-                    yield from self.elements.walk(element, f"{path}.{key}")
+                    yield from self.elements.iter_targets(element, f"{path}.{key}")
             for name, node in self.fields.items():
                 if name in value:
-                    yield from node.walk(value[name], f"{path}.{name}")
+                    yield from node.iter_targets(value[name], f"{path}.{name}")
 
 
 def relationships(aspect_name: str, value: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -49,45 +49,51 @@ def relationships(aspect_name: str, value: dict[str, Any]) -> Iterator[tuple[str
 
     Example: ``("Consumes", "urn:li:dataset:(…)", "$.inputDatasetEdges[0].destinationUrn")``.
     """
-    node = _compiled(aspect_name)
-    return iter(()) if node is None else node.walk(value, "$")
+    node = _relationship_tree(aspect_name)
+    return iter(()) if node is None else node.iter_targets(value, "$")
 
 
 @cache
-def _compiled(aspect_name: str) -> _Node | None:
-    schema = schemas.aspect_schema(schemas.versions()[-1], aspect_name)
-    return None if schema is None else _node(schema, [], schemas.named_types(schema))
+def _relationship_tree(aspect_name: str) -> _Node | None:
+    schema = schemas.aspect_schema(schemas.profile_versions()[-1], aspect_name)
+    return None if schema is None else _compile_node(schema, [], schemas.named_types(schema))
 
 
-def _node(avro: Any, rules: list[_Rule], types: dict[str, schemas.Schema]) -> _Node | None:
+def _compile_node(avro: Any, rules: list[_Rule], types: dict[str, schemas.Schema]) -> _Node | None:
     """Return the compiled place of an Avro type, None when no URN of a relationship lies below it."""
     branches = schemas.branches(avro)
     if len(branches) > 1:
-        tagged = {schemas.wire_name(branch): _node(branch, rules, types) for branch in branches}
-        return _kept("", tagged, None)
+        tagged = {schemas.wire_name(branch): _compile_node(branch, rules, types) for branch in branches}
+        return _node_if_relevant("", tagged, None)
     inner = types.get(branches[0], branches[0]) if isinstance(branches[0], str) else branches[0]
     if not isinstance(inner, dict):
-        return _kept(next((name for steps, name in rules if not steps), ""), {}, None)
+        return _node_if_relevant(next((name for steps, name in rules if not steps), ""), {}, None)
     if inner["type"] == "record":
-        fields = {field["name"]: _node(field["type"], _rules(field, rules), types) for field in inner["fields"]}
-        return _kept("", fields, None)
+        fields = {
+            field["name"]: _compile_node(field["type"], _field_rules(field, rules), types) for field in inner["fields"]
+        }
+        return _node_if_relevant("", fields, None)
     elements = inner.get("items", inner.get("values"))
-    return None if elements is None else _kept("", {}, _node(elements, _below("*", rules), types))
+    return (
+        None
+        if elements is None
+        else _node_if_relevant("", {}, _compile_node(elements, _rules_below("*", rules), types))
+    )
 
 
-def _kept(name: str, fields: dict[str, _Node | None], elements: _Node | None) -> _Node | None:
-    kept = {field: node for field, node in fields.items() if node is not None}
-    return _Node(name, kept, elements) if name or kept or elements else None
+def _node_if_relevant(name: str, fields: dict[str, _Node | None], elements: _Node | None) -> _Node | None:
+    relevant_fields = {field: node for field, node in fields.items() if node is not None}
+    return _Node(name, relevant_fields, elements) if name or relevant_fields or elements else None
 
 
-def _below(step: str, rules: list[_Rule]) -> list[_Rule]:
+def _rules_below(step: str, rules: list[_Rule]) -> list[_Rule]:
     return [(steps[1:], name) for steps, name in rules if steps[:1] == (step,)]
 
 
-def _rules(field: schemas.Schema, rules: list[_Rule]) -> list[_Rule]:
+def _field_rules(field: schemas.Schema, rules: list[_Rule]) -> list[_Rule]:
     """Return the rules below a record's field: the outer ones first, then its own annotation."""
-    own = field.get("Relationship", {})
-    if "name" in own:
-        return [*_below(field["name"], rules), ((), own["name"])]
-    paths = [(tuple(path.strip("/").split("/")), rule["name"]) for path, rule in own.items()]
-    return [*_below(field["name"], rules), *paths]
+    annotation = field.get("Relationship", {})
+    if "name" in annotation:
+        return [*_rules_below(field["name"], rules), ((), annotation["name"])]
+    paths = [(tuple(path.strip("/").split("/")), rule["name"]) for path, rule in annotation.items()]
+    return [*_rules_below(field["name"], rules), *paths]

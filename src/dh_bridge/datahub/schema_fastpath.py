@@ -20,15 +20,15 @@ _NAMELESS, _FIELDLESS = b'{"schemaName":""', b"[]}"
 class AlikeFields(list[dict[str, Any]]):
     """Fields of which each differs from one of its ``kinds`` by the texts of its path and description alone.
 
-    To check the ``kinds`` is to check them all: do not change what you get. ``sound``: the check that took them last.
+    To check the ``kinds`` is to check them all: do not change what you get. ``checked_by``: the check that took them last.
     """
 
-    __slots__ = ("_raw", "kinds", "sound")
+    __slots__ = ("_raw", "checked_by", "kinds")
 
-    def __init__(self, found: Iterable[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
-        super().__init__(found)
+    def __init__(self, fields: Iterable[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
+        super().__init__(fields)
         self.kinds = kinds
-        self.sound: object = None
+        self.checked_by: object = None
         self._raw = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -42,7 +42,7 @@ class AlikeFields(list[dict[str, Any]]):
         return self._raw
 
 
-class Around:
+class SchemaEnvelope:
     """What stands around the fields of any table of a platform: a whole ``schemaMetadata`` without a name and fields."""
 
     def __init__(self, value: dict[str, Any]) -> None:
@@ -56,15 +56,15 @@ class Around:
 class AlikeSchema(dict[str, Any]):
     """A ``schemaMetadata`` that differs from others of its platform by its name and its fields, which are alike.
 
-    To check what stands ``around`` and the kinds of its fields is to check it: do not change what you get.
+    To check what stands ``envelope`` and the kinds of its fields is to check it: do not change what you get.
     """
 
-    __slots__ = ("around",)
+    __slots__ = ("envelope",)
 
-    def __init__(self, around: Around, name: str, fields: AlikeFields) -> None:
-        super().__init__(around.value)
+    def __init__(self, envelope: SchemaEnvelope, name: str, fields: AlikeFields) -> None:
+        super().__init__(envelope.value)
         self["schemaName"], self["fields"] = name, fields
-        self.around = around
+        self.envelope = envelope
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)  # whoever reads it back has to look
@@ -72,4 +72,4 @@ class AlikeSchema(dict[str, Any]):
     @property
     def raw(self) -> bytes:
         """Its JSON."""
-        return b'{"schemaName":%b%b%b}' % (orjson.dumps(self["schemaName"]), self.around.raw, self["fields"].raw)
+        return b'{"schemaName":%b%b%b}' % (orjson.dumps(self["schemaName"]), self.envelope.raw, self["fields"].raw)

@@ -10,40 +10,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Tree:
+class SchemaTree:
     """A place in an aspect's JSON at which, or below which, chosen values are."""
 
-    __slots__ = ("elements", "fields", "is_leaf")
+    __slots__ = ("elements", "fields", "is_scalar")
 
-    def __init__(self, fields: dict[str, Tree], elements: Tree | None, *, is_leaf: bool = False) -> None:
-        self.is_leaf = is_leaf
+    def __init__(self, fields: dict[str, SchemaTree], elements: SchemaTree | None, *, is_scalar: bool = False) -> None:
+        self.is_scalar = is_scalar
         self.fields = fields
         self.elements = elements
 
-    def changed(self, value: Any, change: Callable[[Any, str], Any], path: str = "") -> Any:
+    def map_values(self, value: Any, change: Callable[[Any, str], Any], path: str = "") -> Any:
         """Return ``value`` with ``change(value, path)`` in place of each chosen value; itself where all are the same objects.
 
         The path is that of the schema: ``fields[].description``.
         """
-        if self.is_leaf:
+        if self.is_scalar:
             return change(value, path)
         if isinstance(value, list) and self.elements is not None:
-            elements = [self.elements.changed(element, change, f"{path}[]") for element in value]
-            same = all(new is old for new, old in zip(elements, value, strict=True))
-            return value if same else elements
+            elements = [self.elements.map_values(element, change, f"{path}[]") for element in value]
+            is_unchanged = all(new is old for new, old in zip(elements, value, strict=True))
+            return value if is_unchanged else elements
         if isinstance(value, dict):
             inner = f"{path}." if path else ""
             members = {
-                name: tree.changed(value[name], change, inner + name)
+                name: tree.map_values(value[name], change, inner + name)
                 for name, tree in self.fields.items()
                 if name in value
             }
             return value if all(new is value[name] for name, new in members.items()) else {**value, **members}
         return value
 
-    def at(self, steps: list[str]) -> tuple[Tree | None, str]:
+    def find(self, steps: list[str]) -> tuple[SchemaTree | None, str]:
         """Return the place that a JSON pointer of a PATCH leads to, None where no chosen value is, and its path."""
-        tree: Tree | None = self
+        tree: SchemaTree | None = self
         path = ""
         for step in steps:
             if tree is None:
@@ -55,29 +55,38 @@ class Tree:
         return tree, path
 
 
-def compiled(schema: schemas.Schema, chosen: Callable[[schemas.Schema, str], bool]) -> Tree | None:
+def compile_tree(schema: schemas.Schema, is_chosen: Callable[[schemas.Schema, str], bool]) -> SchemaTree | None:
     """Return the places of an aspect's schema, None where it has no chosen value; values of maps are not among them.
 
-    ``chosen`` decides by the record's field that a value is in, and by the value's own Avro type (``string``).
+    ``is_chosen`` decides by the record's field that a value is in, and by the value's own Avro type (``string``).
     """
-    return _tree(schema, schema, schemas.named_types(schema), chosen)
+    return _compile_tree(schema, schema, schemas.named_types(schema), is_chosen)
 
 
-def _tree(
-    avro: Any, field: schemas.Schema, types: dict[str, schemas.Schema], chosen: Callable[[schemas.Schema, str], bool]
-) -> Tree | None:
+def _compile_tree(
+    avro: Any, field: schemas.Schema, types: dict[str, schemas.Schema], is_chosen: Callable[[schemas.Schema, str], bool]
+) -> SchemaTree | None:
     """Return the place of an Avro type in a record's field."""
     branches = schemas.branches(avro)
     if len(branches) > 1:
-        return _kept({schemas.wire_name(branch): _tree(branch, {}, types, chosen) for branch in branches}, None)
+        return _tree_if_relevant(
+            {schemas.wire_name(branch): _compile_tree(branch, {}, types, is_chosen) for branch in branches}, None
+        )
     inner = types.get(branches[0], branches[0]) if isinstance(branches[0], str) else branches[0]
     if not isinstance(inner, dict):
-        return Tree({}, None, is_leaf=True) if chosen(field, inner) else None
+        return SchemaTree({}, None, is_scalar=True) if is_chosen(field, inner) else None
     if inner["type"] == "record":
-        return _kept({one["name"]: _tree(one["type"], one, types, chosen) for one in inner["fields"]}, None)
-    return _kept({}, _tree(inner["items"], field, types, chosen)) if inner["type"] == "array" else None
+        return _tree_if_relevant(
+            {member["name"]: _compile_tree(member["type"], member, types, is_chosen) for member in inner["fields"]},
+            None,
+        )
+    return (
+        _tree_if_relevant({}, _compile_tree(inner["items"], field, types, is_chosen))
+        if inner["type"] == "array"
+        else None
+    )
 
 
-def _kept(fields: dict[str, Tree | None], elements: Tree | None) -> Tree | None:
-    kept = {name: tree for name, tree in fields.items() if tree is not None}
-    return Tree(kept, elements) if kept or elements is not None else None
+def _tree_if_relevant(fields: dict[str, SchemaTree | None], elements: SchemaTree | None) -> SchemaTree | None:
+    relevant_fields = {name: tree for name, tree in fields.items() if tree is not None}
+    return SchemaTree(relevant_fields, elements) if relevant_fields or elements is not None else None

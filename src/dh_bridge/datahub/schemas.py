@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.bundled import profile_names, schema_bytes
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.msgspec_threads import prepare_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 
-@prepared
-class Index(msgspec.Struct, frozen=True):
+@prepare_type
+class SchemaIndex(msgspec.Struct, frozen=True):
     """What a profile holds: the wheel, and the file of the envelope and of each aspect."""
 
     wheel: str
@@ -28,25 +28,25 @@ class Index(msgspec.Struct, frozen=True):
     aspects: dict[str, str]
 
 
-def number(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """Return a dotted version as numbers: ``"1.3"`` -> ``(1, 3)``."""
     return tuple(int(part) for part in version.split("."))
 
 
 @lru_cache(maxsize=1)
-def versions() -> tuple[str, ...]:
+def profile_versions() -> tuple[str, ...]:
     """Return the names of the bundled profiles, oldest first."""
-    return tuple(sorted(profile_names(), key=number))
+    return tuple(sorted(profile_names(), key=version_numbers))
 
 
 @lru_cache
-def index(version: str) -> Index:
+def load_index(version: str) -> SchemaIndex:
     """Return the index of a bundled profile."""
-    return msgspec.json.decode(schema_bytes(f"{version}/index.json"), type=Index)
+    return msgspec.json.decode(schema_bytes(f"{version}/index.json"), type=SchemaIndex)
 
 
 @cache
-def load(file: str) -> Schema:
+def load_schema(file: str) -> Schema:
     """Return the schema of a file that an index names, for example ``0.15.0/Status.avsc``."""
     schema: Schema = msgspec.json.decode(schema_bytes(file))
     return schema
@@ -54,8 +54,8 @@ def load(file: str) -> Schema:
 
 def aspect_schema(version: str, aspect_name: str) -> Schema | None:
     """Return the schema of an aspect in a profile, None when the profile has none."""
-    file = index(version).aspects.get(aspect_name)
-    return None if file is None else load(file)
+    file = load_index(version).aspects.get(aspect_name)
+    return None if file is None else load_schema(file)
 
 
 def is_timeseries(schema: Schema) -> bool:
@@ -65,21 +65,21 @@ def is_timeseries(schema: Schema) -> bool:
 
 def named_types(schema: Schema) -> dict[str, Schema]:
     """Return full name -> definition of every record, enum and fixed inside ``schema``, itself included."""
-    found: dict[str, Schema] = {}
+    types: dict[str, Schema] = {}
 
-    def walk(node: Any) -> None:
+    def collect(node: Any) -> None:
         if isinstance(node, list):
             for branch in node:
-                walk(branch)
+                collect(branch)
         elif isinstance(node, dict):
             if "name" in node:
-                found[f"{node['namespace']}.{node['name']}"] = node
+                types[f"{node['namespace']}.{node['name']}"] = node
             for field in node.get("fields", ()):
-                walk(field["type"])
-            walk(node.get("items", node.get("values")))
+                collect(field["type"])
+            collect(node.get("items", node.get("values")))
 
-    walk(schema)
-    return found
+    collect(schema)
+    return types
 
 
 def branches(node: Any) -> list[Any]:

@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import pointers, schemas
-from dh_bridge.datahub.proposal import Payload, Proposal, Remembered
-from dh_bridge.datahub.schema_trees import Tree, compiled
+from dh_bridge.datahub.proposal import CachedProposal, Payload, Proposal
+from dh_bridge.datahub.schema_trees import SchemaTree, compile_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,79 +42,83 @@ class LongText(NamedTuple):
         )
 
 
-def too_long(text: Any) -> bool:
+def is_too_long(text: Any) -> bool:
     """Say whether a value is a text that no search field takes."""
-    return isinstance(text, str) and len(text) > SAFE_LENGTH and _size(text) > MAX_TERM_BYTES
+    return isinstance(text, str) and len(text) > SAFE_LENGTH and _utf8_size(text) > MAX_TERM_BYTES
 
 
-def cut(text: str) -> str:
+def cut_text(text: str) -> str:
     """Return the beginning of a long text, with a mark at its end: together at most `MAX_TERM_BYTES` in UTF-8."""
     data = text.encode("utf-8", "surrogatepass")
-    mark = f"… [cut, {len(data)} bytes]"
-    return data[: MAX_TERM_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
+    suffix = f"… [cut, {len(data)} bytes]"
+    return data[: MAX_TERM_BYTES - len(suffix.encode())].decode("utf-8", "ignore") + suffix
 
 
 def long_texts(proposal: Proposal, version: str) -> list[LongText]:
     """Return the texts of a proposal that are too long for their search fields, by the schemas of a DataHub version."""
-    return _cut(proposal, version)[1]
+    return _cut_values(proposal, version)[1]
 
 
-def shortened(proposal: Proposal, version: str) -> Proposal:
+def cut_long_texts(proposal: Proposal, version: str) -> Proposal:
     """Return the proposal with its long texts cut (:func:`cut_fields` names them); the same object where there are none."""
-    value, texts = _cut(proposal, version)
+    value, texts = _cut_values(proposal, version)
     if not texts:
         return proposal
-    shorter = Remembered(
+    cut_proposal = CachedProposal(
         proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, Payload(value)
     )
-    shorter.__dict__["cut"] = tuple([text.field for text in texts])
-    return shorter
+    cut_proposal.__dict__["cut"] = tuple([text.field for text in texts])
+    return cut_proposal
 
 
 def cut_fields(proposal: Proposal) -> tuple[str, ...]:
-    """Return the fields whose texts :func:`shortened` cut, one entry for each text."""
-    fields: tuple[str, ...] = proposal.__dict__.get("cut", ()) if type(proposal) is Remembered else ()
+    """Return the fields whose texts :func:`cut_long_texts` cut, one entry for each text."""
+    fields: tuple[str, ...] = proposal.__dict__.get("cut", ()) if type(proposal) is CachedProposal else ()
     return fields
 
 
-def _size(text: str) -> int:
+def _utf8_size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _cut(proposal: Proposal, version: str) -> tuple[Any, list[LongText]]:
+def _cut_values(proposal: Proposal, version: str) -> tuple[Any, list[LongText]]:
     """Return the value of a proposal with its long texts cut, and these."""
     texts: list[LongText] = []
-    file = schemas.index(version).aspects.get(proposal.aspect_name)
-    tree = None if file is None else _compiled(file)
+    file = schemas.load_index(version).aspects.get(proposal.aspect_name)
+    tree = None if file is None else _text_tree(file)
     value = proposal.value
     if tree is None:
         return value, texts
 
-    def fitting(text: Any, field: str) -> Any:
-        if not too_long(text):
+    def fit_text(text: Any, field: str) -> Any:
+        if not is_too_long(text):
             return text
-        texts.append(LongText(field, _size(text)))
-        return cut(text)
+        texts.append(LongText(field, _utf8_size(text)))
+        return cut_text(text)
 
     if proposal.change_type != "PATCH":
-        value = tree.changed(value, fitting)
+        value = tree.map_values(value, fit_text)
     elif isinstance(value, list):
-        value = [_operation(operation, tree, fitting) for operation in value]
+        value = [_cut_operation(operation, tree, fit_text) for operation in value]
     return value, texts
 
 
-def _operation(operation: Any, tree: Tree, fitting: Callable[[Any, str], Any]) -> Any:
+def _cut_operation(operation: Any, tree: SchemaTree, fit_text: Callable[[Any, str], Any]) -> Any:
     """Return an operation of a PATCH with its long texts cut."""
     path = operation.get("path") if isinstance(operation, dict) else None
     if not isinstance(path, str) or "value" not in operation:
         return operation
-    place, field = tree.at(pointers.steps(path))
-    return operation if place is None else {**operation, "value": place.changed(operation["value"], fitting, field)}
+    subtree, field = tree.find(pointers.steps(path))
+    return (
+        operation
+        if subtree is None
+        else {**operation, "value": subtree.map_values(operation["value"], fit_text, field)}
+    )
 
 
 @cache
-def _compiled(file: str) -> Tree | None:
-    return compiled(schemas.load(file), lambda field, kind: kind == "string" and is_text(field))
+def _text_tree(file: str) -> SchemaTree | None:
+    return compile_tree(schemas.load_schema(file), lambda field, kind: kind == "string" and is_text(field))
 
 
 def is_text(field: schemas.Schema) -> bool:

@@ -19,10 +19,10 @@ _encode = msgspec.json.encode
 @cache
 def is_timeseries(aspect: str) -> bool:
     """Say whether an aspect is made of points, by the newest bundled schemas: none has changed its kind so far."""
-    return profile(known_profiles()[-1]).timeseries(aspect)
+    return profile(known_profiles()[-1]).is_timeseries(aspect)
 
 
-class PointError(ValueError):
+class InvalidPointError(ValueError):
     """A point that DataHub would refuse; the text says why."""
 
 
@@ -33,7 +33,7 @@ def document_id(urn: str, value: dict[str, Any]) -> bytes:
     """
     time = value.get("timestampMillis")
     if type(time) is not int:
-        raise PointError("a timeseries aspect needs timestampMillis, in milliseconds since 1970")
+        raise InvalidPointError("a timeseries aspect needs timestampMillis, in milliseconds since 1970")
     parts = [str(time).encode()]
     if (granularity := value.get("eventGranularity")) is not None:
         parts.append(_encode(_encode(granularity).decode()))
@@ -41,16 +41,16 @@ def document_id(urn: str, value: dict[str, Any]) -> bytes:
     if (message := value.get("messageId")) is not None:
         parts.append(_encode(message))
     if (spec := value.get("partitionSpec")) is not None:
-        parts.append(_partition(spec))
+        parts.append(_encode_partition(spec))
     return md5(b"".join(parts), usedforsecurity=False).digest()
 
 
-def _partition(spec: dict[str, Any]) -> bytes:
+def _encode_partition(spec: dict[str, Any]) -> bytes:
     partition, window = spec.get("partition"), spec.get("timePartition")
     if partition is not None and window is not None:
-        raise PointError("partitionSpec holds both partition and timePartition: DataHub takes one")
+        raise InvalidPointError("partitionSpec holds both partition and timePartition: DataHub takes one")
     if partition is not None:
         return _encode({"partition": partition})
     if window is not None:
         return _encode({"timePartition": _encode(window).decode()})
-    raise PointError("partitionSpec holds neither partition nor timePartition")
+    raise InvalidPointError("partitionSpec holds neither partition nor timePartition")

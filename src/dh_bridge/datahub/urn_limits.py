@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.profiles import server_profile
 
-_PARSED_TWICE = "0.15.0"
+_TWICE_PARSING_VERSION = "0.15.0"
 """The version that decodes the flow inside a job's URN and parses it again; later ones do not."""
 
 
@@ -21,24 +21,24 @@ def unreadable_urn(urn: str, version: str | None) -> str | None:
         "%2" not in urn
         or version is None
         or not urn.startswith("urn:li:dataJob:")
-        or server_profile(version).name != _PARSED_TWICE
+        or server_profile(version).name != _TWICE_PARSING_VERSION
     ):
         return None
     if not urns.is_urn(urn):
         return None
-    flow = unquote(urns.parse(urn)[1][0])
+    flow = unquote(urns.parse_urn(urn)[1][0])
     if _is_balanced(flow):
         return None
     return (
-        f"DataHub {_PARSED_TWICE} cannot read an unbalanced parenthesis in the namespace or flow of a job ({flow}). "
+        f"DataHub {_TWICE_PARSING_VERSION} cannot read an unbalanced parenthesis in the namespace or flow of a job ({flow}). "
         "Rename the namespace, or upgrade DataHub"
     )
 
 
 def _is_balanced(text: str) -> bool:
     depth = 0
-    for sign in text:
-        depth += (sign == "(") - (sign == ")")
+    for char in text:
+        depth += (char == "(") - (char == ")")
         if depth < 0:
             return False
     return depth == 0

@@ -27,13 +27,13 @@ _unsafe = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-
 # The same without tab and line feed: DataHub's OpenLineage endpoint keeps those of a job's SQL in its URNs.
 _unsafe_but_space = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 # What java.net.URLEncoder leaves as one byte; everything else becomes three.
-_PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
-_marks = re.compile(r"[(),]").finditer
-_REMEMBERED = 32_768
+_UNESCAPED_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
+_find_delimiters = re.compile(r"[(),]").finditer
+_MAX_CACHED_URNS = 32_768
 
 # Entity type -> (number of parts of its key, entity type that the first part must name; "*" = any).
 # Types that are not listed are only checked for their shape.
-_KEYS = {
+_KEY_SHAPES = {
     "assertion": (1, ""),
     "container": (1, ""),
     "corpGroup": (1, ""),
@@ -52,7 +52,7 @@ _KEYS = {
 }
 
 
-def encode(part: str) -> str:
+def encode_part(part: str) -> str:
     """Return one part of a URN: only ``,`` ``(`` ``)`` and U+241F are percent-encoded, as DataHub's SDK does.
 
     So are control characters and those of bidirectional text, which DataHub's SDK leaves as they are.
@@ -72,50 +72,50 @@ def escape_controls(text: str, *, keep_space: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    return (_unsafe_but_space if keep_space else _unsafe).sub(lambda sign: quote(sign[0]), text)
+    return (_unsafe_but_space if keep_space else _unsafe).sub(lambda match: quote(match[0]), text)
 
 
-def decode(part: str) -> str:
-    """Return the raw text of one part of a URN that :func:`encode` wrote."""
-    for sign, escape in _ESCAPES.items():
-        part = part.replace(escape, sign)
+def decode_part(part: str) -> str:
+    """Return the raw text of one part of a URN that :func:`encode_part` wrote."""
+    for char, escape in _ESCAPES.items():
+        part = part.replace(escape, char)
     return part
 
 
 def platform_urn(platform: str) -> str:
     """Return ``urn:li:dataPlatform:<platform>``; a platform that is already a URN is returned as it is."""
-    return platform if platform.startswith("urn:li:dataPlatform:") else f"urn:li:dataPlatform:{encode(platform)}"
+    return platform if platform.startswith("urn:li:dataPlatform:") else f"urn:li:dataPlatform:{encode_part(platform)}"
 
 
 def platform_instance_urn(platform: str, instance: str) -> str:
     """Return the URN of one installation of a platform."""
-    return f"urn:li:dataPlatformInstance:({platform_urn(platform)},{encode(instance)})"
+    return f"urn:li:dataPlatformInstance:({platform_urn(platform)},{encode_part(instance)})"
 
 
 def dataset_urn(platform: str, name: str, env: str, instance: str | None = None) -> str:
     """Return the URN of a dataset; a platform instance becomes the prefix ``<instance>.`` of its name."""
     full = f"{instance}.{name}" if instance else name
-    return f"urn:li:dataset:({platform_urn(platform)},{encode(full)},{env})"
+    return f"urn:li:dataset:({platform_urn(platform)},{encode_part(full)},{env})"
 
 
 def data_flow_urn(orchestrator: str, flow_id: str, cluster: str) -> str:
     """Return the URN of a flow."""
-    return f"urn:li:dataFlow:({encode(orchestrator)},{encode(flow_id)},{encode(cluster)})"
+    return f"urn:li:dataFlow:({encode_part(orchestrator)},{encode_part(flow_id)},{encode_part(cluster)})"
 
 
 def data_job_urn(flow_urn: str, job_id: str) -> str:
     """Return the URN of a job of the flow ``flow_urn``."""
-    return f"urn:li:dataJob:({flow_urn},{encode(job_id)})"
+    return f"urn:li:dataJob:({flow_urn},{encode_part(job_id)})"
 
 
 def run_urn(run_id: str) -> str:
     """Return the URN of a run (a dataProcessInstance)."""
-    return f"urn:li:dataProcessInstance:{encode(run_id)}"
+    return f"urn:li:dataProcessInstance:{encode_part(run_id)}"
 
 
 def schema_field_urn(dataset_urn: str, path: str) -> str:
     """Return the URN of the field ``path`` of the dataset ``dataset_urn``."""
-    urn = f"urn:li:schemaField:({dataset_urn},{encode(path)})"
+    urn = f"urn:li:schemaField:({dataset_urn},{encode_part(path)})"
     if path.isidentifier() and path.isascii() and 3 * len(urn) <= MAX_BYTES and _types[dataset_urn] == "dataset":
         # What is built of a known dataset and a plain word needs no look later: a table brings a hundred of these.
         _types.add(urn, "schemaField")
@@ -130,20 +130,20 @@ class FieldUrns(dict[str, str]):
     """
 
     def __init__(self, dataset_urn: str, path: Callable[[str], str] | None = None) -> None:
-        self.head = f"urn:li:schemaField:({dataset_urn},"
+        self.prefix = f"urn:li:schemaField:({dataset_urn},"
         """What stands before the path."""
         self._path = path
-        raw = self.head.encode("utf-8", "replace")
-        taken = len(raw) + 2 * len(raw.translate(None, _PLAIN)) + 3
-        self.room = MAX_BYTES - taken if _types[dataset_urn] == "dataset" else 0
+        raw = self.prefix.encode("utf-8", "replace")
+        used_bytes = len(raw) + 2 * len(raw.translate(None, _UNESCAPED_BYTES)) + 3
+        self.max_path_length = MAX_BYTES - used_bytes if _types[dataset_urn] == "dataset" else 0
         """How long a path of a plain word may be."""
 
     def __missing__(self, column: str) -> str:
         path = column if self._path is None else self._path(column)
-        if path.isidentifier() and path.isascii() and len(path) <= self.room:
-            urn = f"{self.head}{path})"
+        if path.isidentifier() and path.isascii() and len(path) <= self.max_path_length:
+            urn = f"{self.prefix}{path})"
         else:
-            urn = f"{self.head}{encode(path)})"
+            urn = f"{self.prefix}{encode_part(path)})"
             urn = urn if _types[urn] else ""
         self[column] = urn
         return urn
@@ -151,46 +151,48 @@ class FieldUrns(dict[str, str]):
 
 def assertion_urn(assertion_id: str) -> str:
     """Return the URN of an assertion."""
-    return f"urn:li:assertion:{encode(assertion_id)}"
+    return f"urn:li:assertion:{encode_part(assertion_id)}"
 
 
 def query_urn(query_id: str) -> str:
     """Return the URN of a query."""
-    return f"urn:li:query:{encode(query_id)}"
+    return f"urn:li:query:{encode_part(query_id)}"
 
 
 def tag_urn(name: str) -> str:
     """Return the URN of a tag."""
-    return f"urn:li:tag:{encode(name)}"
+    return f"urn:li:tag:{encode_part(name)}"
 
 
 def corpuser_urn(name: str) -> str:
     """Return the URN of a user."""
-    return f"urn:li:corpuser:{encode(name)}"
+    return f"urn:li:corpuser:{encode_part(name)}"
 
 
 def corp_group_urn(name: str) -> str:
     """Return the URN of a group."""
-    return f"urn:li:corpGroup:{encode(name)}"
+    return f"urn:li:corpGroup:{encode_part(name)}"
 
 
 def container_urn(guid: str) -> str:
     """Return the URN of a container."""
-    return f"urn:li:container:{encode(guid)}"
+    return f"urn:li:container:{encode_part(guid)}"
 
 
-def parse(urn: str) -> tuple[str, tuple[str, ...]]:
+def parse_urn(urn: str) -> tuple[str, tuple[str, ...]]:
     """Return (entity type, raw parts of the key), percent-encoding kept; an AspectError when the URN is malformed."""
     kind = _types[urn]
     if not kind:
-        shown = urn if len(urn) <= MAX_BYTES else urn[:MAX_BYTES] + "…"
-        raise AspectError(f"{shown!r} is no URN", now="expected urn:li:<type>:<key>, at most 512 bytes URL-encoded")
+        shortened = urn if len(urn) <= MAX_BYTES else urn[:MAX_BYTES] + "…"
+        raise AspectError(
+            f"{shortened!r} is no URN", remedy="expected urn:li:<type>:<key>, at most 512 bytes URL-encoded"
+        )
     return kind, _parts(urn[len(_PREFIX) + len(kind) + 1 :])
 
 
 def entity_type(urn: str) -> str:
     """Return the entity type of ``urn``; an AspectError when it is malformed."""
-    return _types[urn] or parse(urn)[0]
+    return _types[urn] or parse_urn(urn)[0]
 
 
 def key_aspect(urn: str) -> str:
@@ -204,30 +206,30 @@ def is_urn(text: str) -> bool:
     return bool(_types[text])
 
 
-class _Types(dict[str, str]):
+class _UrnTypes(dict[str, str]):
     """URN -> entity type, ``""`` when malformed; starts anew when it is full."""
 
     def add(self, urn: str, kind: str) -> None:
         """Remember the type of a URN."""
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _MAX_CACHED_URNS:
             self.clear()
         self[urn] = kind
 
     def __missing__(self, urn: str) -> str:
         if len(urn) > MAX_BYTES:  # in characters, hence in bytes too; what is refused for its length is not kept
             return ""
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _MAX_CACHED_URNS:
             self.clear()
-        found = self[urn] = _checked_type(urn)
-        return found
+        kind = self[urn] = _check_type(urn)
+        return kind
 
 
-_types = _Types()
+_types = _UrnTypes()
 #: URN -> its entity type, ``""`` for a text that is none
 type_if_urn: Callable[[str], str] = _types.__getitem__
 
 
-def _checked_type(urn: str) -> str:
+def _check_type(urn: str) -> str:
     """Return the entity type of ``urn``, ``""`` when the server would refuse it."""
     if not urn.isprintable() and _unsafe_but_space.search(urn):
         return ""
@@ -239,17 +241,17 @@ def _checked_type(urn: str) -> str:
             raw = urn.encode()
         except UnicodeEncodeError:
             return ""
-        if len(raw) + 2 * len(raw.translate(None, _PLAIN)) > MAX_BYTES:
+        if len(raw) + 2 * len(raw.translate(None, _UNESCAPED_BYTES)) > MAX_BYTES:
             return ""
-    return _shape_type(urn)
+    return _type_by_shape(urn)
 
 
-def _shape_type(urn: str) -> str:
+def _type_by_shape(urn: str) -> str:
     """Return the entity type of ``urn`` by its shape, ``""`` when malformed; a nested URN is checked alike."""
     if not urn.startswith(_PREFIX):
         return ""
     kind, _, key = urn[len(_PREFIX) :].partition(":")
-    count, first = _KEYS.get(kind, (0, ""))
+    count, first = _KEY_SHAPES.get(kind, (0, ""))
     parts = _parts(key)
     if not parts or not (count == len(parts) or (not count and kind.isascii() and kind.isalnum())):
         return ""
@@ -277,11 +279,11 @@ def _parts(key: str) -> tuple[str, ...]:
 def _nested_parts(key: str) -> list[str]:
     """Return the parts of a tuple whose parts may be tuples themselves; none when malformed."""
     parts, depth, start, end = [], 0, 1, 0
-    for mark in _marks(key):
-        end = mark.start()
-        if mark[0] == "(":
+    for delimiter in _find_delimiters(key):
+        end = delimiter.start()
+        if delimiter[0] == "(":
             depth += 1
-        elif mark[0] == ")":
+        elif delimiter[0] == ")":
             depth -= 1
             if not depth:
                 break

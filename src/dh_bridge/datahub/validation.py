@@ -33,11 +33,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
-from dh_bridge.cache import Memory
+from dh_bridge.cache import GenerationalCache
 from dh_bridge.datahub import avro_types, schemas, urns
-from dh_bridge.datahub.patches import patch
-from dh_bridge.datahub.proposal import Proposal, Remembered
-from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
+from dh_bridge.datahub.patches import patch_check
+from dh_bridge.datahub.proposal import CachedProposal, Proposal
+from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, SchemaEnvelope
 from dh_bridge.errors import AspectError
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ if TYPE_CHECKING:
     _Values = Callable[[Any], Any]
 
 # (entity type, aspect name, change type)
-_Kind = tuple[str, str, str]
+_AspectKey = tuple[str, str, str]
 # A type that is filled in at run time.
 _list: Any = list
 
-_REMEMBERED = 32_768
+_MAX_CACHED_URNS = 32_768
 # The one aspect that is large and the same hour after hour: a list of fields that was found sound is not walked again
 # while it is the same object (it is never changed: the translation remembers it by the facet's bytes).
-_LARGE = "schemaMetadata"
-_KINDS = 1024
+_LARGE_ASPECT = "schemaMetadata"
+_MAX_CACHED_KINDS = 1024
 _FIELD_BYTES = 600  # what the objects of a field take beside its description
-_NOW = "the translation is at fault, please report it; this aspect is left out"
-_places = re.compile(r" - at `(.*?)`").findall
+_REMEDY = "the translation is at fault, please report it; this aspect is left out"
+_find_paths = re.compile(r" - at `(.*?)`").findall
 _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 
 
@@ -69,8 +69,8 @@ class Validator:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._checks: dict[_Kind, _Check] = {}
-        self._entities: dict[str, _Entities] = {}
+        self._checks: dict[_AspectKey, _Check] = {}
+        self._entities: dict[str, _EntityUrns] = {}
 
     @property
     def version(self) -> str:
@@ -79,46 +79,46 @@ class Validator:
 
     def refusal(self, proposal: Proposal) -> AspectError | None:
         """Return ``dataset/schemaMetadata $.fields[3].type: …`` when DataHub would refuse the proposal, None when it is sound."""
-        remembered = type(proposal) is Remembered
-        if remembered and proposal.__dict__.get("sound") is self:
+        is_cached = type(proposal) is CachedProposal
+        if is_cached and proposal.__dict__.get("checked_by") is self:
             return None
-        named = proposal.entity_type, proposal.aspect_name, proposal.change_type
+        aspect_key = proposal.entity_type, proposal.aspect_name, proposal.change_type
         try:
-            check = self._checks.get(named) or self._compile(*named)
-            check.entities.check([proposal.entity_urn])
-            check.one(proposal.aspect.json)
-        except avro_types.REFUSALS as error:
-            return _refusal(f"{named[0]}/{named[1]}", str(error))
-        if remembered:
-            proposal.__dict__["sound"] = self
+            check = self._checks.get(aspect_key) or self._compile(*aspect_key)
+            check.entity_urns.check([proposal.entity_urn])
+            check.check_one(proposal.aspect.json)
+        except avro_types.VALIDATION_ERRORS as error:
+            return _aspect_error(f"{aspect_key[0]}/{aspect_key[1]}", str(error))
+        if is_cached:
+            proposal.__dict__["checked_by"] = self
         return None
 
-    def takes(self, proposals: Iterable[Proposal]) -> bool:
+    def accepts_all(self, proposals: Iterable[Proposal]) -> bool:
         """Say whether :meth:`refusal` has nothing against any of some hundreds; those of a kind together, in half the time.
 
         False also where a search text may be too long for the index, so that somebody looks at it (`search_texts.py`).
         """
-        kinds: dict[_Kind, list[Proposal]] = {}
-        remembered = []
+        kinds: dict[_AspectKey, list[Proposal]] = {}
+        cached_proposals = []
         for proposal in proposals:
-            if type(proposal) is Remembered:
-                if proposal.__dict__.get("sound") is self:
+            if type(proposal) is CachedProposal:
+                if proposal.__dict__.get("checked_by") is self:
                     continue
-                remembered.append(proposal)
-            named: _Kind = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
-            if (group := kinds.get(named)) is None:
-                kinds[named] = [proposal]
+                cached_proposals.append(proposal)
+            aspect_key: _AspectKey = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
+            if (group := kinds.get(aspect_key)) is None:
+                kinds[aspect_key] = [proposal]
             else:
                 group.append(proposal)
         try:
-            for named, group in kinds.items():
-                check = self._checks.get(named) or self._compile(*named)
-                check.entities.check([proposal.entity_urn for proposal in group])
-                check.together([proposal.aspect.json for proposal in group])
-        except avro_types.REFUSALS:
+            for aspect_key, group in kinds.items():
+                check = self._checks.get(aspect_key) or self._compile(*aspect_key)
+                check.entity_urns.check([proposal.entity_urn for proposal in group])
+                check.check_all([proposal.aspect.json for proposal in group])
+        except avro_types.VALIDATION_ERRORS:
             return False
-        for proposal in remembered:
-            proposal.__dict__["sound"] = self
+        for proposal in cached_proposals:
+            proposal.__dict__["checked_by"] = self
         return True
 
     def check(self, proposal: Proposal) -> None:
@@ -130,7 +130,7 @@ class Validator:
         finally:
             del error  # it leads to this frame
 
-    def finding(self, proposal: Proposal) -> str | None:
+    def refusal_text(self, proposal: Proposal) -> str | None:
         """Return the text of what :meth:`refusal` returns."""
         error = self.refusal(proposal)
         return None if error is None else str(error)
@@ -138,124 +138,126 @@ class Validator:
     def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> _Check:
         """Return the checks of an entity's URN and of an aspect's value; ValueError when there is none for these three."""
         profile = self._profile
-        if not profile.has(entity_type, aspect_name):
+        if not profile.has_aspect(entity_type, aspect_name):
             raise ValueError(f"DataHub {profile.name} knows no {aspect_name} on {entity_type}")
-        file = schemas.index(profile.name).aspects.get(aspect_name)
+        file = schemas.load_index(profile.name).aspects.get(aspect_name)
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
         schema = schemas.aspect_schema(profile.name, aspect_name) if change_type == "CREATE" else None
         if schema is not None and schemas.is_timeseries(schema):
             raise ValueError("a point in time takes no CREATE")
         if change_type != "PATCH":
-            safe = avro_types.struct(file, safe_texts=True)
-            one: _Values = partial(_one, file)
-            together: _Values = partial(msgspec.convert, type=_list[safe], dec_hook=avro_types.look_up)
-            if aspect_name == _LARGE:
-                one = _Large(one)
-                together = _Large(partial(msgspec.convert, type=safe, dec_hook=avro_types.look_up)).together
+            safe_type = avro_types.aspect_type(file, safe_texts=True)
+            check_one: _Values = partial(_check_value, file)
+            check_all: _Values = partial(msgspec.convert, type=_list[safe_type], dec_hook=avro_types.look_up)
+            if aspect_name == _LARGE_ASPECT:
+                check_one = _LargeAspectCheck(check_one)
+                check_all = _LargeAspectCheck(
+                    partial(msgspec.convert, type=safe_type, dec_hook=avro_types.look_up)
+                ).check_all
         else:
-            changes = patch(aspect_name, file)
-            if changes is None:
+            patch_checks = patch_check(aspect_name, file)
+            if patch_checks is None:
                 raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
-            one, together = changes, changes.together
+            check_one, check_all = patch_checks, patch_checks.check_all
         if entity_type not in self._entities:
-            self._entities[entity_type] = _Entities(entity_type, profile.name)
-        check = _Check(self._entities[entity_type], one, together)
+            self._entities[entity_type] = _EntityUrns(entity_type, profile.name)
+        check = _Check(self._entities[entity_type], check_one, check_all)
         self._checks[entity_type, aspect_name, change_type] = check
         return check
 
 
-def _one(file: str, value: Any) -> None:
+def _check_value(file: str, value: Any) -> None:
     """Check one value; its texts may have any length."""
-    avro_types.conform(value, avro_types.struct(file))
+    avro_types.conform(value, avro_types.aspect_type(file))
 
 
 class _Check(NamedTuple):
     """The check of one kind of proposal: of the entity's URN, of one value, and of several, whose search texts are short."""
 
-    entities: _Entities
-    one: _Values
-    together: _Values
+    entity_urns: _EntityUrns
+    check_one: _Values
+    check_all: _Values
 
 
-class _Large:
+class _LargeAspectCheck:
     """The check of an aspect whose list of ``fields`` is large and the same again and again."""
 
     def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
         #: lists that were found sound, by identity
-        self._sound: Memory[list[Any]] = Memory()
+        self._valid: GenerationalCache[list[Any]] = GenerationalCache()
         #: as above, of fields that stand for many others, and of what stands around them
-        self._kinds: dict[int, Any] = {}
+        self._checked_kinds: dict[int, Any] = {}
 
     def __call__(self, value: Any) -> None:
         """Check the whole aspect; of fields that were found sound before, that they are the same object."""
         if type(value) is AlikeSchema:
-            self._alike(value, value["fields"], value.around)
+            self._check_alike(value, value["fields"], value.envelope)
             return
         fields = value.get("fields") if type(value) is dict else None
         if type(fields) is AlikeFields:
-            self._alike(value, fields, None)
+            self._check_alike(value, fields, None)
             return
-        if fields is not None and self._sound.get(id(fields)) is fields:
+        if fields is not None and self._valid.get(id(fields)) is fields:
             self._check({**value, "fields": []})
             return
         self._check(value)
         # The id may be that of a list that is gone: this one is kept too early then, which costs room within the bounds and
         # nothing else. What is found is compared by identity, and a list that is kept lends its id to no other.
-        if fields is not None and self._sound.again(id(fields)):
-            self._sound.keep(id(fields), fields, _bytes(fields))
+        if fields is not None and self._valid.is_repeated(id(fields)):
+            self._valid.store(id(fields), fields, _size_of(fields))
 
-    def _alike(self, value: dict[str, Any], fields: AlikeFields, around: Around | None) -> None:
+    def _check_alike(self, value: dict[str, Any], fields: AlikeFields, envelope: SchemaEnvelope | None) -> None:
         """Check what is new of the kinds of fields and of what stands around them."""
-        known = self._kinds
-        if fields.sound is self and around is not None and known.get(id(around)) is around:
+        checked_kinds = self._checked_kinds
+        if fields.checked_by is self and envelope is not None and checked_kinds.get(id(envelope)) is envelope:
             return
-        new: list[Any] = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
-        self._check({**value, "fields": new})
-        if len(known) + len(new) >= _KINDS:
-            known.clear()
-        known.update([(id(one), one) for one in (*new, around) if one is not None])
-        fields.sound = self
+        unchecked_kinds: list[Any] = [kind for kind in fields.kinds if checked_kinds.get(id(kind)) is not kind]
+        self._check({**value, "fields": unchecked_kinds})
+        if len(checked_kinds) + len(unchecked_kinds) >= _MAX_CACHED_KINDS:
+            checked_kinds.clear()
+        checked_kinds.update([(id(kind), kind) for kind in (*unchecked_kinds, envelope) if kind is not None])
+        fields.checked_by = self
 
-    def together(self, values: list[Any]) -> None:
+    def check_all(self, values: list[Any]) -> None:
         """Check several aspects."""
         for value in values:
             self(value)
 
 
-def _bytes(fields: list[Any]) -> int:
+def _size_of(fields: list[Any]) -> int:
     return sum([len(field.get("description", "")) for field in fields], _FIELD_BYTES * (len(fields) + 1))
 
 
-class _Entities(dict[str, bool]):
+class _EntityUrns(dict[str, bool]):
     """URNs of one entity type that the profile's key aspect takes; starts anew when it is full."""
 
     def __init__(self, entity_type: str, version: str) -> None:
         self._type = entity_type
-        file = next(file for file in schemas.index(version).aspects.values() if _is_key_of(file, entity_type))
-        fields = schemas.load(file)["fields"]
+        file = next(file for file in schemas.load_index(version).aspects.values() if _is_key_of(file, entity_type))
+        fields = schemas.load_schema(file)["fields"]
         self._names = [field["name"] for field in fields]
-        self._key = avro_types.struct(file)
+        self._key = avro_types.aspect_type(file)
         # Of plain words, and of a first URN whose type belongs to the shape, nothing is left to check.
-        self._plain = all(
-            field["type"] == "string" and (not at or avro_types.urn_of(field) is None)
-            for at, field in enumerate(fields)
+        self._has_plain_key = all(
+            field["type"] == "string" and (not index or avro_types.urn_field_type(field) is None)
+            for index, field in enumerate(fields)
         )
 
-    def check(self, found: list[str]) -> None:
+    def check(self, entity_urns: list[str]) -> None:
         """Check URNs; a ValueError names the first that the key aspect does not take."""
-        if not self._plain:
-            for urn in found:
+        if not self._has_plain_key:
+            for urn in entity_urns:
                 self[urn]
-        elif set(map(urns.type_if_urn, found)) != {self._type}:
-            self._refuse(next(urn for urn in found if urns.type_if_urn(urn) != self._type))
+        elif set(map(urns.type_if_urn, entity_urns)) != {self._type}:
+            self._refuse(next(urn for urn in entity_urns if urns.type_if_urn(urn) != self._type))
 
     def __missing__(self, urn: str) -> bool:
         if urns.type_if_urn(urn) != self._type:
             self._refuse(urn)
         self._check_parts(urn)
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _MAX_CACHED_URNS:
             self.clear()
         self[urn] = True
         return True
@@ -264,26 +266,26 @@ class _Entities(dict[str, bool]):
         raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
 
     def _check_parts(self, urn: str) -> None:
-        _, parts = urns.parse(urn)
+        _, parts = urns.parse_urn(urn)
         try:
             avro_types.conform(dict(zip(self._names, parts, strict=True)), self._key)
-        except avro_types.REFUSALS as error:
+        except avro_types.VALIDATION_ERRORS as error:
             raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
 
 
 def _is_key_of(file: str, entity_type: str) -> bool:
-    return file.endswith("Key.avsc") and schemas.load(file)["Aspect"]["keyForEntity"] == entity_type
+    return file.endswith("Key.avsc") and schemas.load_schema(file)["Aspect"]["keyForEntity"] == entity_type
 
 
-def _refusal(aspect: str, what: str) -> AspectError:
+def _aspect_error(aspect_path: str, message: str) -> AspectError:
     """Return the error of a finding; msgspec names the innermost place first."""
-    places = _places(what)
+    paths = _find_paths(message)
     # A list or an object where a URN belongs fails in the look-up, before anyone can say so in our words.
-    text = _unhashable(r"Expected a URN, got `\1`", re.sub(r" - at `.*?`", "", what))
-    place = "$" + "".join(place.removeprefix("$") for place in reversed(places))
-    if places[-1:] == ["entityUrn"]:
-        place = "entityUrn"
-    return AspectError(text, where=f"{aspect} {place}", now=_NOW)
+    text = _unhashable(r"Expected a URN, got `\1`", re.sub(r" - at `.*?`", "", message))
+    path = "$" + "".join(path.removeprefix("$") for path in reversed(paths))
+    if paths[-1:] == ["entityUrn"]:
+        path = "entityUrn"
+    return AspectError(text, location=f"{aspect_path} {path}", remedy=_REMEDY)
 
 
 @lru_cache

@@ -37,10 +37,10 @@ def parse_version(text: str) -> tuple[int, ...] | None:
     Returns:
         None where the text is no version: fewer than two numbers, or a build without one (``v0.0.0-unknown-SNAPSHOT``).
     """
-    matched = _NUMBER(text.strip())
-    if matched is None:
+    match = _NUMBER(text.strip())
+    if match is None:
         return None
-    parts = tuple(map(int, matched[1].split(".")))
+    parts = tuple(map(int, match[1].split(".")))
     return parts if any(parts) else None
 
 

@@ -9,17 +9,17 @@ from datahub.configuration.common import ConfigModel
 from pydantic import Field
 
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.delivery import written_for
+from dh_bridge.delivery import with_server_version
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings.loading import flags_of, load
-from dh_bridge.sinks.rest.server import described
+from dh_bridge.sinks.rest.server import server_info
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
 
     from dh_bridge.settings import Settings
 
-_WHERE = "source.config"
+_LOCATION = "source.config"
 
 
 class RecipeConfig(ConfigModel):
@@ -41,22 +41,24 @@ class RecipeConfig(ConfigModel):
         default=False, description="Count in the report what became of every leaf; it costs half of the speed."
     )
 
-    def resolved(self, graph: DataHubGraph | None) -> Settings:
+    def resolve_settings(self, graph: DataHubGraph | None) -> Settings:
         """Return the settings, with the profile that the server of ``graph`` wants unless they choose one.
 
         A SettingsError names the first thing that cannot be used.
         """
-        settings = load(self.config, flags=[*flags_of(self.settings, _WHERE, ledger=self.ledger)]).settings
+        settings = load(self.config, flags=[*flags_of(self.settings, _LOCATION, ledger=self.ledger)]).settings
         for path in self.events:
             if not Path(path).exists():
-                raise SettingsError(f"there is no {path}", where=f"{_WHERE}.events", now="name a file or a folder")
+                raise SettingsError(
+                    f"there is no {path}", location=f"{_LOCATION}.events", remedy="name a file or a folder"
+                )
         if settings.max_new_entities_per_hour is not None:
             raise SettingsError(
                 "DataHub's sinks cannot say which entities are new",
-                where="max_new_entities_per_hour",
-                now="leave it out, or use dh-bridge emit --ledger",
+                location="max_new_entities_per_hour",
+                remedy="leave it out, or use dh-bridge emit --ledger",
             )
         if settings.profile is not None:
             profile(settings.profile)
             return settings
-        return settings if graph is None else written_for(described(graph.get_config()).version, settings)
+        return settings if graph is None else with_server_version(server_info(graph.get_config()).version, settings)

@@ -17,14 +17,14 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.emitters import to_mcp, to_mcpw
 from dh_bridge.datahub.profiles import newest_profile
-from dh_bridge.delivery import around
+from dh_bridge.delivery import wrap_sink
 from dh_bridge.errors import SettingsError
 from dh_bridge.ingestion.config import RecipeConfig
-from dh_bridge.ledger import noted, opened, trial
+from dh_bridge.ledger import open_ledger, read_notes, trial_copy
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.session import Counts
-from dh_bridge.sinks.abilities import left_out
+from dh_bridge.sinks.abilities import dropped_counts
 from dh_bridge.sinks.base import SinkKind
 from dh_bridge.sinks.memory import MemorySink
 
@@ -54,42 +54,44 @@ class OpenLineageReport(SourceReport):
         self.counts.add(translation.counts)
         for letter in translation.dead:
             self.warning("An event cannot be used; the others go on", context=letter.text, log=False)
-        for ours in translation.rejected:
-            self.warning("A proposal is refused by its schema; please report it", context=ours.text, log=False)
+        for rejection in translation.rejected:
+            self.warning("A proposal is refused by its schema; please report it", context=rejection.to_text, log=False)
         if translation.report is not None:
-            told = [line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped"]
-            self.dropped.update(str(reason).partition(":")[0] for reason in told)
+            reasons = [line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped"]
+            self.dropped.update(str(reason).partition(":")[0] for reason in reasons)
 
     def as_obj(self) -> dict[str, Any]:
         """Return the report as plain values."""
         return {**super().as_obj(), "counts": msgspec.to_builtins(self.counts)}
 
 
-class _Hand(MemorySink):
+class _WorkUnitSink(MemorySink):
     """The sink of the settings and of the ledger: what it takes are work units to be.
 
-    ``left_out`` counts the CREATE proposals that a server of ``version`` would report as errors.
+    ``dropped_counts`` counts the CREATE proposals that a server of ``version`` would report as errors.
     """
 
     name = "datahub ingest"
-    kind = SinkKind(scheme=name, versioned=True)
+    kind = SinkKind(scheme=name, needs_version=True)
 
     def __init__(self, version: str | None) -> None:
         super().__init__()
-        self._creates = drops_creates_silently(version)
+        self._can_create = drops_creates_silently(version)
         self.left_out: Counter[str] = Counter()
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Keep a batch."""
-        kept = proposals if self._creates else [one for one in proposals if one.change_type != "CREATE"]
-        if len(kept) < len(proposals):
-            self.left_out[LEFT_OUT] += len(proposals) - len(kept)
-        return super().emit(kept)
+        accepted_proposals = (
+            proposals if self._can_create else [proposal for proposal in proposals if proposal.change_type != "CREATE"]
+        )
+        if len(accepted_proposals) < len(proposals):
+            self.left_out[LEFT_OUT] += len(proposals) - len(accepted_proposals)
+        return super().emit(accepted_proposals)
 
-    def empty(self) -> list[Proposal]:
+    def drain(self) -> list[Proposal]:
         """Return what was taken since the last time."""
-        found, self.proposals = self.proposals, []
-        return found
+        proposals, self.proposals = self.proposals, []
+        return proposals
 
 
 @platform_name("OpenLineage", id="openlineage")
@@ -105,16 +107,18 @@ class OpenLineageSource(Source):
         super().__init__(ctx)
         self.config = config
         self.report = OpenLineageReport()
-        self._bridge = Bridge(config.resolved(ctx.graph))
+        self._bridge = Bridge(config.resolve_settings(ctx.graph))
         self._settings = self._bridge.settings
-        self._typed = bool(ctx.pipeline_config and ctx.pipeline_config.transformers)
-        self._hand = _Hand(self._settings.profile)
-        self._sink = around(self._hand, self._settings, ledger=self._settings.ledger.file is not None)
-        self._ledger = self._settings.ledger.file
-        known = noted(self._ledger, f"{_Hand.name}:")
-        if known.target not in {None, _Hand.name}:
+        self._has_transformers = bool(ctx.pipeline_config and ctx.pipeline_config.transformers)
+        self._work_unit_sink = _WorkUnitSink(self._settings.profile)
+        self._sink = wrap_sink(self._work_unit_sink, self._settings, ledger=self._settings.ledger.file is not None)
+        self._ledger_path = self._settings.ledger.file
+        target_notes = read_notes(self._ledger_path, f"{_WorkUnitSink.name}:")
+        if target_notes.target not in {None, _WorkUnitSink.name}:
             raise SettingsError(
-                f"is the ledger of {known.target}", where=str(self._ledger), now="name a file of its own"
+                f"is the ledger of {target_notes.target}",
+                location=str(self._ledger_path),
+                remedy="name a file of its own",
             )
 
     def get_report(self) -> OpenLineageReport:
@@ -123,19 +127,23 @@ class OpenLineageSource(Source):
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
         """Return what every work unit passes through: it is counted."""
-        return [self._counted]
+        return [self._count_work_units]
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
         """Yield a work unit for each proposal, in the order in which they are to be written."""
         items = read_events(
-            self.config.events, zone=self._bridge.zone, passed=self._tell_of_passed,
-            follow_links=self._settings.follow_links, outside=self._report_link,
+            self.config.events, zone=self._bridge.zone, on_skipped_file=self._report_skipped_file,
+            follow_links=self._settings.follow_links, on_outside_link=self._report_link,
         )  # fmt: skip
-        for translation in self._folded(items) if self._ledger is None else self._remembered(items, self._ledger):
+        for translation in (
+            self._translate(items)
+            if self._ledger_path is None
+            else self._translate_with_ledger(items, self._ledger_path)
+        ):
             self.report.add(translation)
-            for proposal in self._hand.empty():
-                yield self._work_unit(proposal)
-        self.report.counts.filtered.update(left_out(self._sink))
+            for proposal in self._work_unit_sink.drain():
+                yield self._to_work_unit(proposal)
+        self.report.counts.filtered.update(dropped_counts(self._sink))
         if self._settings.profile is None:
             self.report.info(
                 "Neither the settings nor a server state a DataHub version: the newest one is assumed",
@@ -144,7 +152,7 @@ class OpenLineageSource(Source):
                 log=False,
             )
 
-    def _tell_of_passed(self, file: Path) -> None:
+    def _report_skipped_file(self, file: Path) -> None:
         self.report.info(
             "Files of folders were passed over, as their endings are not those of events",
             context=f"{file}; read are {', '.join(SUFFIXES)}, and what is named itself",
@@ -158,12 +166,12 @@ class OpenLineageSource(Source):
             log=False,
         )
 
-    def _folded(self, items: Iterable[Event | DeadLetter]) -> Iterator[Translation]:
+    def _translate(self, items: Iterable[Event | DeadLetter]) -> Iterator[Translation]:
         for translation in self._bridge.stream(items, report=self.config.report):
             self._sink.emit(translation.proposals)
             yield translation
 
-    def _remembered(self, items: Iterable[Event | DeadLetter], place: Path) -> Iterator[Translation]:
+    def _translate_with_ledger(self, items: Iterable[Event | DeadLetter], ledger_path: Path) -> Iterator[Translation]:
         """Fold into a ledger, or for a rehearsal into a copy of it.
 
         A source is not told what of its work units arrived, so the ledger may not count on it: whatever the events touch is
@@ -172,36 +180,36 @@ class OpenLineageSource(Source):
         rehearsal = self.ctx.dry_run_mode or self.ctx.preview_mode
         with ExitStack() as stack:
             ledger = stack.enter_context(
-                opened(
-                    stack.enter_context(trial(place)) if rehearsal else place,
+                open_ledger(
+                    stack.enter_context(trial_copy(ledger_path)) if rehearsal else ledger_path,
                     self._sink,
                     self._settings,
                     full=True,
                     report=self.config.report,
-                    delivery=self.ctx.run_id,
-                    target=_Hand.name,
+                    delivery_id=self.ctx.run_id,
+                    target=_WorkUnitSink.name,
                 )
             )
             assert ledger is not None  # noqa: S101 - a file was named
             for translation, _ in ledger.stream(items):
                 yield translation
-            self._warn_of_what_waits(ledger)
+            self._warn_of_waiting(ledger)
 
-    def _warn_of_what_waits(self, ledger: Ledger) -> None:
-        courier = ledger.courier
-        if waits := courier.outbox.count(last=courier.last)[0]:
-            why = "`dh-bridge queue pause` holds them" if courier.outbox.paused else str(courier.broken)
-            self.report.warning("Proposals wait in the ledger for a later run", context=f"{waits:,}: {why}")
+    def _warn_of_waiting(self, ledger: Ledger) -> None:
+        relay = ledger.relay
+        if waiting_count := relay.outbox.count(max_id=relay.last_own_id)[0]:
+            reason = "`dh-bridge queue pause` holds them" if relay.outbox.is_paused else str(relay.last_error)
+            self.report.warning("Proposals wait in the ledger for a later run", context=f"{waiting_count:,}: {reason}")
 
-    def _work_unit(self, proposal: Proposal) -> MetadataWorkUnit:
+    def _to_work_unit(self, proposal: Proposal) -> MetadataWorkUnit:
         """Return the work unit of a proposal; transformers understand aspects that are objects, sinks all of them."""
-        name = f"{proposal.entity_urn}-{proposal.aspect_name}"
-        made = (to_mcpw if self._typed else to_mcp)(proposal, version=self._settings.profile)
-        if isinstance(made, MetadataChangeProposalWrapper):
-            return MetadataWorkUnit(name, mcp=made)
-        return MetadataWorkUnit(name, mcp_raw=made)
+        unit_id = f"{proposal.entity_urn}-{proposal.aspect_name}"
+        change = (to_mcpw if self._has_transformers else to_mcp)(proposal, version=self._settings.profile)
+        if isinstance(change, MetadataChangeProposalWrapper):
+            return MetadataWorkUnit(unit_id, mcp=change)
+        return MetadataWorkUnit(unit_id, mcp_raw=change)
 
-    def _counted(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
+    def _count_work_units(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
         for unit in units:
             self.report.report_workunit(unit)
             yield unit

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.learning.datasets import Datasets
+from dh_bridge.learning.datasets import DatasetLearner
 from dh_bridge.learning.finding import Finding
-from dh_bridge.learning.jobs import Jobs
-from dh_bridge.learning.yaml_output import page
-from dh_bridge.translation.options import Options
+from dh_bridge.learning.jobs import JobLearner
+from dh_bridge.learning.yaml_output import format_findings
+from dh_bridge.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,14 +32,14 @@ class Learner:
     def __init__(self, settings: Settings, *, limit: int = LIMIT) -> None:
         options = Options(settings)
         self._masking = options.masking
-        self._datasets = Datasets(options, limit)
-        self._jobs = Jobs(options, limit)
+        self._datasets = DatasetLearner(options, limit)
+        self._jobs = JobLearner(options, limit)
         self._events = 0
 
     def see(self, event: Event) -> None:
         """Note one event."""
         self._events += 1
-        self._masking.event(event)
+        self._masking.mask_event(event)
         self._datasets.see(event)
         self._jobs.see(event)
 
@@ -47,10 +47,10 @@ class Learner:
         """Return what was noticed so far."""
         return [*self._datasets.findings(), *self._jobs.findings()]
 
-    def page(self) -> str:
+    def to_yaml(self) -> str:
         """Return the proposals as YAML, with the evidence as comments."""
-        share = min(self._datasets.share, self._jobs.share)
-        return page(self.findings(), events=self._events, share=share)
+        sampled_fraction = min(self._datasets.sampled_fraction, self._jobs.sampled_fraction)
+        return format_findings(self.findings(), events=self._events, sampled_fraction=sampled_fraction)
 
 
 def learn(events: Iterable[Event], settings: Settings, *, limit: int = LIMIT) -> Learner:

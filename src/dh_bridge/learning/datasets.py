@@ -7,49 +7,49 @@ from hashlib import blake2b
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.incomplete_names import Tiers
-from dh_bridge.learning.namespace_aliases import alike, best, groups, unlike
+from dh_bridge.identity.hints import decode_facet
+from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
+from dh_bridge.learning.incomplete_names import IncompleteNameLearner
+from dh_bridge.learning.namespace_aliases import alias_reason, best_spelling, connected_groups, unlike_pair_text
 from dh_bridge.learning.sample import Sample
-from dh_bridge.settings.naming import PATTERN_SIGNS
-from dh_bridge.translation.identity.hints import facet
-from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
-from dh_bridge.translation.naming.namespaces import canonical
-from dh_bridge.translation.naming.rules import Locations
+from dh_bridge.naming.datasets import dataset_name, datasets_of
+from dh_bridge.naming.namespaces import canonical_namespace
+from dh_bridge.naming.rules import Locations
+from dh_bridge.settings.naming import PATTERN_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.naming import Name
     from dh_bridge.openlineage.events import Dataset, Event
-    from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.options import Options
+    from dh_bridge.options import Options
 
-_PLACES = 8
+_MAX_NAMESPACES = 8
 """Namespaces that are told apart for one dataset; more say nothing new."""
 
 
-class _Pair(NamedTuple):
-    why: str | None
+class _NamespacePair(NamedTuple):
+    reason: str | None
     names: list[str]
     #: datasets of which both told columns, and of these those with others
     compared: int
     differ: int
 
 
-class Datasets:
+class DatasetLearner:
     """Follows the datasets of events; bounded by ``limit`` datasets and as many namespaces."""
 
     def __init__(self, options: Options, limit: int) -> None:
         self._naming = options.naming
         self._locations = Locations(options.settings.naming.locations)
         #: key of a dataset -> place -> hash of its columns, the largest, whatever came first (0: not told)
-        self._seen: Sample[dict[str, int]] = Sample(limit, dict)
-        self._places: Sample[list[int]] = Sample(limit, lambda: [0])
+        self._columns_by_dataset: Sample[dict[str, int]] = Sample(limit, dict)
+        self._namespaces: Sample[list[int]] = Sample(limit, lambda: [0])
         self._unknown: Sample[Counter[str]] = Sample(limit, Counter)
         self._numbers: Sample[Counter[str]] = Sample(limit, Counter)
         #: dataset and table of BigQuery -> project ids
         self._projects: Sample[set[str]] = Sample(limit, set)
-        self._tiers = Tiers(options, limit)
+        self._incomplete_names = IncompleteNameLearner(options, limit)
 
     def see(self, event: Event) -> None:
         """Note the datasets of one event."""
@@ -60,32 +60,34 @@ class Datasets:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
-        counts = {place: count[0] for place, count in self._places.items()}
+        counts = {namespace: counter[0] for namespace, counter in self._namespaces.items()}
         pairs = self._pairs()
-        yield from _one_place(pairs, counts)
+        yield from _alias_findings(pairs, counts)
         yield from self._collisions(pairs, counts)
-        yield from self._tiers.findings(self._seen)
+        yield from self._incomplete_names.findings(self._columns_by_dataset)
         yield from self._project_numbers()
         for namespace, names in self._unknown.items():
-            yield _unknown(namespace, names)
+            yield _unknown_namespace_finding(namespace, names)
 
     @property
-    def share(self) -> float:
+    def sampled_fraction(self) -> float:
         """The part of all datasets that was followed."""
-        return self._seen.share
+        return self._columns_by_dataset.sampled_fraction
 
     def _see(self, dataset: Dataset, name: Name) -> None:
-        place = self._place(name)
-        count = self._places.at(place)
-        if count is not None:
-            count[0] += 1
-        seen = self._seen.at(f"{place.partition(':')[0]}:{name.name}" if name.system is None else str(name.endpoint))
-        columns = _columns(dataset)
-        if seen is not None and (place in seen or len(seen) < _PLACES):
-            seen[place] = max(seen.get(place, 0), columns)
-        self._tiers.see(place, name, columns)
-        if "unknown-namespace" in name.notes and (names := self._unknown.at(name.safe_namespace)) is not None:
-            _count(names, name.name)
+        namespace = self._namespace_of(name)
+        counter = self._namespaces.note_of(namespace)
+        if counter is not None:
+            counter[0] += 1
+        column_hashes = self._columns_by_dataset.note_of(
+            f"{namespace.partition(':')[0]}:{name.name}" if name.system is None else str(name.endpoint)
+        )
+        column_hash = _column_hash(dataset)
+        if column_hashes is not None and (namespace in column_hashes or len(column_hashes) < _MAX_NAMESPACES):
+            column_hashes[namespace] = max(column_hashes.get(namespace, 0), column_hash)
+        self._incomplete_names.see(namespace, name, column_hash)
+        if "unknown-namespace" in name.notes and (names := self._unknown.note_of(name.safe_namespace)) is not None:
+            _count_name(names, name.name)
         if name.platform == "bigquery":
             self._see_project(name)
 
@@ -94,60 +96,58 @@ class Datasets:
         if not dot:
             return
         if "project-number" in name.notes:
-            if (names := self._numbers.at(project)) is not None:
-                _count(names, table)
-        elif (projects := self._projects.at(table)) is not None and len(projects) < _PLACES:
+            if (names := self._numbers.note_of(project)) is not None:
+                _count_name(names, table)
+        elif (projects := self._projects.note_of(table)) is not None and len(projects) < _MAX_NAMESPACES:
             projects.add(project)
 
-    def _place(self, name: Name) -> str:
+    def _namespace_of(self, name: Name) -> str:
         """Return the namespace without credentials and in canonical form, several addresses of a known location as one."""
-        text = canonical(name.namespace).text
+        text = canonical_namespace(name.namespace).text
         return self._locations.canonical([name.namespace, text]) or text
 
-    def _pairs(self) -> dict[tuple[str, str], _Pair]:
-        pairs: dict[tuple[str, str], _Pair] = {}
-        for key, seen in self._seen.items():
-            for one, other in combinations(sorted(seen), 2):
-                if _spelled_apart(one, other):
+    def _pairs(self) -> dict[tuple[str, str], _NamespacePair]:
+        pairs: dict[tuple[str, str], _NamespacePair] = {}
+        for key, column_hashes in self._columns_by_dataset.items():
+            for first, second in combinations(sorted(column_hashes), 2):
+                if _differ_only_in_scheme(first, second):
                     continue
-                pair = pairs.get((one, other))
+                pair = pairs.get((first, second))
                 if pair is None:
-                    pair = pairs[one, other] = _Pair(alike(one, other), [], 0, 0)
-                pair.names.append(_name_in(key))
-                if seen[one] and seen[other]:
-                    differ = pair.differ + (seen[one] != seen[other])
-                    pairs[one, other] = pair._replace(compared=pair.compared + 1, differ=differ)
+                    pair = pairs[first, second] = _NamespacePair(alias_reason(first, second), [], 0, 0)
+                pair.names.append(_name_of_key(key))
+                if column_hashes[first] and column_hashes[second]:
+                    differ = pair.differ + (column_hashes[first] != column_hashes[second])
+                    pairs[first, second] = pair._replace(compared=pair.compared + 1, differ=differ)
         return pairs
 
-    def _collisions(self, pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:
-        for (one, other), found in pairs.items():
-            if found.why is not None or self._one_by_name(one, other, found.names[0]):
+    def _collisions(self, pairs: dict[tuple[str, str], _NamespacePair], counts: dict[str, int]) -> Iterator[Finding]:
+        for (first, second), pair in pairs.items():
+            if pair.reason is not None or self._have_same_fqn(first, second, pair.names[0]):
                 continue
             text = (
-                f"{shown(one)} and {shown(other)} write {times(len(found.names), 'dataset')} of one URN"
-                f" ({listed(found.names)}){_differ(found.differ)}: two servers need an instance each, one server under two names a location"
+                f"{one_line(first)} and {one_line(second)} write {count_text(len(pair.names), 'dataset')} of one URN"
+                f" ({list_examples(pair.names)}){_difference_text(pair.differ)}: two servers need an instance each, one server under two names a location"
             )
-            rarer = min((one, other), key=lambda namespace: (counts.get(namespace, 0), namespace))
+            rarer = min((first, second), key=lambda namespace: (counts.get(namespace, 0), namespace))
             rule = {"namespace": rarer, "platform_instance": "INSTANCE"}
-            yield Finding("collision", text, len(found.names), ("naming", "rules"), rule, sure=False)
+            yield Finding("collision", text, len(pair.names), ("naming", "rules"), rule, sure=False)
 
-    def _one_by_name(self, one: str, other: str, name: str) -> bool:
+    def _have_same_fqn(self, first_namespace: str, second_namespace: str, name: str) -> bool:
         """Whether the naming system itself reads two namespaces as one place: ``s3://aws@lake`` is the bucket ``s3://lake``."""
-        first, second = (self._naming(namespace, name).fqn for namespace in (one, other))
-        return first is not None and first == second
+        first_fqn, second_fqn = (self._naming(namespace, name).fqn for namespace in (first_namespace, second_namespace))
+        return first_fqn is not None and first_fqn == second_fqn
 
     def _project_numbers(self) -> Iterator[Finding]:
         for number, names in self._numbers.items():
             ids: Counter[str] = Counter()
             for table in names:
-                ids.update(self._projects.at(table) or ())
+                ids.update(self._projects.note_of(table) or ())
             count = names.total()
-            text = f"{number} is a project number: seen {times(count, 'time')} ({listed(sorted(names))})"
+            text = f"{number} is a project number: seen {count_text(count, 'time')} ({list_examples(sorted(names))})"
             if len(ids) == 1:
                 ((project, tables),) = ids.items()
-                text += (
-                    f"; {times(tables, 'table')} of that name in {shown(project)}: check that it is the same project"
-                )
+                text += f"; {count_text(tables, 'table')} of that name in {one_line(project)}: check that it is the same project"
                 yield Finding("project-number", text, count, ("naming", "project_numbers"), (number, project))
             else:
                 text += "; `gcloud projects describe` tells its id"
@@ -156,48 +156,51 @@ class Datasets:
                 )
 
 
-def _spelled_apart(one: str, other: str) -> bool:
+def _differ_only_in_scheme(first: str, second: str) -> bool:
     """Whether two namespaces differ in the spelling of their scheme alone: ``s3a://lake`` is ``s3://lake``."""
-    return one.partition("://")[1:] == other.partition("://")[1:]
+    return first.partition("://")[1:] == second.partition("://")[1:]
 
 
-def _one_place(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:
-    for group in groups(pair for pair, found in pairs.items() if found.why is not None):
-        inside = [pairs[pair] for pair in combinations(group, 2) if pair in pairs]
-        names = sorted({name for found in inside for name in found.names})
-        reasons = sorted({found.why for found in inside if found.why is not None})
-        canonical_one = best(group, counts)
-        aliases = [namespace for namespace in group if namespace != canonical_one]
-        apart = unlike(group)
-        differ, compared = sum(found.differ for found in inside), sum(found.compared for found in inside)
+def _alias_findings(pairs: dict[tuple[str, str], _NamespacePair], counts: dict[str, int]) -> Iterator[Finding]:
+    for group in connected_groups(pair for pair, compared_pair in pairs.items() if compared_pair.reason is not None):
+        group_pairs = [pairs[pair] for pair in combinations(group, 2) if pair in pairs]
+        names = sorted({name for compared_pair in group_pairs for name in compared_pair.names})
+        reasons = sorted({compared_pair.reason for compared_pair in group_pairs if compared_pair.reason is not None})
+        preferred_namespace = best_spelling(group, counts)
+        aliases = [namespace for namespace in group if namespace != preferred_namespace]
+        difference = unlike_pair_text(group)
+        differ, compared = (
+            sum(compared_pair.differ for compared_pair in group_pairs),
+            sum(compared_pair.compared for compared_pair in group_pairs),
+        )
         yield Finding(
             "one-location",
-            f"{'; '.join(reasons)}: {times(len(names), 'dataset')} under several of them ({listed(names)}){apart}"
-            + _differ(differ),
+            f"{'; '.join(reasons)}: {count_text(len(names), 'dataset')} under several of them ({list_examples(names)}){difference}"
+            + _difference_text(differ),
             sum(counts.get(namespace, 0) for namespace in group),
             ("naming", "locations"),
-            {"canonical": canonical_one, "aliases": aliases},
-            sure=not apart
+            {"canonical": preferred_namespace, "aliases": aliases},
+            sure=not difference
             and 2 * differ <= compared
-            and not any(PATTERN_SIGNS & set(namespace) for namespace in aliases),
+            and not any(PATTERN_CHARS & set(namespace) for namespace in aliases),
         )
 
 
-def _differ(count: int) -> str:
+def _difference_text(count: int) -> str:
     return f"; their columns differ in {count:,}" if count else ""
 
 
-def _unknown(namespace: str, names: Counter[str]) -> Finding:
-    scheme, mark, _ = namespace.partition("://")
-    platform = scheme.lower() if mark and scheme.isascii() and scheme.isalnum() else "PLATFORM"
-    text = f"no naming system knows {shown(namespace) or repr('')}: {times(len(names), 'dataset', most=MOST)} ({listed(sorted(names))})"
+def _unknown_namespace_finding(namespace: str, names: Counter[str]) -> Finding:
+    scheme, separator, _ = namespace.partition("://")
+    platform = scheme.lower() if separator and scheme.isascii() and scheme.isalnum() else "PLATFORM"
+    text = f"no naming system knows {one_line(namespace) or repr('')}: {count_text(len(names), 'dataset', limit=MAX_EVIDENCE_NAMES)} ({list_examples(sorted(names))})"
     rule = {"namespace": namespace, "platform": platform}
     return Finding("unknown-namespace", text, names.total(), ("naming", "rules"), rule, sure=False)
 
 
-def _columns(dataset: Dataset) -> int:
+def _column_hash(dataset: Dataset) -> int:
     """Return a hash of the columns' names, 0 when the event does not tell them."""
-    fields = facet(dataset.facets, "schema").get("fields")
+    fields = decode_facet(dataset.facets, "schema").get("fields")
     names = {
         str(field.get("name")).lower()
         for field in (fields if isinstance(fields, list) else ())
@@ -210,13 +213,13 @@ def _columns(dataset: Dataset) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") or 1
 
 
-def _count(names: Counter[str], name: str) -> None:
+def _count_name(names: Counter[str], name: str) -> None:
     """Count a name; beyond MOST names only those that are known."""
-    if name in names or len(names) < MOST:
+    if name in names or len(names) < MAX_EVIDENCE_NAMES:
         names[name] += 1
 
 
-def _name_in(key: str) -> str:
+def _name_of_key(key: str) -> str:
     """Return the dataset's name in a URN, or in the key of a dataset of no known system."""
     if key.startswith("urn:li:dataset:("):
         return key.partition(",")[2].rpartition(",")[0]

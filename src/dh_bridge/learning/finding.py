@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
-_SHOWN = 100
-_EXAMPLES = 3
-MOST = 100
+_MAX_TEXT_LENGTH = 100
+_MAX_EXAMPLES = 3
+MAX_EVIDENCE_NAMES = 100
 """Names of one kind that are told apart, as evidence."""
 
 
@@ -29,19 +29,19 @@ class Finding(msgspec.Struct, frozen=True):
     sure: bool = True
 
 
-def shown(text: str) -> str:
+def one_line(text: str) -> str:
     """Return text from events so that it can stand in a comment: one line, at most 100 characters."""
     line = _CONTROL.sub(" ", text)
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+    return line if len(line) <= _MAX_TEXT_LENGTH else f"{line[:_MAX_TEXT_LENGTH]}…"
 
 
-def listed(words: list[str]) -> str:
+def list_examples(names: list[str]) -> str:
     """Return the first words for people, and how many there are more."""
-    more = len(words) - _EXAMPLES
-    return ", ".join(map(shown, words[:_EXAMPLES])) + (f" and {more:,} more" if more > 0 else "")
+    remaining = len(names) - _MAX_EXAMPLES
+    return ", ".join(map(one_line, names[:_MAX_EXAMPLES])) + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
-def times(count: int, one: str, *, most: int = 0) -> str:
-    """Return a count with its noun, ``1 event``, ``1,200 events``; ``most`` is where counting ended."""
-    at_least = "at least " if most and count >= most else ""
-    return f"{at_least}{count:,} {one}" if count == 1 else f"{at_least}{count:,} {one}s"
+def count_text(count: int, noun: str, *, limit: int = 0) -> str:
+    """Return a count with its noun, ``1 event``, ``1,200 events``; ``limit`` is where counting ended."""
+    at_least = "at least " if limit and count >= limit else ""
+    return f"{at_least}{count:,} {noun}" if count == 1 else f"{at_least}{count:,} {noun}s"

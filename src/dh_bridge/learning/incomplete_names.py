@@ -5,94 +5,99 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import Finding, listed, times
-from dh_bridge.learning.namespace_aliases import alike
+from dh_bridge.learning.finding import Finding, count_text, list_examples
+from dh_bridge.learning.namespace_aliases import alias_reason
 from dh_bridge.learning.sample import Sample
-from dh_bridge.settings.naming import PATTERN_SIGNS, NamingRule
-from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.naming.reader import DATASET_LEVELS
+from dh_bridge.naming import Naming
+from dh_bridge.naming.reader import DATASET_LEVELS
+from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.options import Options
+    from dh_bridge.naming import Name
+    from dh_bridge.options import Options
 
-_MOST = 50
+_MAX_TRIED_RULES = 50
 """Rules that are tried; each compiles the naming systems again."""
 
 
 class _Gap(NamedTuple):
     """Names of a place that begin alike, and what they lack."""
 
-    place: str
+    namespace: str
     prefix: str
     defaults: tuple[tuple[str, str], ...]
 
     @property
     def rule(self) -> dict[str, str]:
         name = f"{self.prefix}.{{table}}" if self.prefix else "{table}"
-        return {"namespace": self.place, "name": name, **dict(self.defaults)}
+        return {"namespace": self.namespace, "name": name, **dict(self.defaults)}
 
 
-class _Short(NamedTuple):
+class _ShortName(NamedTuple):
     """A name as sent, the dataset that it makes, the one that it means, and the hashes of the columns of both."""
 
     name: str
     dataset: str
-    whole: str
+    full_urn: str
     columns: int
-    others: frozenset[int]
+    full_columns: frozenset[int]
 
 
-class Tiers:
+class IncompleteNameLearner:
     """Follows names that lack a database or a schema; bounded by ``limit`` of them."""
 
     def __init__(self, options: Options, limit: int) -> None:
         self._settings = options.settings
         #: place and name as sent -> its dataset -> hash of its columns
-        self.short: Sample[dict[str, int]] = Sample(limit, dict)
+        self.short_names: Sample[dict[str, int]] = Sample(limit, dict)
 
-    def see(self, place: str, name: Name, columns: int) -> None:
+    def see(self, namespace: str, name: Name, columns: int) -> None:
         """Note a name, if it stops short of a table."""
         if name.system is None or (name.level in DATASET_LEVELS and "missing-part" not in name.notes):
             return
-        note = self.short.at(f"{place}\n{name.name}")
-        if note is not None:
+        columns_by_dataset = self.short_names.note_of(f"{namespace}\n{name.name}")
+        if columns_by_dataset is not None:
             dataset = str(name.endpoint)
-            note[dataset] = max(note.get(dataset, 0), columns)
+            columns_by_dataset[dataset] = max(columns_by_dataset.get(dataset, 0), columns)
 
-    def findings(self, seen: Sample[dict[str, int]]) -> Iterator[Finding]:
-        """Yield a rule for the names of which ``seen`` has the whole: dataset -> place -> hash of columns."""
-        gaps = self._gaps(dict(seen.items()))
-        found = Counter((gap.place, gap.prefix) for gap in gaps)
-        tried = sorted(gaps.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST]
-        for gap, shorts in sorted(tried):
+    def findings(self, columns_by_urn: Sample[dict[str, int]]) -> Iterator[Finding]:
+        """Yield a rule for the names of which ``columns_by_urn`` has the whole: dataset -> place -> hash of columns."""
+        gaps = self._gaps(dict(columns_by_urn.items()))
+        prefix_counts = Counter((gap.namespace, gap.prefix) for gap in gaps)
+        candidates = sorted(gaps.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_TRIED_RULES]
+        for gap, shorts in sorted(candidates):
             naming = self._naming(gap)
-            right = [short for short in shorts if naming(gap.place, short.name).endpoint == short.whole]
-            if right:
-                yield _finding(gap, right, alone=found[gap.place, gap.prefix] == 1)
+            completed_names = [
+                short for short in shorts if naming(gap.namespace, short.name).endpoint == short.full_urn
+            ]
+            if completed_names:
+                yield _build_finding(gap, completed_names, is_only_gap=prefix_counts[gap.namespace, gap.prefix] == 1)
 
-    def _gaps(self, seen: Mapping[str, Mapping[str, int]]) -> dict[_Gap, list[_Short]]:
-        datasets = {dataset for _, told in self.short.items() for dataset in told}
-        wholes: dict[tuple[str, str, str], list[tuple[list[str], str]]] = {}
-        for urn in seen:
+    def _gaps(self, columns_by_urn: Mapping[str, Mapping[str, int]]) -> dict[_Gap, list[_ShortName]]:
+        datasets = {dataset for _, columns_by_dataset in self.short_names.items() for dataset in columns_by_dataset}
+        full_names: dict[tuple[str, str, str], list[tuple[list[str], str]]] = {}
+        for urn in columns_by_urn:
             if urn not in datasets and (parts := _parts(urn)):
-                wholes.setdefault(_ends(urn, parts), []).append((parts, urn))
-        gaps: dict[_Gap, list[_Short]] = {}
-        for key, told in self.short.items():
-            place, _, name = key.partition("\n")
+                full_names.setdefault(_match_key(urn, parts), []).append((parts, urn))
+        gaps: dict[_Gap, list[_ShortName]] = {}
+        for key, columns_by_dataset in self.short_names.items():
+            namespace, _, name = key.partition("\n")
             prefix = name.rpartition(".")[0]
-            if PATTERN_SIGNS & set(place + prefix):
+            if PATTERN_CHARS & set(namespace + prefix):
                 continue
-            for dataset, columns in told.items():
+            for dataset, columns in columns_by_dataset.items():
                 parts = _parts(dataset)
-                for whole, urn in wholes.get(_ends(dataset, parts), ()) if parts else ():
-                    defaults = _lacking(parts, whole)
-                    if defaults and any(place == other or alike(place, other) for other in seen[urn]):
-                        others = frozenset(filter(None, seen[urn].values()))
-                        short = _Short(name, dataset, urn, columns, others)
-                        gaps.setdefault(_Gap(place, prefix, defaults), []).append(short)
+                for full_parts, urn in full_names.get(_match_key(dataset, parts), ()) if parts else ():
+                    defaults = _missing_defaults(parts, full_parts)
+                    if defaults and any(
+                        namespace == full_namespace or alias_reason(namespace, full_namespace)
+                        for full_namespace in columns_by_urn[urn]
+                    ):
+                        full_columns = frozenset(filter(None, columns_by_urn[urn].values()))
+                        short = _ShortName(name, dataset, urn, columns, full_columns)
+                        gaps.setdefault(_Gap(namespace, prefix, defaults), []).append(short)
         return gaps
 
     def _naming(self, gap: _Gap) -> Naming:
@@ -102,27 +107,27 @@ class Tiers:
         return Naming(settings.model_copy(update={"rules": rules}), self._settings.mappings)
 
 
-def _finding(gap: _Gap, shorts: list[_Short], *, alone: bool) -> Finding:
-    compared = [short for short in shorts if short.columns and short.others]
-    differ = sum(short.columns not in short.others for short in compared)
-    pairs = sorted(f"{'.'.join(_parts(short.dataset))} is {'.'.join(_parts(short.whole))}" for short in shorts)
-    what = " and ".join(key.removeprefix("default_") for key, _ in gap.defaults)
-    text = f"{times(len(shorts), 'dataset')} without {what} seen with it, too ({listed(pairs)})"
-    if differ:
-        text += f"; their columns differ in {differ:,}"
-    if not alone:
+def _build_finding(gap: _Gap, shorts: list[_ShortName], *, is_only_gap: bool) -> Finding:
+    comparable_names = [short for short in shorts if short.columns and short.full_columns]
+    difference_count = sum(short.columns not in short.full_columns for short in comparable_names)
+    pairs = sorted(f"{'.'.join(_parts(short.dataset))} is {'.'.join(_parts(short.full_urn))}" for short in shorts)
+    lacking_parts = " and ".join(key.removeprefix("default_") for key, _ in gap.defaults)
+    text = f"{count_text(len(shorts), 'dataset')} without {lacking_parts} seen with it, too ({list_examples(pairs)})"
+    if difference_count:
+        text += f"; their columns differ in {difference_count:,}"
+    if not is_only_gap:
         text += "; others of these names are elsewhere"
-    sure = alone and 2 * differ <= len(compared)
+    sure = is_only_gap and 2 * difference_count <= len(comparable_names)
     return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure)
 
 
-def _lacking(short: list[str], whole: list[str]) -> tuple[tuple[str, str], ...]:
-    """Return the defaults that make a name the ``whole`` one, () when it is another."""
-    if len(short) == 1 and whole[2:] == short:
-        return ("default_database", whole[0]), ("default_schema", whole[1])
-    if whole[1:] == short:
-        return (("default_database", whole[0]),)
-    return (("default_schema", whole[1]),) if [*whole[:1], *whole[2:]] == short else ()
+def _missing_defaults(short_parts: list[str], full_parts: list[str]) -> tuple[tuple[str, str], ...]:
+    """Return the defaults that make a name the ``full_parts`` one, () when it is another."""
+    if len(short_parts) == 1 and full_parts[2:] == short_parts:
+        return ("default_database", full_parts[0]), ("default_schema", full_parts[1])
+    if full_parts[1:] == short_parts:
+        return (("default_database", full_parts[0]),)
+    return (("default_schema", full_parts[1]),) if [*full_parts[:1], *full_parts[2:]] == short_parts else ()
 
 
 def _parts(urn: str) -> list[str]:
@@ -131,6 +136,6 @@ def _parts(urn: str) -> list[str]:
     return [] if "/" in name or not urn.startswith("urn:") else name.split(".")
 
 
-def _ends(urn: str, parts: list[str]) -> tuple[str, str, str]:
+def _match_key(urn: str, parts: list[str]) -> tuple[str, str, str]:
     """Return platform, last part of the name, and environment: what a short and a whole name have in common."""
     return urn.partition(",")[0], parts[-1] if parts else "", urn.rpartition(",")[2]

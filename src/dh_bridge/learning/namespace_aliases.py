@@ -6,23 +6,23 @@ import ipaddress
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import shown
+from dh_bridge.learning.finding import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ALIKE_SCHEMES = {"https": "http"}
+_SCHEME_ALIASES = {"https": "http"}
 _LOCAL = "localhost"
 
 
-class Address(NamedTuple):
+class HostAddress(NamedTuple):
     """A host as a namespace writes it; ``port`` is "" for none."""
 
     host: str
     port: str
 
     @property
-    def is_number(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether it is an IP address, or the machine itself: no name that tells one machine from another."""
         if self.host == _LOCAL:
             return True
@@ -33,81 +33,95 @@ class Address(NamedTuple):
         return True
 
 
-class Url(NamedTuple):
+class NamespaceUrl(NamedTuple):
     """A namespace with hosts: ``kafka://a:9092,b:9092``."""
 
     scheme: str
-    addresses: tuple[Address, ...]
-    rest: str
+    addresses: tuple[HostAddress, ...]
+    path: str
 
 
-def url(namespace: str) -> Url | None:
+def parse_namespace_url(namespace: str) -> NamespaceUrl | None:
     """Return the parts of a namespace, None when it names no host."""
-    scheme, mark, body = namespace.partition("://")
-    hosts, slash, path = body.partition("/")
-    if not mark or not hosts or hosts.startswith("/"):
+    scheme, separator, address = namespace.partition("://")
+    hosts, slash, path = address.partition("/")
+    if not separator or not hosts or hosts.startswith("/"):
         return None
     scheme = scheme.lower()
-    rest = f"/{path}".rstrip("/") if slash else ""
-    return Url(_ALIKE_SCHEMES.get(scheme, scheme), tuple(map(_address, hosts.split(","))), rest)
+    path_suffix = f"/{path}".rstrip("/") if slash else ""
+    return NamespaceUrl(_SCHEME_ALIASES.get(scheme, scheme), tuple(map(_parse_address, hosts.split(","))), path_suffix)
 
 
-def alike(one: str, other: str) -> str | None:
+def alias_reason(namespace: str, other_namespace: str) -> str | None:
     """Return why two namespaces look like one place, None when they do not."""
-    first, second = url(one), url(other)
-    if first is None or second is None or (first.scheme, first.rest) != (second.scheme, second.rest):
+    namespace_url, other_url = parse_namespace_url(namespace), parse_namespace_url(other_namespace)
+    if (
+        namespace_url is None
+        or other_url is None
+        or (namespace_url.scheme, namespace_url.path) != (other_url.scheme, other_url.path)
+    ):
         return None
-    reasons = (_same(here, there) for here in first.addresses for there in second.addresses)
+    reasons = (
+        _address_alias_reason(address, other_address)
+        for address in namespace_url.addresses
+        for other_address in other_url.addresses
+    )
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def best(namespaces: Iterable[str], counts: dict[str, int]) -> str:
+def best_spelling(namespaces: Iterable[str], counts: dict[str, int]) -> str:
     """Return the spelling to keep: names before addresses, long before short, with a port, then the most seen."""
     return min(namespaces, key=lambda namespace: _rank(namespace, counts))
 
 
-def groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+def connected_groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return the sets of what the pairs connect, each sorted."""
     group: dict[str, set[str]] = {}
     for pair in pairs:
-        joined = set().union(*(group.get(member, {member}) for member in pair))
-        for member in joined:
-            group[member] = joined
+        merged_group = set().union(*(group.get(member, {member}) for member in pair))
+        for member in merged_group:
+            group[member] = merged_group
     return [list(members) for members in sorted({tuple(sorted(members)) for members in group.values()})]
 
 
-def unlike(group: Iterable[str]) -> str:
+def unlike_pair_text(group: Iterable[str]) -> str:
     """Return which two of a group do not look like one place themselves, "" where all do: an address may be either's."""
     pairs = (
-        f", but {shown(one)} and {shown(other)} are not alike"
-        for one, other in combinations(group, 2)
-        if alike(one, other) is None
+        f", but {one_line(first)} and {one_line(second)} are not alike"
+        for first, second in combinations(group, 2)
+        if alias_reason(first, second) is None
     )
     return next(pairs, "")
 
 
-def _address(text: str) -> Address:
+def _parse_address(text: str) -> HostAddress:
     host, colon, port = text.rpartition(":")
     if colon and port.isdigit() and (":" not in host or host.endswith("]")):
-        return Address(host.lower(), port)
-    return Address(text.lower(), "")
+        return HostAddress(host.lower(), port)
+    return HostAddress(text.lower(), "")
 
 
-def _same(here: Address, there: Address) -> str | None:
-    if here.port and there.port and here.port != there.port:
+def _address_alias_reason(address: HostAddress, other_address: HostAddress) -> str | None:
+    if address.port and other_address.port and address.port != other_address.port:
         return None
-    with_port = "" if here.port == there.port else ", with and without its port"
-    if here.host == there.host:
+    with_port = "" if address.port == other_address.port else ", with and without its port"
+    if address.host == other_address.host:
         return f"one host{with_port}"
-    if here.is_number and there.is_number:
+    if address.is_numeric and other_address.is_numeric:
         return None
-    if here.is_number or there.is_number:
+    if address.is_numeric or other_address.is_numeric:
         return f"a name and an address{with_port}"
-    short, long = sorted((here.host, there.host), key=len)
-    return f"a short and a full name{with_port}" if long.startswith(f"{short}.") else None
+    short_host, long_host = sorted((address.host, other_address.host), key=len)
+    return f"a short and a full name{with_port}" if long_host.startswith(f"{short_host}.") else None
 
 
 def _rank(namespace: str, counts: dict[str, int]) -> tuple[bool, int, bool, int, str]:
-    found = url(namespace)
-    first = found.addresses[0] if found is not None else Address(namespace, "")
-    return first.is_number, -first.host.count("."), not first.port, -counts.get(namespace, 0), namespace
+    namespace_url = parse_namespace_url(namespace)
+    first_address = namespace_url.addresses[0] if namespace_url is not None else HostAddress(namespace, "")
+    return (
+        first_address.is_numeric,
+        -first_address.host.count("."),
+        not first_address.port,
+        -counts.get(namespace, 0),
+        namespace,
+    )

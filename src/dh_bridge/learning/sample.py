@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
-_WHOLE = 1 << 64
+_HASH_RANGE = 1 << 64
 
 
 class Sample(Generic[_Value]):
@@ -19,39 +19,39 @@ class Sample(Generic[_Value]):
     Over the limit the keys with the larger hashes are forgotten, and never taken again (bottom-k sampling).
     """
 
-    def __init__(self, limit: int, new: Callable[[], _Value]) -> None:
+    def __init__(self, limit: int, make_note: Callable[[], _Value]) -> None:
         self._limit = limit
-        self._new = new
-        self._bound = _WHOLE
-        self._kept: dict[str, _Value] = {}
+        self._make_note = make_note
+        self._max_hash = _HASH_RANGE
+        self._notes: dict[str, _Value] = {}
 
-    def at(self, key: str) -> _Value | None:
+    def note_of(self, key: str) -> _Value | None:
         """Return the note about ``key``, a new one where there is none; None when the key is not in the sample."""
-        found = self._kept.get(key)
-        if found is not None:
-            return found
-        if self._bound < _WHOLE and _mark(key) >= self._bound:
+        note = self._notes.get(key)
+        if note is not None:
+            return note
+        if self._max_hash < _HASH_RANGE and _hash_of(key) >= self._max_hash:
             return None
-        found = self._kept[key] = self._new()
-        if len(self._kept) > self._limit:
+        note = self._notes[key] = self._make_note()
+        if len(self._notes) > self._limit:
             self._shrink()
-            return self._kept.get(key)
-        return found
+            return self._notes.get(key)
+        return note
 
     def items(self) -> Iterator[tuple[str, _Value]]:
         """Yield keys and notes, sorted by key."""
-        yield from sorted(self._kept.items(), key=lambda item: item[0])
+        yield from sorted(self._notes.items(), key=lambda item: item[0])
 
     @property
-    def share(self) -> float:
+    def sampled_fraction(self) -> float:
         """The part of all keys that is kept, 0 to 1."""
-        return self._bound / _WHOLE
+        return self._max_hash / _HASH_RANGE
 
     def _shrink(self) -> None:
-        marks = {key: _mark(key) for key in self._kept}
-        self._bound = sorted(marks.values())[len(marks) // 2]
-        self._kept = {key: note for key, note in self._kept.items() if marks[key] < self._bound}
+        hashes = {key: _hash_of(key) for key in self._notes}
+        self._max_hash = sorted(hashes.values())[len(hashes) // 2]
+        self._notes = {key: note for key, note in self._notes.items() if hashes[key] < self._max_hash}
 
 
-def _mark(key: str) -> int:
+def _hash_of(key: str) -> int:
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

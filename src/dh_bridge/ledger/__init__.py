@@ -6,11 +6,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dh_bridge.ledger.factory import Noted, Nowhere, noted, opened, refuse_beside_catalogue, trial
+    from dh_bridge.ledger.factory import (
+        LedgerNotes,
+        NullSink,
+        open_ledger,
+        read_notes,
+        reject_second_ledger,
+        trial_copy,
+    )
     from dh_bridge.ledger.ledger import Ledger
     from dh_bridge.ledger.outbox import Outbox
 
-__all__ = ["Ledger", "Noted", "Nowhere", "Outbox", "noted", "opened", "refuse_beside_catalogue", "trial"]
+__all__ = [
+    "Ledger",
+    "LedgerNotes",
+    "NullSink",
+    "Outbox",
+    "open_ledger",
+    "read_notes",
+    "reject_second_ledger",
+    "trial_copy",
+]
 
 _MODULES = {"Ledger": "ledger", "Outbox": "outbox"}
 """Name -> its module; those of all other names are in ``factory``."""

@@ -7,142 +7,150 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facts import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
-from dh_bridge.translation.fold import value
-from dh_bridge.translation.merge import BEFORE
-from dh_bridge.translation.precedence import TYPE_ABOVE, TYPE_PROCESSING, TYPE_PROCESSING_ABOVE
-from dh_bridge.translation.runs.ancestry import handed_down, inherit, parent_of
-from dh_bridge.translation.runs.foreign_owned import repoint
+from dh_bridge.aggregate.ancestry import inherit_types, inheritable_types, parent_urn_of
+from dh_bridge.aggregate.foreign_owned import rewrite_run_urns
+from dh_bridge.model.facts import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
+from dh_bridge.model.fold import value
+from dh_bridge.model.merge import MIN_VERSION
+from dh_bridge.model.precedence import TYPE_OF_ANCESTOR, TYPE_PROCESSING, TYPE_PROCESSING_OF_ANCESTOR
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from dh_bridge.ledger.runs import Runs
-    from dh_bridge.translation.fold import Slots
-    from dh_bridge.translation.runstate import RunState
+    from dh_bridge.ledger.runs import RunStore
+    from dh_bridge.model.fold import Registers
+    from dh_bridge.model.run_state import RunState
 
-_KNOWN = "SELECT parent, handed FROM heritage WHERE run = ?"
-_NOTE = "INSERT OR REPLACE INTO heritage (run, parent, handed) VALUES (?, ?, ?)"
-_BELOW = "SELECT run FROM heritage WHERE parent = ?"
-_ALIKE = "SELECT run FROM kin WHERE token = ?"
-_LEAVE = "UPDATE heritage SET handed = ? WHERE run = ?"
+_SELECT_ANCESTRY = "SELECT parent, handed FROM heritage WHERE run = ?"
+_WRITE_ANCESTRY = "INSERT OR REPLACE INTO heritage (run, parent, handed) VALUES (?, ?, ?)"
+_SELECT_CHILDREN = "SELECT run FROM heritage WHERE parent = ?"
+_SELECT_BY_TOKEN = "SELECT run FROM kin WHERE token = ?"  # noqa: S105 - no secret
+_UPDATE_INHERITABLE = "UPDATE heritage SET handed = ? WHERE run = ?"
 #: of a run that was let go
-_LEFT = "SELECT parent, handed, heritage.run FROM run JOIN heritage ON heritage.run = run.id WHERE key = ? AND state IS NULL"
-_NEEDED = "SELECT 1 FROM heritage WHERE parent = ? LIMIT 1"
+_SELECT_EVICTED = "SELECT parent, handed, heritage.run FROM run JOIN heritage ON heritage.run = run.id WHERE key = ? AND state IS NULL"
+_SELECT_ANY_CHILD = "SELECT 1 FROM heritage WHERE parent = ? LIMIT 1"
 
 
-class Heritage:
+class RunAncestry:
     """Parents of runs, and what runs hand down."""
 
-    def __init__(self, connection: sqlite3.Connection, runs: Runs, *, joined: bool = False) -> None:
-        """``joined``: others may know a run by another id than the one that is written.
+    def __init__(self, connection: sqlite3.Connection, runs: RunStore, *, has_aliases: bool = False) -> None:
+        """``has_aliases``: others may know a run by another id than the one that is written.
 
         The parents of all runs are noted then, not only of those that lack something.
         """
         self._connection = connection
         self._runs = runs
-        self._joined = joined
+        self._has_aliases = has_aliases
 
-    def note(self, number: int, state: RunState) -> bool:
+    def record_run(self, number: int, state: RunState) -> bool:
         """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
-        slots = state.cells.get(state.urn, {})
-        processing, kind = handed_down(slots)
-        parent = value(slots, PARENT)
-        before = self._connection.execute(_KNOWN, (number,)).fetchone() or (None, None)
-        above, handed = before
-        if parent is not None and (self._joined or not (processing and kind)):  # one that has both asks nobody above
-            above = parent[0]
-        if processing or kind:
-            handed = _written(processing, kind)
-        if (above, handed) == before:
-            return self._joined and any(not self._is_noted(number, alias) for alias in _aliases(state))
-        self._connection.execute(_NOTE, (number, above, handed))
+        registers = state.facts.get(state.urn, {})
+        processing, run_type = inheritable_types(registers)
+        parent = value(registers, PARENT)
+        stored_row = self._connection.execute(_SELECT_ANCESTRY, (number,)).fetchone() or (None, None)
+        parent_urn, inheritable = stored_row
+        if parent is not None and (
+            self._has_aliases or not (processing and run_type)
+        ):  # one that has both asks nobody above
+            parent_urn = parent[0]
+        if processing or run_type:
+            inheritable = _format_inheritable(processing, run_type)
+        if (parent_urn, inheritable) == stored_row:
+            return self._has_aliases and any(not self._is_alias_stored(number, alias) for alias in _aliases_of(state))
+        self._connection.execute(_WRITE_ANCESTRY, (number, parent_urn, inheritable))
         return True
 
-    def heirs(self, states: Iterable[RunState]) -> set[str]:
+    def descendants(self, states: Iterable[RunState]) -> set[str]:
         """Return the keys of all runs below these."""
-        found: set[str] = set()
-        left = [name for state in states for name in (state.urn, *_aliases(state))]
-        while left:
-            for key in self._keys(_BELOW, left.pop()):
-                if key not in found and (record := self._runs.record(key)) is not None:
-                    found.add(key)
-                    left += (key, *_aliases(record.state))
-        return found
+        descendant_keys: set[str] = set()
+        pending_keys = [name for state in states for name in (state.urn, *_aliases_of(state))]
+        while pending_keys:
+            for key in self._run_keys(_SELECT_CHILDREN, pending_keys.pop()):
+                if key not in descendant_keys and (record := self._runs.record(key)) is not None:
+                    descendant_keys.add(key)
+                    pending_keys += (key, *_aliases_of(record.state))
+        return descendant_keys
 
-    def tell(self, state: RunState) -> None:
+    def apply_ancestors(self, state: RunState) -> None:
         """Fold into a settled run what it has from above."""
         if not state.urn:
             return
-        inherit(state, self._slots)
-        if self._joined:
-            named = {parent_of(state), *state.cells.get(state.urn, {}).get(UPSTREAM_RUN, ())} - {None}
-            repoint(state, {urn: known.urn for urn in named if (known := self.alias(urn)) is not None})
+        inherit_types(state, self._ancestor_registers)
+        if self._has_aliases:
+            run_urns = {parent_urn_of(state), *state.facts.get(state.urn, {}).get(UPSTREAM_RUN, ())} - {None}
+            rewrite_run_urns(
+                state, {urn: aliased_run.urn for urn in run_urns if (aliased_run := self.run_by_alias(urn)) is not None}
+            )
 
-    def alias(self, urn: str) -> RunState | None:
+    def run_by_alias(self, urn: str) -> RunState | None:
         """Return the run that others know by a URN under which it is not written."""
         # operations that fold into a run are kin of it, too
-        others = [self._runs.record(key) for key in sorted(self._keys(_ALIKE, f"run {urn}"))]
-        return next((one.state for one in others if one is not None and urn in _aliases(one.state)), None)
+        records = [self._runs.record(key) for key in sorted(self._run_keys(_SELECT_BY_TOKEN, f"run {urn}"))]
+        return next(
+            (record.state for record in records if record is not None and urn in _aliases_of(record.state)), None
+        )
 
-    def state(self, urn: str) -> RunState | None:
+    def find_state(self, urn: str) -> RunState | None:
         """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
         if record is not None:
             return record.state
-        return self.alias(urn)
+        return self.run_by_alias(urn)
 
-    def leave(self, number: int) -> None:
+    def save_inheritable(self, number: int) -> None:
         """Note what a run that is let go hands down with all that it has from above."""
-        if self._connection.execute(_BELOW, (self._runs.key(number),)).fetchone() is None:
+        if self._connection.execute(_SELECT_CHILDREN, (self._runs.key_of(number),)).fetchone() is None:
             return
-        state = self._runs.by_number(number).state.copy()
-        self.tell(state)
-        slots = state.cells.get(state.urn, {})
-        processing, kind = handed_down(slots)
-        processing = processing or value(slots, RUN_TYPE, TYPE_PROCESSING_ABOVE)
-        self._connection.execute(_LEAVE, (_written(processing, kind), number))
+        state = self._runs.record_by_id(number).state.copy()
+        self.apply_ancestors(state)
+        registers = state.facts.get(state.urn, {})
+        processing, run_type = inheritable_types(registers)
+        processing = processing or value(registers, RUN_TYPE, TYPE_PROCESSING_OF_ANCESTOR)
+        self._connection.execute(_UPDATE_INHERITABLE, (_format_inheritable(processing, run_type), number))
 
-    def release(self, urn: str | None) -> None:
+    def delete_unused(self, urn: str | None) -> None:
         """Forget what runs left that were let go, this one and those above it, unless somebody needs it."""
-        while urn is not None and (left := self._left(urn)) is not None:
-            above, _, number = left
-            if self._connection.execute(_NEEDED, (urn,)).fetchone() is not None:
+        while urn is not None and (evicted_row := self._evicted_row(urn)) is not None:
+            parent_urn, _, number = evicted_row
+            if self._connection.execute(_SELECT_ANY_CHILD, (urn,)).fetchone() is not None:
                 return
             self._connection.execute("DELETE FROM heritage WHERE run = ?", (number,))
-            urn = above
+            urn = parent_urn
 
-    def _keys(self, query: str, said: str) -> list[str]:
+    def _run_keys(self, query: str, parameter: str) -> list[str]:
         """Return the keys of the runs that a query finds."""
-        return [self._runs.key(number) for (number,) in self._connection.execute(query, (said,)).fetchall()]
+        return [self._runs.key_of(number) for (number,) in self._connection.execute(query, (parameter,)).fetchall()]
 
-    def _is_noted(self, number: int, alias: str) -> bool:
-        return self._connection.execute(f"{_ALIKE} AND run = ?", (f"run {alias}", number)).fetchone() is not None
+    def _is_alias_stored(self, number: int, alias: str) -> bool:
+        return (
+            self._connection.execute(f"{_SELECT_BY_TOKEN} AND run = ?", (f"run {alias}", number)).fetchone() is not None
+        )
 
-    def _slots(self, urn: str) -> Slots | None:
-        found = self.state(urn)
-        if found is not None:
-            return found.cells.get(found.urn, {})
-        left = self._left(urn)
-        return _handed(left[1]) if left is not None and left[1] is not None else None
+    def _ancestor_registers(self, urn: str) -> Registers | None:
+        state = self.find_state(urn)
+        if state is not None:
+            return state.facts.get(state.urn, {})
+        evicted_row = self._evicted_row(urn)
+        return _parse_inheritable(evicted_row[1]) if evicted_row is not None and evicted_row[1] is not None else None
 
-    def _left(self, urn: str) -> tuple[str | None, str | None, int] | None:
+    def _evicted_row(self, urn: str) -> tuple[str | None, str | None, int] | None:
         """Return parent, heritage and number of a run that was let go, None when it left nothing."""
-        found: tuple[str | None, str | None, int] | None = self._connection.execute(_LEFT, (urn,)).fetchone()
-        return found
+        row: tuple[str | None, str | None, int] | None = self._connection.execute(_SELECT_EVICTED, (urn,)).fetchone()
+        return row
 
 
-def _aliases(state: RunState) -> Iterable[str]:
+def _aliases_of(state: RunState) -> Iterable[str]:
     """Return the URNs by which others know a run."""
-    return state.cells.get(state.urn, {}).get(RUN_ALIAS, ())
+    return state.facts.get(state.urn, {}).get(RUN_ALIAS, ())
 
 
-def _written(processing: str | None, kind: str | None) -> str:
-    return f"{processing} {kind}"
+def _format_inheritable(processing: str | None, run_type: str | None) -> str:
+    return f"{processing} {run_type}"
 
 
-def _handed(text: str) -> Slots:
+def _parse_inheritable(text: str) -> Registers:
     """Return the cells of a run that hand down what is written."""
-    said = dict(zip((TYPE_PROCESSING, TYPE_ABOVE), text.split(" ", 1), strict=True))
-    return {RUN_TYPE: {key: (BEFORE, word) for key, word in said.items() if word != "None"}}
+    values = dict(zip((TYPE_PROCESSING, TYPE_OF_ANCESTOR), text.split(" ", 1), strict=True))
+    return {RUN_TYPE: {key: (MIN_VERSION, type_name) for key, type_name in values.items() if type_name != "None"}}

@@ -4,69 +4,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facts import CHECK, CHECKED, CHECKED_BY, ENDED, REPLACES
-from dh_bridge.translation.merge import BEFORE
-from dh_bridge.translation.render.assertions import ENTITY
-from dh_bridge.translation.runs.assertion_expiry import missed, retired, successors
+from dh_bridge.aggregate.assertion_expiry import is_retired, missed_checks, successors
+from dh_bridge.model.facts import CHECK, CHECK_JOB, JOB_CHECK, LAST_RUN_ENDS, REPLACED_CHECK
+from dh_bridge.model.merge import MIN_VERSION
+from dh_bridge.render.assertions import ENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.ledger.shared import Shared
-    from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.options import Options
+    from dh_bridge.ledger.shared import SharedEntityStore
+    from dh_bridge.model.fold import FactsByEntity
+    from dh_bridge.options import Options
 
-_CHECK = f"urn:li:{ENTITY}:"
+_CHECK_URN_PREFIX = f"urn:li:{ENTITY}:"
 
 
-class Checks:
+class AffectedChecks:
     """What a batch means for checks, beside what it tells of them."""
 
-    def __init__(self, shared: Shared, options: Options) -> None:
+    def __init__(self, shared: SharedEntityStore, options: Options) -> None:
         self._shared = shared
-        self._native = options.settings.assertions.type == "native"
-        self._rule = options.settings.assertions.retire
-        self._removable = options.profile.has(ENTITY, "status")
+        self._is_native = options.settings.assertions.type == "native"
+        self._retire_rule = options.settings.assertions.retire
+        self._can_remove = options.profile.has_aspect(ENTITY, "status")
 
-    def news(self) -> tuple[list[str], Cells]:
+    def select_checks(self) -> tuple[list[str], FactsByEntity]:
         """Return the checks that have retired, which are removed, and the cells of all that are to be rendered for others' sake."""
-        found = set(self._described()) if self._native else set()
-        if self._rule == "off":
-            return [], self._cells(found)
-        found.update(self._back())
-        retiring = self._retiring(found)
-        return retiring, {**self._cells(found.union(retiring)), **self._successors(found)}
+        affected_urns = set(self._checks_of_changed_datasets()) if self._is_native else set()
+        if self._retire_rule == "off":
+            return [], self._registers_by_urn(affected_urns)
+        affected_urns.update(self._restored_checks())
+        retired_urns = self._retired_checks(affected_urns)
+        return retired_urns, {
+            **self._registers_by_urn(affected_urns.union(retired_urns)),
+            **self._successor_registers(affected_urns),
+        }
 
-    def _cells(self, urns: set[str]) -> Cells:
-        return {urn: cells for urn in urns if (cells := self._shared.cells(urn))}
+    def _registers_by_urn(self, urns: set[str]) -> FactsByEntity:
+        return {urn: registers for urn in urns if (registers := self._shared.registers_of(urn))}
 
-    def _described(self) -> Iterator[str]:
+    def _checks_of_changed_datasets(self) -> Iterator[str]:
         """Yield the checks of datasets whose columns may have changed, since they show what those are."""
-        for urn in self._shared.changed:
-            yield from self._shared.cells(urn).get(CHECK, ())
+        for urn in self._shared.changed_urns:
+            yield from self._shared.registers_of(urn).get(CHECK, ())
 
-    def _back(self) -> Iterator[str]:
+    def _restored_checks(self) -> Iterator[str]:
         """Yield the checks of jobs that had fewer runs than it seemed: one that had retired may be back."""
-        for job, slot in self._shared.taken_back:
-            if slot is ENDED:
-                yield from self._shared.cells(job).get(CHECKED, ())
+        for job_urn, fact_kind in self._shared.withdrawn_kinds:
+            if fact_kind is LAST_RUN_ENDS:
+                yield from self._shared.registers_of(job_urn).get(JOB_CHECK, ())
 
-    def _retiring(self, looked_at: set[str]) -> list[str]:
+    def _retired_checks(self, candidate_urns: set[str]) -> list[str]:
         """Return the checks, of those and of what the batch changed, that their jobs have gone on without."""
-        if not self._removable:
+        if not self._can_remove:
             return []
-        rule, cells, changed = self._rule, self._shared.cells, self._shared.changed
-        found = {urn for urn in changed if urn.startswith(_CHECK)} | looked_at
-        for urn in changed:
-            found.update(missed(cells(urn), rule))
-        return sorted(urn for urn in found if retired(urn, cells, rule))
+        rule, registers_of, changed_urns = self._retire_rule, self._shared.registers_of, self._shared.changed_urns
+        check_urns = {urn for urn in changed_urns if urn.startswith(_CHECK_URN_PREFIX)} | candidate_urns
+        for urn in changed_urns:
+            check_urns.update(missed_checks(registers_of(urn), rule))
+        return sorted(urn for urn in check_urns if is_retired(urn, registers_of, rule))
 
-    def _successors(self, looked_at: set[str]) -> Cells:
+    def _successor_registers(self, candidate_urns: set[str]) -> FactsByEntity:
         """Return the cells of the checks, of the jobs that make those and what the batch changed, that replace retired ones."""
-        rule, cells, changed = self._rule, self._shared.cells, self._shared.changed
-        makers = {job for urn in changed | looked_at for job in cells(urn).get(CHECKED_BY, ())}
-        found: Cells = {}
-        for job in sorted(makers | changed):
-            for urn, old in successors(cells(job), cells, rule):
-                found[urn] = {**cells(urn), REPLACES: {"": (BEFORE, old)}}
-        return found
+        rule, registers_of, changed_urns = self._retire_rule, self._shared.registers_of, self._shared.changed_urns
+        job_urns = {job for urn in changed_urns | candidate_urns for job in registers_of(urn).get(CHECK_JOB, ())}
+        registers_by_urn: FactsByEntity = {}
+        for job in sorted(job_urns | changed_urns):
+            for urn, retired_urn in successors(registers_of(job), registers_of, rule):
+                registers_by_urn[urn] = {**registers_of(urn), REPLACED_CHECK: {"": (MIN_VERSION, retired_urn)}}
+        return registers_by_urn

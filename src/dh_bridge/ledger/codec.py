@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from dh_bridge.errors import BridgeError
+from dh_bridge.state_codec.codec import StateVersionError
 from dh_bridge.storage.damage import DamageError, OtherVersionError
-from dh_bridge.translation.state_codec import StateVersionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Value = TypeVar("_Value")
 
-_SEALED = b"\x01"
+_CHECKSUM_MARKER = b"\x01"
 """First byte of a state with its checksum."""
-_START = 5
+_HEADER_BYTES = 5
 
 
-def sealed(data: bytes) -> bytes:
+def add_checksum(data: bytes) -> bytes:
     """Return the bytes of a state with their checksum before them."""
-    return _SEALED + crc32(data).to_bytes(4, "big") + data
+    return _CHECKSUM_MARKER + crc32(data).to_bytes(4, "big") + data
 
 
-def unsealed(data: Any, decode: Callable[[bytes], _Value], *, where: str) -> _Value:
+def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: str) -> _Value:
     """Return the state that sealed bytes hold.
 
     Raises:
@@ -32,16 +32,16 @@ def unsealed(data: Any, decode: Callable[[bytes], _Value], *, where: str) -> _Va
         DamageError: The bytes are no state.
     """
     if not isinstance(data, bytes):
-        raise DamageError("a state is no bytes", where=where)
-    if data.startswith(_SEALED):  # else of an earlier version, or damaged: the codec's error says which
-        if crc32(memoryview(data)[_START:]) != int.from_bytes(data[1:_START], "big"):
-            raise DamageError("the checksum of a state does not match", where=where)
-        data = data[_START:]
+        raise DamageError("a state is no bytes", where=location)
+    if data.startswith(_CHECKSUM_MARKER):  # else of an earlier version, or damaged: the codec's error says which
+        if crc32(memoryview(data)[_HEADER_BYTES:]) != int.from_bytes(data[1:_HEADER_BYTES], "big"):
+            raise DamageError("the checksum of a state does not match", where=location)
+        data = data[_HEADER_BYTES:]
     try:
         return decode(data)
     except StateVersionError as error:
-        raise OtherVersionError(error.found, where=where) from error
+        raise OtherVersionError(error.format_name, where=location) from error
     except DamageError:
         raise
     except BridgeError as error:
-        raise DamageError(f"a state {error.what}", where=where) from error
+        raise DamageError(f"a state {error.problem}", where=location) from error

@@ -18,33 +18,33 @@ from dh_bridge.errors import SinkError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MEMORY = ":memory:"
-_ENDING = "-delivery"
+_MEMORY_PATH = ":memory:"
+_LOCK_SUFFIX = "-delivery"
 
 
 @contextmanager
-def turn(ledger: str, *, patience: float = 0) -> Iterator[bool]:
-    """Yield whether the turn is ours, until the block ends; wait for it ``patience`` seconds. A SinkError: no such file can be."""
-    if ledger == _MEMORY:  # nobody else has it
+def try_delivery_lock(ledger_path: str, *, timeout: float = 0) -> Iterator[bool]:
+    """Yield whether the turn is ours, until the block ends; wait for it ``timeout`` seconds. A SinkError: no such file can be."""
+    if ledger_path == _MEMORY_PATH:  # nobody else has it
         yield True
         return
-    ledger = os.path.realpath(ledger)  # who names it by a link means the same one
+    ledger_path = os.path.realpath(ledger_path)  # who names it by a link means the same one
     try:
-        private_files.create(f"{ledger}{_ENDING}")
-        connection = sqlite3.connect(f"{ledger}{_ENDING}", timeout=patience, isolation_level=None)
+        private_files.create_private(f"{ledger_path}{_LOCK_SUFFIX}")
+        connection = sqlite3.connect(f"{ledger_path}{_LOCK_SUFFIX}", timeout=timeout, isolation_level=None)
     except sqlite3.Error as error:
-        raise SinkError(f"cannot be opened: {error}", where=f"{ledger}{_ENDING}") from error
+        raise SinkError(f"cannot be opened: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
     try:
-        yield _locked(connection, ledger)
+        yield _try_lock(connection, ledger_path)
     finally:
         connection.close()
 
 
-def _locked(connection: sqlite3.Connection, ledger: str) -> bool:
+def _try_lock(connection: sqlite3.Connection, ledger_path: str) -> bool:
     try:
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         if "locked" in str(error):
             return False
-        raise SinkError(f"cannot be locked: {error}", where=f"{ledger}{_ENDING}") from error
+        raise SinkError(f"cannot be locked: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
     return True

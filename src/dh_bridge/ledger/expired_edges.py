@@ -8,32 +8,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facts import INPUT_EDGE, NEWEST, OUTPUT_EDGE, SEEN
-from dh_bridge.translation.runs.edge_expiry import present
+from dh_bridge.aggregate.edge_expiry import drop_expired_edges
+from dh_bridge.model.facts import EDGE_LAST_USED, INPUT_EDGE, LAST_COMPLETE_RUN, OUTPUT_EDGE
 
 if TYPE_CHECKING:
+    from dh_bridge.model.fold import Registers
     from dh_bridge.settings import Settings
-    from dh_bridge.translation.fold import Slots
 
-_SIDES = {"input": INPUT_EDGE, "output": OUTPUT_EDGE}
+_KINDS_BY_DIRECTION = {"input": INPUT_EDGE, "output": OUTPUT_EDGE}
 
 
-def without_left(base: Slots, cells: Slots, settings: Settings) -> tuple[Slots, Slots] | None:
+def drop_expired(base: Registers, registers: Registers, settings: Settings) -> tuple[Registers, Registers] | None:
     """Return what runs that are gone have left of an entity (``base``) and all that is known of it, without what left for good.
 
     None: nothing did.
     """
-    if settings.edges == "accumulate" or NEWEST not in base:
+    if settings.edges == "accumulate" or LAST_COMPLETE_RUN not in base:
         return None
-    judged = {NEWEST: base[NEWEST], SEEN: cells.get(SEEN, {})}
-    known = {**cells, **judged}
-    if present(known, settings) is known:
+    expiry_registers = {LAST_COMPLETE_RUN: base[LAST_COMPLETE_RUN], EDGE_LAST_USED: registers.get(EDGE_LAST_USED, {})}
+    combined_registers = {**registers, **expiry_registers}
+    if drop_expired_edges(combined_registers, settings) is combined_registers:
         return None
-    return _without(base, judged, settings), _without(cells, judged, settings)
+    return _drop_edges(base, expiry_registers, settings), _drop_edges(registers, expiry_registers, settings)
 
 
-def _without(slots: Slots, judged: Slots, settings: Settings) -> Slots:
-    found = {**present({**slots, **judged}, settings)}
-    edges = {(side, urn) for side, slot in _SIDES.items() for urn in found.get(slot, ())}
-    seen = {key: cell for key, cell in slots.get(SEEN, {}).items() if key in edges}
-    return {**{slot: found[slot] for slot in found if slot not in judged}, NEWEST: slots[NEWEST], SEEN: seen}
+def _drop_edges(registers: Registers, expiry_registers: Registers, settings: Settings) -> Registers:
+    remaining = {**drop_expired_edges({**registers, **expiry_registers}, settings)}
+    edges = {
+        (direction, urn) for direction, fact_kind in _KINDS_BY_DIRECTION.items() for urn in remaining.get(fact_kind, ())
+    }
+    last_uses = {key: versioned for key, versioned in registers.get(EDGE_LAST_USED, {}).items() if key in edges}
+    return {
+        **{fact_kind: remaining[fact_kind] for fact_kind in remaining if fact_kind not in expiry_registers},
+        LAST_COMPLETE_RUN: registers[LAST_COMPLETE_RUN],
+        EDGE_LAST_USED: last_uses,
+    }

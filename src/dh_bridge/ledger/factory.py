@@ -13,40 +13,40 @@ from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.sinks.abilities import Around, holds_ledger, learns_patch_forms
-from dh_bridge.sinks.base import Closing, Delivery, SinkKind, address, find_kind, kind_of
+from dh_bridge.options import Options
+from dh_bridge.sinks.abilities import SinkWrapper, holds_ledger, learns_patch_forms
+from dh_bridge.sinks.base import Closable, Delivery, SinkKind, address_of, find_kind, kind_of
 from dh_bridge.storage.connection import copy
 from dh_bridge.storage.database import Database
-from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.ledger.ledger import Gate
+    from dh_bridge.ledger.ledger import BatchApproval
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
-_VERSION, _TARGET, _PATCH_FORMS = "version", "target", "patch_forms"
+_VERSION_NOTE, _TARGET_NOTE, _PATCH_FORMS_NOTE = "version", "target", "patch_forms"
 
 
-class Noted(NamedTuple):
+class LedgerNotes(NamedTuple):
     """What a ledger knows before it is opened; None and False where nobody knows.
 
     ``version`` is the one that its server had the last time, ``target`` where something last arrived (without secrets),
-    ``catalogue`` whether the file holds a catalogue, ``waits`` whether something is in its outbox, which no catalogue has.
+    ``has_catalogue`` whether the file holds a catalogue, ``has_queued`` whether something is in its outbox, which no catalogue has.
     ``patch_forms`` is what the answers of the server showed about the form of its patches.
     """
 
     version: str | None = None
     target: str | None = None
-    catalogue: bool = False
-    waits: bool = False
+    has_catalogue: bool = False
+    has_queued: bool = False
     patch_forms: PatchForms | None = None
 
-    def elsewhere(self, place: str) -> str | None:
-        """Return what to say when it delivered to another place than ``place``, which has what this one will not get."""
-        if self.target in {None, place}:
+    def target_warning(self, target: str) -> str | None:
+        """Return what to say when it delivered to another place than ``target``, which has what this one will not get."""
+        if self.target in {None, target}:
             return None
         return (
             f"this ledger was delivered to {self.target}; what it sent there is not sent again"
@@ -54,58 +54,62 @@ class Noted(NamedTuple):
         )
 
 
-def _noted(place: Path | None) -> Noted:
-    if place is None or not place.is_file():
-        return Noted()
+def _read_notes(ledger_path: Path | None) -> LedgerNotes:
+    if ledger_path is None or not ledger_path.is_file():
+        return LedgerNotes()
     try:
-        with Database(place, readonly=True) as file:
+        with Database(ledger_path, readonly=True) as file:
             outbox = Outbox(file.connection)
-            holds = "SELECT EXISTS (SELECT 1 FROM aspect), EXISTS (SELECT 1 FROM outbox)"
-            aspects, waiting = file.connection.execute(holds).fetchone()
-            forms = outbox.note(_PATCH_FORMS)
-            return Noted(
-                outbox.note(_VERSION),
-                outbox.note(_TARGET),
-                bool(aspects),
-                bool(waiting),
-                None if forms is None else msgspec.json.decode(forms, type=PatchForms),
+            query = "SELECT EXISTS (SELECT 1 FROM aspect), EXISTS (SELECT 1 FROM outbox)"
+            has_aspects, has_queued = file.connection.execute(query).fetchone()
+            forms_json = outbox.read_note(_PATCH_FORMS_NOTE)
+            return LedgerNotes(
+                outbox.read_note(_VERSION_NOTE),
+                outbox.read_note(_TARGET_NOTE),
+                bool(has_aspects),
+                bool(has_queued),
+                None if forms_json is None else msgspec.json.decode(forms_json, type=PatchForms),
             )
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
-        return Noted()
+        return LedgerNotes()
 
 
-def noted(place: Path | None, target: str) -> Noted:
-    """Return what the ledger ``place`` knows of where it delivered to, before anything is opened.
+def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
+    """Return what the ledger ``ledger_path`` knows of where it delivered to, before anything is opened.
 
     A SettingsError when it cannot stand beside ``target``: a catalogue and its ledger are one file, and what that says was
     sent is in it, and nowhere else.
     """
-    kind = find_kind(target)
-    if kind is not None and kind.own_ledger:
-        refuse_beside_catalogue(place)
-        there = _noted(Path(address(target)))
-        if there.target is not None or there.waits:  # of a place that took nothing so far nobody noted where it is
+    sink_kind = find_kind(target)
+    if sink_kind is not None and sink_kind.has_own_ledger:
+        reject_second_ledger(ledger_path)
+        target_notes = _read_notes(Path(address_of(target)))
+        if (
+            target_notes.target is not None or target_notes.has_queued
+        ):  # of a place that took nothing so far nobody noted where it is
             raise SettingsError(
-                f"is the ledger of {there.target or 'another target'}, not a catalogue",
-                where=f"--to {target}",
-                now="name a file of its own",
+                f"is the ledger of {target_notes.target or 'another target'}, not a catalogue",
+                location=f"--to {target}",
+                remedy="name a file of its own",
             )
-        return Noted()
-    known = _noted(place)
-    if known.catalogue:
+        return LedgerNotes()
+    notes = _read_notes(ledger_path)
+    if notes.has_catalogue:
         raise SettingsError(
-            "is a catalogue, and the ledger of itself alone", where=f"--ledger {place}", now="name a file of its own"
+            "is a catalogue, and the ledger of itself alone",
+            location=f"--ledger {ledger_path}",
+            remedy="name a file of its own",
         )
-    return known
+    return notes
 
 
-def refuse_beside_catalogue(place: Path | None) -> None:
+def reject_second_ledger(ledger_path: Path | None) -> None:
     """Raise a SettingsError when a ledger is named beside a catalogue."""
-    if place is not None:
-        raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+    if ledger_path is not None:
+        raise SettingsError("a catalogue is its own ledger", location="--ledger", remedy="leave it out")
 
 
-class _Noting(Around):
+class _TargetRecordingSink(SinkWrapper):
     """A sink that notes in the ledger's ``file`` where it leads, as soon as something has arrived there.
 
     It also notes the form of patches that the server takes, where its answers showed another form than its version does.
@@ -115,28 +119,28 @@ class _Noting(Around):
         super().__init__(sink)
         self._file = file
         self._target: str | None = target
-        self._forms: bytes | None = None
+        self._forms_json: bytes | None = None
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver a batch."""
         delivery = self._sink.emit(proposals)
-        if self._target is not None and delivery.delivered:
+        if self._target is not None and delivery.delivered_count:
             with self._file.transaction():
-                Outbox(self._file.connection).write_note(_TARGET, self._target)
+                Outbox(self._file.connection).write_note(_TARGET_NOTE, self._target)
             self._target = None
         forms = self._sink.patch_forms if learns_patch_forms(self._sink) else None
-        if forms is not None and forms.learned and (note := msgspec.json.encode(forms)) != self._forms:
+        if forms is not None and forms.learned and (forms_json := msgspec.json.encode(forms)) != self._forms_json:
             with self._file.transaction():
-                Outbox(self._file.connection).write_note(_PATCH_FORMS, note.decode())
-            self._forms = note
+                Outbox(self._file.connection).write_note(_PATCH_FORMS_NOTE, forms_json.decode())
+            self._forms_json = forms_json
         return delivery
 
 
-class Nowhere(Closing):
+class NullSink(Closable):
     """A sink for trials: takes everything and keeps nothing."""
 
     name = "nowhere"
-    kind = SinkKind(scheme=name, persistent=False)
+    kind = SinkKind(scheme=name, is_persistent=False)
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Take a batch."""
@@ -147,67 +151,75 @@ class Nowhere(Closing):
 
 
 @contextmanager
-def trial(place: Path | None) -> Iterator[Path | None]:
-    """Yield a copy of the ledger ``place`` to try things on, which goes afterwards; nobody has to wait for it.
+def trial_copy(ledger_path: Path | None) -> Iterator[Path | None]:
+    """Yield a copy of the ledger ``ledger_path`` to try things on, which goes afterwards; nobody has to wait for it.
 
     A ledger that is not there yet is tried as an empty one; None stays None.
     """
-    if place is None:
+    if ledger_path is None:
         yield None
         return
     with TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
-        into = Path(folder) / "ledger.db"
-        if place.is_file():
-            copy(place, into)
+        copy_path = Path(folder) / "ledger.db"
+        if ledger_path.is_file():
+            copy(ledger_path, copy_path)
         try:
-            yield into
+            yield copy_path
         except SinkError as error:
-            if error.where == str(into):
-                error.where = str(place)
+            if error.location == str(copy_path):
+                error.location = str(ledger_path)
             raise
 
 
 @contextmanager
-def opened(  # noqa: PLR0913 - what a door may choose
-    place: Path | None,
+def open_ledger(  # noqa: PLR0913 - what a door may choose
+    ledger_path: Path | None,
     sink: Sink,
     settings: Settings,
     *,
     version: str | None = None,
     full: bool = False,
     report: bool = False,
-    gate: Gate | None = None,
-    delivery: str | None = None,
+    approve_batch: BatchApproval | None = None,
+    delivery_id: str | None = None,
     target: str | None = None,
 ) -> Iterator[Ledger | None]:
-    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one.
+    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``ledger_path``; None without one.
 
     ``version`` of the server is noted, for a day on which it does not answer, and so is ``target``, where the sink leads:
-    :func:`noted` has both.
+    :func:`read_notes` has both.
     """
     if holds_ledger(sink):
-        refuse_beside_catalogue(place)
-        options = Options(settings, stateful=True)
-        yield Ledger(sink.catalog, options, sink, full=full, report=report, gate=gate, delivery=delivery)
-    elif place is None:
+        reject_second_ledger(ledger_path)
+        options = Options(settings, is_stateful=True)
+        yield Ledger(
+            sink.catalog, options, sink, full=full, report=report, approve_batch=approve_batch, delivery_id=delivery_id
+        )
+    elif ledger_path is None:
         if full:
             raise SettingsError(
-                "there is no ledger to override", where="--full", now="leave it out, or name a --ledger"
+                "there is no ledger to override", location="--full", remedy="leave it out, or name a --ledger"
             )
         yield None
     else:
         if kind_of(sink).atomic_on_close:
             raise SettingsError(
                 "a JSON array is there only when it is whole, and takes the place of an older one",
-                where="--ledger",
-                now="write a .ndjson file beside a ledger",
+                location="--ledger",
+                remedy="write a .ndjson file beside a ledger",
             )
-        with Database(place) as file:
+        with Database(ledger_path) as file:
             if version is not None:
                 with file.transaction():
-                    Outbox(file.connection).write_note(_VERSION, version)
+                    Outbox(file.connection).write_note(_VERSION_NOTE, version)
             if target is not None:
-                sink = _Noting(sink, file, target)
+                sink = _TargetRecordingSink(sink, file, target)
             yield Ledger(
-                file, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
+                file,
+                Options(settings, is_stateful=True),
+                sink,
+                full=full,
+                report=report,
+                approve_batch=approve_batch,
+                delivery_id=delivery_id,
             )

@@ -11,93 +11,93 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.ledger.codec import sealed, unsealed
+from dh_bridge.ledger.codec import add_checksum, decode_verified
+from dh_bridge.state_codec.codec import decode_object, decode_run, encode_object, encode_run
 from dh_bridge.storage.damage import DamageError
-from dh_bridge.translation.state_codec import decode_object, decode_run, encode_object, encode_run
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.runstate import RunState
+    from dh_bridge.model.fold import FactsByEntity
+    from dh_bridge.model.run_state import RunState
 
-DAY = 86_400_000
-_REMEMBERED = 10_000
-_WRITE = """
+DAY_MILLIS = 86_400_000
+_MAX_CACHED_OBJECTS = 10_000
+_WRITE_OBJECT = """
     INSERT INTO fact (hash, value, touched) VALUES (?, ?, ?)
     ON CONFLICT (hash) DO UPDATE SET touched = excluded.touched RETURNING id
 """
-_SWEEP = """
+_DELETE_UNUSED = """
     DELETE FROM fact WHERE touched < ?1 - 2 * ?2 AND touched < coalesce(
         (SELECT min(touched) FROM run WHERE state IS NOT NULL AND ended IS NOT NULL), ?1) - 2 * ?2
     AND touched < coalesce((SELECT min(touched) FROM run WHERE state IS NOT NULL AND ended IS NULL), ?1) - 2 * ?2
 """
 
 
-class _Fact(NamedTuple):
+class _CachedObject(NamedTuple):
     """A fact as it is remembered; ``value`` is held, so that nothing else can have its identity."""
 
     number: int
     value: Any
-    touched: int
+    last_used: int
 
 
-class Facts:
+class StateObjectStore:
     """Packs the states of runs, and reads them; the caller owns the transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._by_identity: OrderedDict[int, _Fact] = OrderedDict()
+        self._by_identity: OrderedDict[int, _CachedObject] = OrderedDict()
         self._by_number: dict[int, Any] = {}
         self._now = 0
-        self._decode = partial(decode_run, find=self.value)
+        self._decode = partial(decode_run, find_object=self.load_object)
 
-    def encoded(self, state: RunState, contribution: Cells, now: int) -> bytes:
+    def encode_state(self, state: RunState, contribution: FactsByEntity, now: int) -> bytes:
         """Return a run and its contribution as bytes, at ``now`` (milliseconds)."""
         self._now = now
-        return sealed(encode_run(state, contribution, number=self._number))
+        return add_checksum(encode_run(state, contribution, store_object=self._store_object))
 
-    def decoded(self, data: bytes, *, where: str) -> tuple[RunState, Cells]:
+    def decode_state(self, data: bytes, *, location: str) -> tuple[RunState, FactsByEntity]:
         """Return the run and the contribution that ``data`` holds; a SinkError when it holds something else."""
-        return unsealed(data, self._decode, where=where)
+        return decode_verified(data, self._decode, location=location)
 
-    def sweep(self, now: int) -> None:
+    def delete_unused(self, now: int) -> None:
         """Drop the facts that no run names any more."""
-        self._connection.execute(_SWEEP, (now, DAY))
+        self._connection.execute(_DELETE_UNUSED, (now, DAY_MILLIS))
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self._by_identity.clear()
         self._by_number.clear()
 
-    def trim(self) -> None:
+    def trim_cache(self) -> None:
         """Keep memory within bounds, between two batches."""
-        while len(self._by_identity) > _REMEMBERED:
-            _, gone = self._by_identity.popitem(last=False)
-            self._by_number.pop(gone.number, None)
+        while len(self._by_identity) > _MAX_CACHED_OBJECTS:
+            _, cached = self._by_identity.popitem(last=False)
+            self._by_number.pop(cached.number, None)
 
-    def _number(self, value: Any) -> int:
+    def _store_object(self, value: Any) -> int:
         """Return the number of a fact, which is written if it is new or was touched long ago."""
-        known = self._by_identity.get(id(value))
-        if known is None or known.touched < self._now - DAY:
+        cached = self._by_identity.get(id(value))
+        if cached is None or cached.last_used < self._now - DAY_MILLIS:
             data = encode_object(value)
-            row = (blake2b(data, digest_size=16).digest(), sealed(data), self._now)
-            (number,) = self._connection.execute(_WRITE, row).fetchone()
-            known = self._remember(number, value, self._now)
-        return known.number
+            row = (blake2b(data, digest_size=16).digest(), add_checksum(data), self._now)
+            (number,) = self._connection.execute(_WRITE_OBJECT, row).fetchone()
+            cached = self._cache(number, value, self._now)
+        return cached.number
 
-    def _remember(self, number: int, value: Any, touched: int) -> _Fact:
-        found = self._by_identity[id(value)] = _Fact(number, value, touched)
+    def _cache(self, number: int, value: Any, last_used: int) -> _CachedObject:
+        cached = self._by_identity[id(value)] = _CachedObject(number, value, last_used)
         self._by_number.setdefault(number, value)
-        return found
+        return cached
 
-    def value(self, number: int) -> Any:
+    def load_object(self, number: int) -> Any:
         """Return the fact of a number."""
-        found = self._by_number.get(number)
-        if found is None:
+        stored_object = self._by_number.get(number)
+        if stored_object is None:
             row = self._connection.execute("SELECT value, touched FROM fact WHERE id = ?", (number,)).fetchone()
             if row is None:
                 raise DamageError(f"fact {number} is not there", where=f"fact {number}")
-            found = unsealed(row[0], decode_object, where=f"fact {number}")
-            self._remember(number, found, row[1])
-        return found
+            stored_object = decode_verified(row[0], decode_object, location=f"fact {number}")
+            self._cache(number, stored_object, row[1])
+        return stored_object

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.aspect_diff import REMOVED
+from dh_bridge.datahub.aspect_diff import REMOVED_FINGERPRINT
 from dh_bridge.datahub.timeseries import document_id
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
 
 #: the time of what is not to be sent again for its age alone
-FOREVER = 1 << 60
+NO_REFRESH_TIME = 1 << 60
 #: In place of the hash: of what may or may not be at the place, and of what was then removed, once more and alone.
-UNSURE, GONE = b"", b"-"
+UNCERTAIN, PATH_REMOVED = b"", b"-"
 
 
-class Aspect(msgspec.Struct, array_like=True):
+class AspectFingerprint(msgspec.Struct, array_like=True):
     """What was sent of an aspect: when (milliseconds), the hash of the whole, and those of the operations of a PATCH by path."""
 
     time: int
-    whole: bytes
-    parts: dict[str, bytes] = {}
+    fingerprint: bytes
+    path_fingerprints: dict[str, bytes] = {}
 
 
-Aspects = dict[str, Aspect]
+AspectFingerprints = dict[str, AspectFingerprint]
 
 
 def point_key(proposal: Proposal) -> bytes:
@@ -40,11 +40,11 @@ def removal_key(urn: str) -> bytes:
     return b"status" + blake2b(urn.encode(), digest_size=16).digest()
 
 
-def is_buried(known: Aspects) -> bool:
+def is_hard_deleted(fingerprints: AspectFingerprints) -> bool:
     """Whether an entity was deleted for good, and there was no news of it."""
-    return any(aspect.time == FOREVER for aspect in known.values())
+    return any(aspect.time == NO_REFRESH_TIME for aspect in fingerprints.values())
 
 
-def is_removed(known: Aspects) -> bool:
+def is_soft_deleted(fingerprints: AspectFingerprints) -> bool:
     """Whether the last status that was sent removed the entity (only our own removal is undone)."""
-    return "status" in known and known["status"].whole == REMOVED
+    return "status" in fingerprints and fingerprints["status"].fingerprint == REMOVED_FINGERPRINT

@@ -5,38 +5,45 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.aggregate.cross_run import contribution
+from dh_bridge.aggregate.edge_expiry import drop_expired_edges
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX, apply_foreign_facts
+from dh_bridge.closing import (
+    ClosedRun,
+    RejectedProposal,
+    close_runs,
+    render_runs,
+    resolve_own_facts,
+    valid_proposals,
+)
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.ledger.ancestry import Heritage
-from dh_bridge.ledger.checks import Checks
-from dh_bridge.ledger.related_runs import Kin, tokens
+from dh_bridge.extract import FactExtractor
+from dh_bridge.ledger.ancestry import RunAncestry
+from dh_bridge.ledger.checks import AffectedChecks
+from dh_bridge.ledger.related_runs import RelatedRuns, tokens_of
 from dh_bridge.ledger.retention import Retention
-from dh_bridge.ledger.runs import Runs
-from dh_bridge.ledger.shared import Shared
-from dh_bridge.translation.closing import ClosedRun, Rejected, close_runs, render_runs, settle_own, valid
-from dh_bridge.translation.extract import Walk
-from dh_bridge.translation.facts import OWN_JOB
-from dh_bridge.translation.fold import value
-from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
-from dh_bridge.translation.runs.edge_expiry import present
-from dh_bridge.translation.runs.other_runs import RUN, take_over
-from dh_bridge.translation.runs.settling import contribution
+from dh_bridge.ledger.runs import RunStore
+from dh_bridge.ledger.shared import SharedEntityStore
+from dh_bridge.model.facts import FLOW_JOB
+from dh_bridge.model.fold import value
+from dh_bridge.render.assertions import ENTITY as ASSERTION
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.model.fold import FactsByEntity, Registers
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.model.trace import Trace
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.fold import Cells, Slots
-    from dh_bridge.translation.options import Options
-    from dh_bridge.translation.runstate import RunState
-    from dh_bridge.translation.trace import Trace
+    from dh_bridge.options import Options
 
     #: closed runs, by key
     Closed = dict[str, ClosedRun]
 
 
-class LedgerFold:
+class StatefulAggregator:
     """Folds events into the runs of the ledger; :meth:`close` renders every entity whose folded value changed.
 
     ``full``: and every other one that the runs of a batch tell of.
@@ -44,193 +51,217 @@ class LedgerFold:
 
     def __init__(self, connection: sqlite3.Connection, options: Options, *, full: bool = False) -> None:
         self.options = options
-        self._full = full
+        self._is_full = full
         #: with `full`: what the runs of this batch tell of, changed or not
-        self._told: set[str] = set()
-        self.walk = Walk(options)
-        self.shared = Shared(connection)
-        self.runs = Runs(connection)
-        self._checks = Checks(self.shared, options)
-        self._kin = Kin(connection)
-        self._heritage = Heritage(connection, self.runs, joined=options.settings.identity.mode == "join")
+        self._contributed_urns: set[str] = set()
+        self.extractor = FactExtractor(options)
+        self.shared = SharedEntityStore(connection)
+        self.runs = RunStore(connection)
+        self._checks = AffectedChecks(self.shared, options)
+        self._related_runs = RelatedRuns(connection)
+        self._ancestry = RunAncestry(connection, self.runs, has_aliases=options.settings.identity.mode == "join")
         self.retention = Retention(
-            connection, options.settings.ledger, self.runs, self.shared, self._kin, self._heritage,
-            leaving=options.settings,
+            connection, options.settings.ledger, self.runs, self.shared, self._related_runs, self._ancestry,
+            edge_settings=options.settings,
         )  # fmt: skip
-        self.rejected: list[Rejected] = []
+        self.rejected: list[RejectedProposal] = []
         #: events of this batch that came after the ledger had let go of their run
-        self.late = 0
+        self.late_event_count = 0
         #: what this batch renders, changed or not: URNs of what runs share, keys of runs
-        self.again: Iterable[str] = ()
+        self.rerender_keys: Iterable[str] = ()
         #: what the last batch rendered as a whole: of these entities every aspect was among its proposals
-        self.rendered: set[str] = set()
+        self.rendered_urns: set[str] = set()
         #: the runs of the last batch as they were settled
-        self.closed: list[RunState] = []
+        self.closed_runs: list[RunState] = []
 
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
-        return self.walk.event(event, self.runs, trace)
+        return self.extractor.extract(event, self.runs, trace)
 
-    def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
+    def close_in_pieces(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
         """Yield, at once, the valid proposals of all entities that the batch changed, and of the runs in it."""
-        self._look_again()
-        done: Closed = {}
-        others: set[str] = set()
-        carried: set[str] = set()
-        work = list(self.runs)
-        while work:
-            elders = self._elders(work)
-            carried |= self._pour(work, done)
-            self.shared.refold(self.runs)
+        self._load_rerendered()
+        closed_runs: Closed = {}
+        other_run_urns: set[str] = set()
+        merged_urns: set[str] = set()
+        pending_keys = list(self.runs)
+        while pending_keys:
+            changed_ancestors = self._changed_ancestors(pending_keys)
+            merged_urns |= self._close_groups(pending_keys, closed_runs)
+            self.shared.merge_stale(self.runs)
             # what these runs say of other runs: those are settled anew, with it
-            said = {urn for urn in self.shared.changed if urn.startswith(RUN)}
-            self.shared.rendered(said)
-            others |= said
-            anew = self._heritage.heirs(elders) - done.keys()
-            work = [urn for urn in sorted(said | anew) if self.runs.get(urn) is not None]
-        if self._full:
-            others |= {urn for urn in self._told if urn.startswith(RUN)}
-            self.shared.changed |= self._told - others
-            self._told = set()
-        for state, _ in done.values():
-            self._heritage.tell(state)
-        retiring, related = self._checks.news()
-        chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
-        states = [state for state, _ in done.values()]
-        self.closed = states
-        self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
-        chosen.update(related)
-        self.rendered = {*chosen, *(state.urn for state in states if state.urn and state.whole)}
-        removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
-        written = render_runs(list(done.values()), chosen, self.options, folded=frozenset(carried), others=removals)
-        yield valid(written, self.options.validator, self.rejected)
+            changed_run_urns = {urn for urn in self.shared.changed_urns if urn.startswith(RUN_URN_PREFIX)}
+            self.shared.skip_rendering(changed_run_urns)
+            other_run_urns |= changed_run_urns
+            descendants = self._ancestry.descendants(changed_ancestors) - closed_runs.keys()
+            pending_keys = [urn for urn in sorted(changed_run_urns | descendants) if self.runs.get(urn) is not None]
+        if self._is_full:
+            other_run_urns |= {urn for urn in self._contributed_urns if urn.startswith(RUN_URN_PREFIX)}
+            self.shared.changed_urns |= self._contributed_urns - other_run_urns
+            self._contributed_urns = set()
+        for state, _ in closed_runs.values():
+            self._ancestry.apply_ancestors(state)
+        retired_urns, check_registers = self._checks.select_checks()
+        selected_entities = self._selected_entities(
+            {urn for urn in other_run_urns if urn not in closed_runs and not self.runs.is_known(urn)}
+        )
+        states = [state for state, _ in closed_runs.values()]
+        self.closed_runs = states
+        self.late_event_count = sum(len(state.events) for state in states if state.urn and state.is_complete is False)
+        selected_entities.update(check_registers)
+        self.rendered_urns = {*selected_entities, *(state.urn for state in states if state.urn and state.is_complete)}
+        removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retired_urns]
+        proposals = render_runs(
+            list(closed_runs.values()),
+            selected_entities,
+            self.options,
+            merged_urns=frozenset(merged_urns),
+            additional_proposals=removals,
+        )
+        yield valid_proposals(proposals, self.options.validator, self.rejected)
 
-    def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
+    def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""
-        chosen = _Chosen(self.shared)
-        chosen.update({urn: present(cells, self.options.settings) for urn in urns if (cells := self.shared.cells(urn))})
+        chosen = _SelectedEntities(self.shared)
+        chosen.update(
+            {
+                urn: drop_expired_edges(cells, self.options.settings)
+                for urn in urns
+                if (cells := self.shared.registers_of(urn))
+            }
+        )
         return render_runs([], chosen, self.options)
 
-    def save(self, now: int, *, quiet: bool = False) -> None:
-        """Write what the batch changed; ``now`` in milliseconds; ``quiet`` as of the runs."""
-        self.runs.save(now, quiet=quiet)
+    def save(self, now: int, *, is_rerender: bool = False) -> None:
+        """Write what the batch changed; ``now`` in milliseconds; ``is_rerender`` as of the runs."""
+        self.runs.save(now, is_rerender=is_rerender)
         self.shared.save()
         self.retention.apply(now)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
-        self.runs.forget()
-        self.shared.forget()
-        self._told = set()
+        self.runs.clear_cache()
+        self.shared.clear_cache()
+        self._contributed_urns = set()
 
-    def _look_again(self) -> None:
+    def _load_rerendered(self) -> None:
         """Take into the batch what it is to render once more; a run comes by its own state, one that only others tell of is shared."""
-        for key in self.again:
-            if not (key.startswith(RUN) and self.runs.known(key)) and self.shared.cells(key):
-                self.shared.changed.add(key)
+        for key in self.rerender_keys:
+            if not (key.startswith(RUN_URN_PREFIX) and self.runs.is_known(key)) and self.shared.registers_of(key):
+                self.shared.changed_urns.add(key)
             else:
                 self.runs.get(key)
-        self.again = ()
+        self.rerender_keys = ()
 
-    def _elders(self, keys: Iterable[str]) -> list[RunState]:
+    def _changed_ancestors(self, keys: Iterable[str]) -> list[RunState]:
         """Return the runs of which there is news to those below them."""
         runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
-        return [run for run in runs if run.urn and self._heritage.note(self.runs.kept(run).number, run)]
+        return [run for run in runs if run.urn and self._ancestry.record_run(self.runs.ensure_record(run).run_id, run)]
 
-    def _pour(self, keys: Iterable[str], done: Closed) -> set[str]:
+    def _close_groups(self, keys: Iterable[str], closed_runs: Closed) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""
-        carried: set[str] = set()
-        families: list[list[RunState]] = []
-        numbers: dict[int, RunState] = {}
+        merged_urns: set[str] = set()
+        groups: list[list[RunState]] = []
+        ungrouped_states: dict[int, RunState] = {}
         for key in keys:
             state = self.runs[key]
-            alone = state.kind == "job" and not state.through and self.options.settings.temporary == "keep"
-            if alone or state.key in self.runs.evicted:
-                self._pour_for_good(state, done)
+            is_unrelated = (
+                state.kind == "job" and not state.collapsed_urns and self.options.settings.temporary == "keep"
+            )
+            if is_unrelated or state.key in self.runs.evicted:
+                self._close_permanently(state, closed_runs)
                 continue
-            number, held = self.runs.kept(state).number, list(tokens(state, self.options))
-            if held:
-                self._kin.note(number, held)
-                numbers[number] = state
+            number, run_tokens = self.runs.ensure_record(state).run_id, list(tokens_of(state, self.options))
+            if run_tokens:
+                self._related_runs.add_tokens(number, run_tokens)
+                ungrouped_states[number] = state
             else:  # what holds a run is never lost, so this one has no kin
-                families.append([state])
-        while numbers:
-            number, state = numbers.popitem()
-            family = {other: self._relative(other) for other in self._kin.family(number)}
-            family[number] = state
-            for other in family:
-                numbers.pop(other, None)
-            families.append([family[other] for other in sorted(family)])
-        for states in families:
-            closed, folded = self._close(states, partial(self._contribute, states))
-            carried |= folded
+                groups.append([state])
+        while ungrouped_states:
+            number, state = ungrouped_states.popitem()
+            group = {member: self._related_state(member) for member in self._related_runs.related_ids(number)}
+            group[number] = state
+            for member in group:
+                ungrouped_states.pop(member, None)
+            groups.append([group[member] for member in sorted(group)])
+        for states in groups:
+            closed, group_merged_urns = self._close_copies(states, partial(self._replace_contributions, states))
+            merged_urns |= group_merged_urns
             for state in states:
-                done.pop(state.key, None)
-            done.update({run.state.key: run for run in closed})
-        return carried
+                closed_runs.pop(state.key, None)
+            closed_runs.update({run.state.key: run for run in closed})
+        return merged_urns
 
-    def _close(
+    def _close_copies(
         self, states: list[RunState], contribute: Callable[[list[ClosedRun]], None]
     ) -> tuple[list[ClosedRun], frozenset[str]]:
         """Close copies of runs that change each other: the states that are kept go on with later events."""
-        copies = settle_own([state.copy() for state in states])
-        return close_runs(copies, LedgerStore(self.shared, contribute), self.options)
+        copies = resolve_own_facts([state.copy() for state in states])
+        return close_runs(copies, LedgerClosingStore(self.shared, contribute), self.options)
 
-    def _contribute(self, states: list[RunState], closed: list[ClosedRun]) -> None:
+    def _replace_contributions(self, states: list[RunState], closed: list[ClosedRun]) -> None:
         """Replace what runs contribute; a run that is one with another contributes nothing."""
-        found = {run.state.key: run for run in closed}
+        closed_by_key = {run.state.key: run for run in closed}
         for state in states:
-            run = found.get(state.key)
-            said = contribution(*run, self.options) if run is not None else {}
-            self._tells_of(said)
-            self.shared.pour(self.runs.kept(state), said)
+            run = closed_by_key.get(state.key)
+            shared_facts = contribution(*run, self.options) if run is not None else {}
+            self._note_contributed(shared_facts)
+            self.shared.replace_contribution(self.runs.ensure_record(state), shared_facts)
         for run in closed:
-            run.state.whole = True
+            run.state.is_complete = True
 
-    def _pour_for_good(self, state: RunState, done: Closed) -> None:
+    def _close_permanently(self, state: RunState, closed_runs: Closed) -> None:
         """Close what will not be asked for again: a job event, or a run of which too little is known."""
-        (run,), _ = self._close([state], self._contribute_for_good)
-        done[run.state.key] = run
+        (run,), _ = self._close_copies([state], self._add_permanently)
+        closed_runs[run.state.key] = run
 
-    def _contribute_for_good(self, closed: list[ClosedRun]) -> None:
+    def _add_permanently(self, closed: list[ClosedRun]) -> None:
         """Fold in what will not be replaced."""
         ((state, history),) = closed
         if state.kind != "job":
-            state.whole = False
-        said = contribution(state, history, self.options)
+            state.is_complete = False
+        shared_facts = contribution(state, history, self.options)
         if state.kind != "job":  # of other runs it says less than it once did
-            said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
-        self._tells_of(said)
-        self.shared.pour_for_good(said)
+            shared_facts = {
+                urn: registers for urn, registers in shared_facts.items() if not urn.startswith(RUN_URN_PREFIX)
+            }
+        self._note_contributed(shared_facts)
+        self.shared.add_permanently(shared_facts)
 
-    def _tells_of(self, said: Cells) -> None:
-        if self._full:
-            self._told.update(said)
+    def _note_contributed(self, shared_facts: FactsByEntity) -> None:
+        if self._is_full:
+            self._contributed_urns.update(shared_facts)
 
-    def _relative(self, number: int) -> RunState:
+    def _related_state(self, number: int) -> RunState:
         """Return the state of another run of a family; it belongs to the batch from now on."""
-        key = self.runs.by_number(number).state.key
+        key = self.runs.record_by_id(number).state.key
         state = self.runs.get(key)
         if state is None:
             raise LookupError(f"run {key} is not kept")
         return state
 
-    def _chosen(self, stubs: set[str]) -> _Chosen:
+    def _selected_entities(self, implied_urns: set[str]) -> _SelectedEntities:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""
-        chosen = _Chosen(self.shared)
-        for urn in self.shared.changed | stubs:
-            chosen[urn] = present(self.shared.cells(urn), self.options.settings)
-        for urn in list(chosen):
-            own = value(chosen[urn], OWN_JOB)
-            if own is not None and own.job_urn not in chosen and (twin := self.shared.cells(own.job_urn)):
-                chosen[own.job_urn] = present(twin, self.options.settings)  # it shows what the flow's facets say
-        return chosen
+        selected_entities = _SelectedEntities(self.shared)
+        for urn in self.shared.changed_urns | implied_urns:
+            selected_entities[urn] = drop_expired_edges(self.shared.registers_of(urn), self.options.settings)
+        for urn in list(selected_entities):
+            own_job = value(selected_entities[urn], FLOW_JOB)
+            if (
+                own_job is not None
+                and own_job.job_urn not in selected_entities
+                and (flow_job := self.shared.registers_of(own_job.job_urn))
+            ):
+                selected_entities[own_job.job_urn] = drop_expired_edges(
+                    flow_job, self.options.settings
+                )  # it shows what the flow's facets say
+        return selected_entities
 
 
-class LedgerStore:
+class LedgerClosingStore:
     """State in SQLite: what other runs state of a run is kept in the shared cells of its URN (see `ClosingStore`)."""
 
-    def __init__(self, shared: Shared, contribute: Callable[[list[ClosedRun]], None] | None = None) -> None:
+    def __init__(self, shared: SharedEntityStore, contribute: Callable[[list[ClosedRun]], None] | None = None) -> None:
         """Use ``contribute`` to fold runs into shared entities; without it they contribute nothing."""
         self._shared = shared
         self._contribute = contribute
@@ -238,8 +269,8 @@ class LedgerStore:
     def exchange(self, states: list[RunState]) -> list[RunState]:
         """Give runs what the ledger has from other runs of them."""
         for state in states:
-            if state.urn and (said := self._shared.cells(state.urn)):
-                take_over(state, said)
+            if state.urn and (registers := self._shared.registers_of(state.urn)):
+                apply_foreign_facts(state, registers)
         return states
 
     def contribute(self, closed: list[ClosedRun]) -> None:
@@ -248,14 +279,14 @@ class LedgerStore:
             self._contribute(closed)
 
 
-class _Chosen(dict[str, "Slots"]):
+class _SelectedEntities(dict[str, "Registers"]):
     """The shared entities that are to be rendered; ``get`` looks further, for what they show of others."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedEntityStore) -> None:
         super().__init__()
         self._shared = shared
 
     def get(self, urn: str, default: Any = None) -> Any:
         """Return the cells of an entity, whether it is rendered or not."""
-        found = super().get(urn)
-        return found if found is not None else self._shared.cells(urn) or default
+        registers = super().get(urn)
+        return registers if registers is not None else self._shared.registers_of(urn) or default

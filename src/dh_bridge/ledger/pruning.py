@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.aggregate.assertion_expiry import is_retired
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.errors import SettingsError
-from dh_bridge.ledger.ancestry import Heritage
-from dh_bridge.ledger.related_runs import Kin
+from dh_bridge.ledger.ancestry import RunAncestry
+from dh_bridge.ledger.related_runs import RelatedRuns
 from dh_bridge.ledger.retention import Retention
-from dh_bridge.ledger.runs import Runs
-from dh_bridge.ledger.sent import Sent
-from dh_bridge.ledger.shared import Shared
-from dh_bridge.translation.runs.assertion_expiry import retired
-from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.ledger.runs import RunStore
+from dh_bridge.ledger.sent import SentFingerprints
+from dh_bridge.ledger.shared import SharedEntityStore
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from dh_bridge.settings import LedgerSettings
     from dh_bridge.storage.database import Database
 
-_LEDGER = "SELECT key, job, coalesce(ended / 1000, touched) FROM run WHERE key GLOB ? ORDER BY key"
-_CATALOG = """
+_SELECT_LEDGER_RUNS = "SELECT key, job, coalesce(ended / 1000, touched) FROM run WHERE key GLOB ? ORDER BY key"
+_SELECT_CATALOGUE_RUNS = """
     SELECT entity.urn, job.urn, max(point.time) FROM entity
     LEFT JOIN point ON point.entity = entity.id AND point.aspect = 'dataProcessInstanceRunEvent'
     LEFT JOIN relationship ON relationship.source = entity.id AND relationship.name = 'InstanceOf'
     LEFT JOIN entity AS job ON job.id = relationship.target
     WHERE entity.type = 'dataProcessInstance' GROUP BY entity.id ORDER BY entity.urn
 """
-_PROPERTIES = "dataProcessInstanceProperties"
+_PROPERTIES_ASPECT = "dataProcessInstanceProperties"
 
 
-class _Known(NamedTuple):
+class _PrunableRun(NamedTuple):
     """A run: its URN, what tells its job from others, its time in milliseconds."""
 
     urn: str
@@ -45,69 +45,77 @@ class _Known(NamedTuple):
     time: int
 
 
-def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[str]:
-    """Return the URNs of the runs that are older than ``before`` (milliseconds), without the newest ``keep`` of each job.
+def old_runs(file: Catalog, cutoff: int, keep_count: int, *, from_catalogue: bool) -> list[str]:
+    """Return the URNs of the runs that are older than ``cutoff`` (milliseconds), without the newest ``keep_count`` of each job.
 
-    ``catalogue``: the runs that are in the catalogue of this file; else those that the ledger in it knows.
+    ``from_catalogue``: the runs that are in the catalogue of this file; else those that the ledger in it knows.
     """
-    jobs: dict[Hashable, list[_Known]] = defaultdict(list)
-    for run in _in_catalogue(file) if catalogue else _in_ledger(file):
+    jobs: dict[Hashable, list[_PrunableRun]] = defaultdict(list)
+    for run in _catalogue_runs(file) if from_catalogue else _ledger_runs(file):
         jobs[run.job].append(run)
-    found = []
+    urns = []
     for runs in jobs.values():
         runs.sort(key=lambda run: (run.time, run.urn), reverse=True)
-        found += [run.urn for run in runs[keep:] if run.time < before]
-    return sorted(found)
+        urns += [run.urn for run in runs[keep_count:] if run.time < cutoff]
+    return sorted(urns)
 
 
-def forget(file: Database, urns: Iterable[str], settings: LedgerSettings, *, removed: int | None = None) -> None:
+def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *, removed_at: int | None = None) -> None:
     """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction.
 
-    ``removed``: when they were removed softly (milliseconds): one that is told of again is to be visible again.
+    ``removed_at``: when they were removed softly (milliseconds): one that is told of again is to be visible again.
     """
-    numbers, kept = [], []
-    gone = list(urns)
-    for urn in gone:
+    run_ids, stored_ids = [], []
+    run_urns = list(urns)
+    for urn in run_urns:
         row = file.connection.execute("SELECT id, state IS NOT NULL FROM run WHERE key = ?", (urn,)).fetchone()
         if row is not None:
-            numbers.append(row[0])
+            run_ids.append(row[0])
             if row[1]:
-                kept.append(row[0])
-    runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
-    heritage = Heritage(file.connection, runs)
-    Retention(file.connection, settings, runs, shared, kin, heritage).forget(kept, numbers)
+                stored_ids.append(row[0])
+    runs, shared, related_runs = (
+        RunStore(file.connection),
+        SharedEntityStore(file.connection),
+        RelatedRuns(file.connection),
+    )
+    ancestry = RunAncestry(file.connection, runs)
+    Retention(file.connection, settings, runs, shared, related_runs, ancestry).forget_runs(stored_ids, run_ids)
     # also what late events of a run that had been let go brought
-    file.connection.executemany("DELETE FROM sent WHERE urn = ?", ((urn,) for urn in gone))
-    if removed is not None:
-        sent = Sent(file.connection)
-        for urn in gone:
-            sent.note_removal(urn, removed)
+    file.connection.executemany("DELETE FROM sent WHERE urn = ?", ((urn,) for urn in run_urns))
+    if removed_at is not None:
+        fingerprints = SentFingerprints(file.connection)
+        for urn in run_urns:
+            fingerprints.record_removal(urn, removed_at)
 
 
 def retired_checks(file: Database, rule: str) -> list[str]:
     """Return the URNs of the checks that have retired by ``rule`` (`assertions.retire`), but for those that were pruned before."""
     if rule == "off":
-        raise SettingsError("no check ever retires", where="assertions.retire", now="say when, such as runs:5")
-    shared, sent = Shared(file.connection), Sent(file.connection)
+        raise SettingsError("no check ever retires", location="assertions.retire", remedy="say when, such as runs:5")
+    shared, fingerprints = SharedEntityStore(file.connection), SentFingerprints(file.connection)
     rows = file.connection.execute("SELECT urn FROM shared WHERE urn GLOB 'urn:li:assertion:*' ORDER BY urn").fetchall()
-    return [urn for (urn,) in rows if retired(urn, shared.cells, rule) and not sent.is_buried(urn)]
+    return [
+        urn for (urn,) in rows if is_retired(urn, shared.registers_of, rule) and not fingerprints.is_hard_deleted(urn)
+    ]
 
 
-def forget_checks(file: Database, urns: Iterable[str]) -> None:
+def prune_checks(file: Database, urns: Iterable[str]) -> None:
     """Note that checks are gone for good: nothing is sent of them until they are made again, and then all; in a transaction."""
-    sent = Sent(file.connection)
+    fingerprints = SentFingerprints(file.connection)
     for urn in urns:
-        sent.bury(urn)
+        fingerprints.mark_hard_deleted(urn)
 
 
-def _in_ledger(file: Database) -> Iterator[_Known]:
-    for row in file.connection.execute(_LEDGER, (f"{RUN}*",)):
-        yield _Known(*row)
+def _ledger_runs(file: Database) -> Iterator[_PrunableRun]:
+    for row in file.connection.execute(_SELECT_LEDGER_RUNS, (f"{RUN_URN_PREFIX}*",)):
+        yield _PrunableRun(*row)
 
 
-def _in_catalogue(file: Catalog) -> Iterator[_Known]:
-    for urn, job, time in file.connection.execute(_CATALOG).fetchall():
-        created = None if time is not None else file.aspect(urn, _PROPERTIES)  # of a parent without events of its own
-        found = time if time is not None else (created or {}).get("created", {}).get("time")
-        if found is not None:
-            yield _Known(urn, job, found)
+def _catalogue_runs(file: Catalog) -> Iterator[_PrunableRun]:
+    for urn, job, time in file.connection.execute(_SELECT_CATALOGUE_RUNS).fetchall():
+        properties = (
+            None if time is not None else file.aspect(urn, _PROPERTIES_ASPECT)
+        )  # of a parent without events of its own
+        run_time = time if time is not None else (properties or {}).get("created", {}).get("time")
+        if run_time is not None:
+            yield _PrunableRun(urn, job, run_time)

@@ -12,37 +12,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.ledger.row_estimate import Tally
-from dh_bridge.ledger.sent import DAY
-from dh_bridge.translation.facts import SEEN
+from dh_bridge.ledger.row_estimate import RowEstimate
+from dh_bridge.ledger.sent import DAY_MILLIS
+from dh_bridge.model.facts import EDGE_LAST_USED
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from dh_bridge.ledger.ancestry import Heritage
-    from dh_bridge.ledger.related_runs import Kin
-    from dh_bridge.ledger.runs import Runs
-    from dh_bridge.ledger.shared import Shared
+    from dh_bridge.ledger.ancestry import RunAncestry
+    from dh_bridge.ledger.related_runs import RelatedRuns
+    from dh_bridge.ledger.runs import RunStore
+    from dh_bridge.ledger.shared import SharedEntityStore
     from dh_bridge.settings import LedgerSettings, Settings
 
-_OLD = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NOT NULL AND touched < ? ORDER BY touched LIMIT ?"
-_ENDED = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NOT NULL ORDER BY touched LIMIT ?"
-_OPEN = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NULL ORDER BY touched LIMIT ?"
+_SELECT_OLD = (
+    "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NOT NULL AND touched < ? ORDER BY touched LIMIT ?"
+)
+_SELECT_ENDED = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NOT NULL ORDER BY touched LIMIT ?"
+_SELECT_OPEN = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NULL ORDER BY touched LIMIT ?"
 #: each with when a run that names it was told of last
-_SILENT = """
+_SELECT_SILENT = """
     SELECT id, (
         SELECT max(other.touched) FROM shared JOIN touch ON touch.entity = shared.id JOIN run AS other ON other.id = touch.run
         WHERE shared.urn = run.key
     ) FROM run WHERE state IS NOT NULL AND ended IS NULL AND touched < ? ORDER BY touched LIMIT ?
 """
 #: in two parts, each of which its index answers alone: states are large
-_COUNT = """
+_COUNT_RUNS = """
     SELECT (SELECT count(*) FROM run WHERE state IS NOT NULL AND ended IS NOT NULL)
     + (SELECT count(*) FROM run WHERE state IS NOT NULL AND ended IS NULL)
 """
-_NEWEST = "SELECT max(id) FROM run"
-_SLACK = 100
+_SELECT_LAST_ID = "SELECT max(id) FROM run"
+_RUNS_PER_EXTRA_EVICTION = 100
 """Where there are too many runs, one more of each so many goes: they are not counted again until as many have come."""
 
 
@@ -53,112 +55,112 @@ class Retention:
         self,
         connection: sqlite3.Connection,
         settings: LedgerSettings,
-        runs: Runs,
-        shared: Shared,
-        kin: Kin,
-        heritage: Heritage,
+        runs: RunStore,
+        shared: SharedEntityStore,
+        related_runs: RelatedRuns,
+        ancestry: RunAncestry,
         *,
-        leaving: Settings | None = None,
+        edge_settings: Settings | None = None,
     ) -> None:
-        """``leaving`` says which edges leave; None: they are left for the next time."""
+        """``edge_settings`` says which edges leave; None: they are left for the next time."""
         self._connection = connection
-        self._leaving = leaving
-        self._age = settings.retention_days * DAY
-        self._age_of_open = settings.open_days * DAY
-        self._runs_kept = settings.max_runs
-        self._tally = Tally(connection, "runs", count=_COUNT, newest=_NEWEST)
+        self._edge_settings = edge_settings
+        self._max_age_millis = settings.retention_days * DAY_MILLIS
+        self._max_open_age_millis = settings.open_days * DAY_MILLIS
+        self._max_runs = settings.max_runs
+        self._row_estimate = RowEstimate(connection, "runs", count_query=_COUNT_RUNS, last_id_query=_SELECT_LAST_ID)
         #: evictions of one batch: more than can be new in it, so that a backlog shrinks and no batch stands still for it
-        self._most = 2 * settings.batch
-        self._runs, self._shared, self._kin = runs, shared, kin
-        self._heritage = heritage
+        self._max_evictions = 2 * settings.batch
+        self._runs, self._shared, self._related_runs = runs, shared, related_runs
+        self._ancestry = ancestry
 
     def apply(self, now: int) -> None:
         """Evict what is due at ``now`` (milliseconds), between two batches."""
-        old = self._numbers(_OLD, now - self._age, self._most)
-        lost = self._lost(now)
-        due = {*old, *lost, *self._excess(len(old), len(lost))}
-        self.evict(due)
-        if due:
-            self._runs.facts.sweep(now)
+        old_ids = self._select_ids(_SELECT_OLD, now - self._max_age_millis, self._max_evictions)
+        lost_ids = self._lost_runs(now)
+        due_ids = {*old_ids, *lost_ids, *self._excess_runs(len(old_ids), len(lost_ids))}
+        self.evict(due_ids)
+        if due_ids:
+            self._runs.objects.delete_unused(now)
         self._connection.execute(
             "DELETE FROM sent_point WHERE key IN (SELECT key FROM sent_point WHERE time < ? LIMIT ?)",
-            (now - self._age, 4 * self._most),
+            (now - self._max_age_millis, 4 * self._max_evictions),
         )
 
-    def _lost(self, now: int) -> list[int]:
+    def _lost_runs(self, now: int) -> list[int]:
         """Return the open runs that nobody told of for long; those that other runs did are noted as told of then."""
-        since = now - self._age_of_open
-        found = []
-        for number, named in self._connection.execute(_SILENT, (since, self._most)).fetchall():
-            if named is None or named < since:
-                found.append(number)
+        cutoff = now - self._max_open_age_millis
+        lost_ids = []
+        for run_id, last_named in self._connection.execute(_SELECT_SILENT, (cutoff, self._max_evictions)).fetchall():
+            if last_named is None or last_named < cutoff:
+                lost_ids.append(run_id)
             else:
-                self._runs.renew(number, named, now)
-        return found
+                self._runs.touch(run_id, last_named, now)
+        return lost_ids
 
-    def _excess(self, old: int, lost: int) -> list[int]:
-        """Return the runs that go as there are too many, the ``old`` ended and ``lost`` open ones that go anyway among them."""
-        most = self._runs_kept + old + lost
-        if self._tally.at_most() <= most:
+    def _excess_runs(self, old_count: int, lost_count: int) -> list[int]:
+        """Return the runs that go as there are too many, the ``old_count`` ended and ``lost_count`` open ones that go anyway among them."""
+        max_runs = self._max_runs + old_count + lost_count
+        if self._row_estimate.max_count() <= max_runs:
             return []
-        excess = self._tally.counted() - most
+        excess = self._row_estimate.count_rows() - max_runs
         if excess <= 0:
             return []
-        excess = min(excess + self._runs_kept // _SLACK, self._most)
-        ended = self._numbers(_ENDED, old + excess)
-        left = old + excess - len(ended)
-        return ended + (self._numbers(_OPEN, lost + left) if left else [])
+        excess = min(excess + self._max_runs // _RUNS_PER_EXTRA_EVICTION, self._max_evictions)
+        ended_ids = self._select_ids(_SELECT_ENDED, old_count + excess)
+        remaining = old_count + excess - len(ended_ids)
+        return ended_ids + (self._select_ids(_SELECT_OPEN, lost_count + remaining) if remaining else [])
 
-    def evict(self, numbers: Iterable[int]) -> None:
+    def evict(self, run_ids: Iterable[int]) -> None:
         """Let runs go; what they have said stays."""
-        gone = set(numbers)
-        if not gone:
+        evicted_ids = set(run_ids)
+        if not evicted_ids:
             return
-        poured: set[int] = set()
-        jobs: set[str] = set()
-        for number in sorted(gone):
-            for other in self._kin.family(number) - poured:
-                poured.add(other)
-                said = self._runs.contribution(other)
-                self._shared.pour_for_good(said)
-                jobs |= {urn for urn, slots in said.items() if SEEN in slots}
-        if self._leaving is not None:
-            for urn in jobs:
-                self._shared.let_leave(urn, self._leaving)
-        kept = self._tally.at_most()
-        for number in sorted(gone):
-            self._let_go(number)
+        merged_ids: set[int] = set()
+        job_urns: set[str] = set()
+        for run_id in sorted(evicted_ids):
+            for related_id in self._related_runs.related_ids(run_id) - merged_ids:
+                merged_ids.add(related_id)
+                facts = self._runs.contribution_of(related_id)
+                self._shared.add_permanently(facts)
+                job_urns |= {urn for urn, registers in facts.items() if EDGE_LAST_USED in registers}
+        if self._edge_settings is not None:
+            for urn in job_urns:
+                self._shared.drop_expired_edges(urn, self._edge_settings)
+        max_count = self._row_estimate.max_count()
+        for run_id in sorted(evicted_ids):
+            self._evict_run(run_id)
         self._shared.save()
-        self._tally.note(kept - len(gone))
+        self._row_estimate.record_count(max_count - len(evicted_ids))
 
-    def forget(self, kept: Iterable[int], numbers: Iterable[int]) -> None:
-        """Let runs go that are ``kept``, and forget of all these ``numbers`` that they were there."""
-        self.evict(kept)
+    def forget_runs(self, stored_ids: Iterable[int], run_ids: Iterable[int]) -> None:
+        """Let runs go that are ``stored_ids``, and forget of all these ``run_ids`` that they were there."""
+        self.evict(stored_ids)
         for table, column in (("heritage", "run"), ("run", "id")):
             query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
-            self._connection.executemany(query, ((number,) for number in numbers))
-        self._tally.forget()  # a number may be given once more
+            self._connection.executemany(query, ((run_id,) for run_id in run_ids))
+        self._row_estimate.reset()  # a number may be given once more
 
-    def _let_go(self, number: int) -> None:
+    def _evict_run(self, run_id: int) -> None:
         execute = self._connection.execute
-        self._heritage.leave(number)
-        urn = self._runs.evict(number)
-        execute("DELETE FROM kin WHERE run = ?", (number,))
-        execute("DELETE FROM story WHERE run = ?", (number,))
-        self._heritage.release(urn)
-        touched = self._shared.let_go(number)
+        self._ancestry.save_inheritable(run_id)
+        urn = self._runs.evict(run_id)
+        execute("DELETE FROM kin WHERE run = ?", (run_id,))
+        execute("DELETE FROM story WHERE run = ?", (run_id,))
+        self._ancestry.delete_unused(urn)
+        named_runs = self._shared.remove_contributor(run_id)
         # what runs say of another run is of use until that one is gone, and while one of them is here
-        for other, left in touched:
-            row = execute("SELECT state FROM run WHERE key = ?", (other,)).fetchone()
-            if not left and (row is None or row[0] is None):
-                self._drop(other)
+        for other_urn, is_contributed_to in named_runs:
+            row = execute("SELECT state FROM run WHERE key = ?", (other_urn,)).fetchone()
+            if not is_contributed_to and (row is None or row[0] is None):
+                self._drop_entity(other_urn)
         execute("DELETE FROM sent WHERE urn = ?", (urn,))
-        if not self._shared.is_touched(urn):
-            self._drop(urn)
+        if not self._shared.has_contributors(urn):
+            self._drop_entity(urn)
 
-    def _drop(self, urn: str) -> None:
+    def _drop_entity(self, urn: str) -> None:
         self._connection.execute("DELETE FROM sent WHERE urn = ?", (urn,))
         self._shared.drop(urn)
 
-    def _numbers(self, query: str, *values: int) -> list[int]:
-        return [number for (number,) in self._connection.execute(query, values)]
+    def _select_ids(self, query: str, *values: int) -> list[int]:
+        return [run_id for (run_id,) in self._connection.execute(query, values)]

@@ -11,47 +11,47 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlite3
 
-_KNOWN = "SELECT value FROM note WHERE name = ?"
-_NOTE = "INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)"
+_SELECT_NOTE = "SELECT value FROM note WHERE name = ?"
+_WRITE_NOTE = "INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)"
 
 
-class Tally:
+class RowEstimate:
     """The tally ``name`` in the notes of the ledger's file, so that every process has it; the caller owns the transactions.
 
-    ``count`` is a query for how many there are, and ``newest`` one for the highest number that a row has, or ever had.
+    ``count_query`` is a query for how many there are, and ``last_id_query`` one for the highest number that a row has, or ever had.
     """
 
-    def __init__(self, connection: sqlite3.Connection, name: str, *, count: str, newest: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, name: str, *, count_query: str, last_id_query: str) -> None:
         self._connection = connection
         self._name = name
-        self._count = count
-        self._newest = newest
+        self._count_query = count_query
+        self._last_id_query = last_id_query
 
-    def at_most(self) -> int:
+    def max_count(self) -> int:
         """Return a number that is not below how many there are."""
-        known = self._connection.execute(_KNOWN, (self._name,)).fetchone()
-        if known is None:
-            return self._last()
-        counted, last = map(int, str(known[0]).split())
-        return counted + max(self._last() - last, 0)
+        note = self._connection.execute(_SELECT_NOTE, (self._name,)).fetchone()
+        if note is None:
+            return self._last_id()
+        counted, last_id = map(int, str(note[0]).split())
+        return counted + max(self._last_id() - last_id, 0)
 
-    def counted(self) -> int:
+    def count_rows(self) -> int:
         """Count them, and note it."""
-        found = self._one(self._count)
-        self.note(found)
-        return found
+        row_count = self._select_int(self._count_query)
+        self.record_count(row_count)
+        return row_count
 
-    def note(self, number: int) -> None:
+    def record_count(self, row_count: int) -> None:
         """Note that there are so many, or fewer."""
-        self._connection.execute(_NOTE, (self._name, f"{number} {self._last()}"))
+        self._connection.execute(_WRITE_NOTE, (self._name, f"{row_count} {self._last_id()}"))
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Forget what was noted: numbers of rows are given a second time."""
         self._connection.execute("DELETE FROM note WHERE name = ?", (self._name,))
 
-    def _last(self) -> int:
-        return self._one(self._newest)
+    def _last_id(self) -> int:
+        return self._select_int(self._last_id_query)
 
-    def _one(self, query: str) -> int:
+    def _select_int(self, query: str) -> int:
         row = self._connection.execute(query).fetchone()
         return 0 if row is None or row[0] is None else int(row[0])

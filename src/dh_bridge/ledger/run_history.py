@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
+from dh_bridge.aggregate.run_history import History
+from dh_bridge.closing import close_runs, resolve_own_facts
 from dh_bridge.errors import EventError
-from dh_bridge.ledger.fold import LedgerStore
-from dh_bridge.ledger.runs import Runs
-from dh_bridge.ledger.shared import Shared
-from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.closing import close_runs, settle_own
-from dh_bridge.translation.runs.history import History
-from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.ledger.fold import LedgerClosingStore
+from dh_bridge.ledger.runs import RunStore
+from dh_bridge.ledger.shared import SharedEntityStore
+from dh_bridge.openlineage.events import TERMINAL_TYPES
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,143 +30,145 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.options import Options
+    from dh_bridge.options import Options
 
 
-class Told(msgspec.Struct, array_like=True):
+class RunHistoryEntry(msgspec.Struct, array_like=True):
     """An event of a run: when it was told (milliseconds), what it was, and by URN the aspects that its batch sent."""
 
-    now: int
+    recorded_at: int
     type: str | None
     namespace: str
     name: str
     producer: str | None
-    sent: dict[str, list[str]] = {}
+    sent_aspects: dict[str, list[str]] = {}
 
 
-class Story(msgspec.Struct):
+class RunHistory(msgspec.Struct):
     """A run: its events by time (microseconds), and what they come to."""
 
     urn: str
-    events: list[tuple[int, Told]]
+    events: list[tuple[int, RunHistoryEntry]]
     history: History
 
 
-_decode = msgspec.msgpack.Decoder(Told).decode
+_decode = msgspec.msgpack.Decoder(RunHistoryEntry).decode
 _encode = msgspec.msgpack.Encoder().encode
-_DAY = 86_400_000_000
-_NEWEST = 200
+_DAY_MICROS = 86_400_000_000
+_UNTHINNED_EVENTS = 200
 """Events of a run that are told one by one, whatever they are; it is thinned when it has as many again."""
-_LOOKS = 64
+_EVENTS_PER_CHECK = 64
 """Of so many events one, by chance as their hashes are, looks how long the story of its run has become."""
-_IS_LONG = "SELECT 1 FROM story WHERE run = ? LIMIT 1 OFFSET ?"
-_OLDER = "SELECT time, event, told FROM story WHERE run = ? ORDER BY time DESC, event DESC LIMIT -1 OFFSET ?"
-_AGAIN = "UPDATE story SET told = ? WHERE run = ? AND time = ? AND event = ?"
-_LONG = 512
-_ZLIB = b"x"
+_SELECT_NTH = "SELECT 1 FROM story WHERE run = ? LIMIT 1 OFFSET ?"
+_SELECT_OLDER = "SELECT time, event, told FROM story WHERE run = ? ORDER BY time DESC, event DESC LIMIT -1 OFFSET ?"
+_UPDATE_ENTRY = "UPDATE story SET told = ? WHERE run = ? AND time = ? AND event = ?"
+_MIN_COMPRESSED_BYTES = 512
+_ZLIB_PREFIX = b"x"
 
 
-def _written(told: Told) -> bytes:
+def _encode_entry(entry: RunHistoryEntry) -> bytes:
     """Return a row's bytes: long ones, which name many URNs, compressed; msgpack's arrays do not begin as zlib does."""
-    data = _encode(told)
-    return zlib.compress(data, 1) if len(data) > _LONG else data
+    data = _encode(entry)
+    return zlib.compress(data, 1) if len(data) > _MIN_COMPRESSED_BYTES else data
 
 
-def _read(data: bytes) -> Told:
-    return _decode(zlib.decompress(data) if data.startswith(_ZLIB) else data)
+def _decode_entry(data: bytes) -> RunHistoryEntry:
+    return _decode(zlib.decompress(data) if data.startswith(_ZLIB_PREFIX) else data)
 
 
-class Journal:
+class RunHistoryWriter:
     """Writes the stories of the runs of each batch."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._batch: dict[str, list[Event]] = {}
 
-    def note(self, key: str | None, event: Event) -> None:
+    def add_event(self, key: str | None, event: Event) -> None:
         """Remember an event of the run ``key`` until the batch is written; other events have no story."""
-        if key is not None and key.startswith(RUN):
+        if key is not None and key.startswith(RUN_URN_PREFIX):
             self._batch.setdefault(key, []).append(event)
 
-    def save(self, runs: Runs, proposals: Iterable[Proposal], now: int) -> None:
+    def save(self, runs: RunStore, proposals: Iterable[Proposal], now: int) -> None:
         """Write the batch: its runs are still in ``runs``, and ``proposals`` are what is sent for it."""
-        sent: dict[str, set[str]] = {}
+        aspects_by_urn: dict[str, set[str]] = {}
         for proposal in proposals:
-            sent.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
+            aspects_by_urn.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
         rows = []
-        looks = set()
+        checked_ids = set()
         for key, events in self._batch.items():
             record = runs.record(key)
             if record is None:
                 continue  # of a run that was let go
-            touched = (record.state.urn, *record.contribution)
-            own = {urn: sorted(sent[urn]) for urn in touched if urn in sent}
-            events.sort(key=lambda one: one.time)
+            entity_urns = (record.state.urn, *record.contribution)
+            own_aspects = {urn: sorted(aspects_by_urn[urn]) for urn in entity_urns if urn in aspects_by_urn}
+            events.sort(key=lambda item: item.time)
             for event in events:
-                said = own if event is events[-1] else {}
-                told = Told(now, event.type, event.namespace, event.name, event.producer, said)
-                mark = blake2b(event.raw, digest_size=8).digest()
-                rows.append((record.number, event.time, mark, _written(told), bool(said)))
-                if not mark[0] % _LOOKS:
-                    looks.add(record.number)
+                entry_aspects = own_aspects if event is events[-1] else {}
+                entry = RunHistoryEntry(now, event.type, event.namespace, event.name, event.producer, entry_aspects)
+                event_hash = blake2b(event.raw, digest_size=8).digest()
+                rows.append((record.run_id, event.time, event_hash, _encode_entry(entry), bool(entry_aspects)))
+                if not event_hash[0] % _EVENTS_PER_CHECK:
+                    checked_ids.add(record.run_id)
         # an event that comes again is told of once, unless something was sent for it
         self._connection.executemany(
             "INSERT INTO story (run, time, event, told) VALUES (?1, ?2, ?3, ?4)"
             " ON CONFLICT DO UPDATE SET told = excluded.told WHERE ?5",
             rows,
         )
-        for number in looks:
-            if self._connection.execute(_IS_LONG, (number, 2 * _NEWEST - 1)).fetchone() is not None:
-                self._thin(number)
+        for run_id in checked_ids:
+            if self._connection.execute(_SELECT_NTH, (run_id, 2 * _UNTHINNED_EVENTS - 1)).fetchone() is not None:
+                self._thin_run(run_id)
         self._batch.clear()
 
-    def _thin(self, number: int) -> None:
+    def _thin_run(self, run_id: int) -> None:
         """Let the older events of a run go that stand between others of their day, and neither begin nor end anything."""
-        rows = self._connection.execute(_OLDER, (number, _NEWEST)).fetchall()
-        older = [(time, mark, _read(data)) for time, mark, data in reversed(rows)]
-        gone: list[tuple[int, int, bytes]] = []
-        for day, found in groupby(older, key=lambda row: _day(row[0], row[2])):
-            _, *later = found
-            if day is None or len(later) < 2:
+        rows = self._connection.execute(_SELECT_OLDER, (run_id, _UNTHINNED_EVENTS)).fetchall()
+        older_entries = [(time, event_hash, _decode_entry(data)) for time, event_hash, data in reversed(rows)]
+        deleted_keys: list[tuple[int, int, bytes]] = []
+        for day, group in groupby(older_entries, key=lambda row: _day_of(row[0], row[2])):
+            _, *later_entries = group
+            if day is None or len(later_entries) < 2:
                 continue
-            gone += [(number, time, mark) for time, mark, _ in later[:-1]]
-            time, mark, told = later[-1]
-            sent = _together(one.sent for *_, one in later)
-            if sent != told.sent:
-                told.sent = sent
-                self._connection.execute(_AGAIN, (_written(told), number, time, mark))
-        self._connection.executemany("DELETE FROM story WHERE run = ? AND time = ? AND event = ?", gone)
+            deleted_keys += [(run_id, time, event_hash) for time, event_hash, _ in later_entries[:-1]]
+            time, event_hash, entry = later_entries[-1]
+            all_aspects = _merge_aspects(later_entry.sent_aspects for *_, later_entry in later_entries)
+            if all_aspects != entry.sent_aspects:
+                entry.sent_aspects = all_aspects
+                self._connection.execute(_UPDATE_ENTRY, (_encode_entry(entry), run_id, time, event_hash))
+        self._connection.executemany("DELETE FROM story WHERE run = ? AND time = ? AND event = ?", deleted_keys)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Drop the batch: it was rolled back."""
         self._batch.clear()
 
 
-def _day(time: int, told: Told) -> int | None:
+def _day_of(time: int, entry: RunHistoryEntry) -> int | None:
     """Return the day of an event that neither begins nor ends anything; None for one that does."""
-    return None if told.type == "START" or told.type in TERMINAL else time // _DAY
+    return None if entry.type == "START" or entry.type in TERMINAL_TYPES else time // _DAY_MICROS
 
 
-def _together(all_sent: Iterable[dict[str, list[str]]]) -> dict[str, list[str]]:
+def _merge_aspects(aspect_maps: Iterable[dict[str, list[str]]]) -> dict[str, list[str]]:
     """Return by URN the aspects that were sent of several events."""
-    found: dict[str, set[str]] = {}
-    for sent in all_sent:
-        for urn, names in sent.items():
-            found.setdefault(urn, set()).update(names)
-    return {urn: sorted(names) for urn, names in found.items()}
+    merged_names: dict[str, set[str]] = {}
+    for aspects_by_urn in aspect_maps:
+        for urn, names in aspects_by_urn.items():
+            merged_names.setdefault(urn, set()).update(names)
+    return {urn: sorted(names) for urn, names in merged_names.items()}
 
 
-def story(connection: sqlite3.Connection, run: str, options: Options, *, where: str) -> Story:
-    """Return the story of a run, by its id or its URN; an EventError when the ledger ``where`` does not have it."""
-    urn = run if run.startswith(RUN) else f"{RUN}{run}"
-    runs = Runs(connection)
+def read_history(connection: sqlite3.Connection, run: str, options: Options, *, location: str) -> RunHistory:
+    """Return the story of a run, by its id or its URN; an EventError when the ledger ``location`` does not have it."""
+    urn = run if run.startswith(RUN_URN_PREFIX) else f"{RUN_URN_PREFIX}{run}"
+    runs = RunStore(connection)
     record = runs.record(urn)
     if record is None:
-        gone = urn in runs.evicted
-        what = f"has let go of run {run}" if gone else f"knows no run {run}"
-        now = "ledger.retention_days says how long runs are kept" if gone else "name its id or its URN"
-        raise EventError(what, where=where, now=now)
-    rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.number,))
-    events = [(time, _read(told)) for time, told in rows]
-    (closed,), _ = close_runs(settle_own([record.state.copy()]), LedgerStore(Shared(connection)), options)
-    return Story(urn, events, closed.history)
+        is_evicted = urn in runs.evicted
+        problem = f"has let go of run {run}" if is_evicted else f"knows no run {run}"
+        remedy = "ledger.retention_days says how long runs are kept" if is_evicted else "name its id or its URN"
+        raise EventError(problem, location=location, remedy=remedy)
+    rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.run_id,))
+    events = [(time, _decode_entry(data)) for time, data in rows]
+    (closed,), _ = close_runs(
+        resolve_own_facts([record.state.copy()]), LedgerClosingStore(SharedEntityStore(connection)), options
+    )
+    return RunHistory(urn, events, closed.history)

@@ -10,230 +10,251 @@ from collections import OrderedDict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.ledger.codec import sealed, unsealed
-from dh_bridge.ledger.expired_edges import without_left
-from dh_bridge.translation.runs.other_runs import RUN
-from dh_bridge.translation.state_codec import decode_slots, encode_slots
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
+from dh_bridge.ledger.codec import add_checksum, decode_verified
+from dh_bridge.ledger.expired_edges import drop_expired
+from dh_bridge.state_codec.codec import decode_registers, encode_registers
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from dh_bridge.ledger.runs import Record, Runs
+    from dh_bridge.ledger.runs import RunStore, StoredRun
+    from dh_bridge.model.facts import FactKind
+    from dh_bridge.model.fold import FactsByEntity, Registers
+    from dh_bridge.model.merge import Versioned
     from dh_bridge.settings import Settings
-    from dh_bridge.translation.facts import Slot
-    from dh_bridge.translation.fold import Cells, Slots
-    from dh_bridge.translation.merge import Cell
 
-_REMEMBERED = 4_000
-_NOTHING: dict[Any, Cell] = {}
+_MAX_CACHED_ENTITIES = 4_000
+_NO_ELEMENTS: dict[Any, Versioned] = {}
 
 
-class Entity:
-    """The cells of one entity: ``cells`` of all runs, ``base`` of those that are gone."""
+class SharedEntity:
+    """The cells of one entity: ``registers`` of all runs, ``base`` of those that are gone."""
 
-    __slots__ = ("base", "cells", "number")
+    __slots__ = ("base", "entity_id", "registers")
 
-    def __init__(self, number: int, base: Slots, cells: Slots) -> None:
-        self.number = number
+    def __init__(self, entity_id: int, base: Registers, registers: Registers) -> None:
+        self.entity_id = entity_id
         self.base = base
-        self.cells = cells
+        self.registers = registers
 
 
-class Shared:
+class SharedEntityStore:
     """The entities that runs share, in memory and in the file.
 
-    ``changed`` are those of this batch; ``taken_back`` are those of which runs took something back in it, each with the slot.
+    ``changed_urns`` are those of this batch; ``withdrawn_kinds`` are those of which runs took something back in it, each with the slot.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._entities: OrderedDict[str, Entity | None] = OrderedDict()
-        self._stale: dict[str, set[tuple[Slot, Any]]] = {}
-        self._touched: dict[str, set[int]] = {}
-        self._based: set[str] = set()
-        self.changed: set[str] = set()
-        self.taken_back: set[tuple[str, Slot]] = set()
+        self._entities: OrderedDict[str, SharedEntity | None] = OrderedDict()
+        self._stale_elements: dict[str, set[tuple[FactKind, Any]]] = {}
+        self._new_contributors: dict[str, set[int]] = {}
+        self._unrendered: set[str] = set()
+        self.changed_urns: set[str] = set()
+        self.withdrawn_kinds: set[tuple[str, FactKind]] = set()
 
-    def cells(self, urn: str) -> Slots:
+    def registers_of(self, urn: str) -> Registers:
         """Return what is known of an entity; empty for an unknown one. Not to be changed."""
-        found = self._entity(urn)
-        return found.cells if found is not None else {}
+        entity = self._load(urn)
+        return entity.registers if entity is not None else {}
 
-    def pour(self, record: Record, after: Cells) -> None:
+    def replace_contribution(self, record: StoredRun, new_facts: FactsByEntity) -> None:
         """Replace what a run contributes, in all entities that it touches."""
-        before = record.contribution
-        record.contribution = after
-        for urn, new in after.items():
-            old = before.get(urn)
-            if old is None:
-                self._touched.setdefault(urn, set()).add(record.number)
-            self._fold(urn, old or {}, new)
-        for urn in before.keys() - after.keys():
-            self._fold(urn, before[urn], {})
+        old_facts = record.contribution
+        record.contribution = new_facts
+        for urn, new_registers in new_facts.items():
+            old_registers = old_facts.get(urn)
+            if old_registers is None:
+                self._new_contributors.setdefault(urn, set()).add(record.run_id)
+            self._merge_change(urn, old_registers or {}, new_registers)
+        for urn in old_facts.keys() - new_facts.keys():
+            self._merge_change(urn, old_facts[urn], {})
 
-    def pour_for_good(self, after: Cells) -> None:
+    def add_permanently(self, facts: FactsByEntity) -> None:
         """Fold in what will never be taken back: of job and dataset events, and of runs that are gone."""
-        for urn, new in after.items():
-            entity = self._made(urn)
-            self._based.add(urn)
-            for slot, elements in new.items():
-                base = entity.base.setdefault(slot, {})
-                for key, cell in elements.items():
-                    known = base.get(key)
-                    base[key] = cell if known is None else slot.law(known, cell)
-            self._fold(urn, {}, new)
+        for urn, registers in facts.items():
+            entity = self._load_or_create(urn)
+            self._unrendered.add(urn)
+            for fact_kind, elements in registers.items():
+                base_elements = entity.base.setdefault(fact_kind, {})
+                for key, versioned in elements.items():
+                    previous = base_elements.get(key)
+                    base_elements[key] = versioned if previous is None else fact_kind.merge(previous, versioned)
+            self._merge_change(urn, {}, registers)
 
-    def let_leave(self, urn: str, settings: Settings) -> None:
+    def drop_expired_edges(self, urn: str, settings: Settings) -> None:
         """Forget the edges of a job that have left for good; what shows of it is the same."""
-        entity = self._entity(urn)
-        found = without_left(entity.base, entity.cells, settings) if entity is not None else None
-        if entity is not None and found is not None:
-            entity.base, entity.cells = found
-            self._based.add(urn)
+        entity = self._load(urn)
+        remaining = drop_expired(entity.base, entity.registers, settings) if entity is not None else None
+        if entity is not None and remaining is not None:
+            entity.base, entity.registers = remaining
+            self._unrendered.add(urn)
 
-    def refold(self, runs: Runs) -> None:
+    def merge_stale(self, runs: RunStore) -> None:
         """Fold the cells anew of which a run took something back."""
-        for urn, places in self._stale.items():
-            entity = self._made(urn)
-            left = (runs.contribution(number).get(urn, {}) for number in self.touching(urn))
-            found = _folded(places, chain([entity.base], left))
-            for slot, key in places:
-                self._put(urn, entity.cells, slot, key, found.get((slot, key)))
-        self._stale.clear()
+        for urn, element_keys in self._stale_elements.items():
+            entity = self._load_or_create(urn)
+            contributions = (runs.contribution_of(run_id).get(urn, {}) for run_id in self.contributor_ids(urn))
+            merged_elements = _merge_elements(element_keys, chain([entity.base], contributions))
+            for fact_kind, key in element_keys:
+                self._set_element(urn, entity.registers, fact_kind, key, merged_elements.get((fact_kind, key)))
+        self._stale_elements.clear()
 
-    def touching(self, urn: str) -> set[int]:
+    def contributor_ids(self, urn: str) -> set[int]:
         """Return the numbers of the runs that contribute to an entity."""
-        entity = self._entity(urn)
+        entity = self._load(urn)
         if entity is None:
             return set()
-        rows = self._connection.execute("SELECT run FROM touch WHERE entity = ?", (entity.number,))
-        return {number for (number,) in rows} | self._touched.get(urn, set())
+        rows = self._connection.execute("SELECT run FROM touch WHERE entity = ?", (entity.entity_id,))
+        return {run_id for (run_id,) in rows} | self._new_contributors.get(urn, set())
 
-    def is_touched(self, urn: str) -> bool:
+    def has_contributors(self, urn: str) -> bool:
         """Whether a run that is kept contributes to an entity."""
-        entity = self._entity(urn)
+        entity = self._load(urn)
         if entity is None:
             return False
-        there = self._connection.execute("SELECT 1 FROM touch WHERE entity = ? LIMIT 1", (entity.number,)).fetchone()
-        return there is not None or urn in self._touched
+        row = self._connection.execute("SELECT 1 FROM touch WHERE entity = ? LIMIT 1", (entity.entity_id,)).fetchone()
+        return row is not None or urn in self._new_contributors
 
-    def let_go(self, number: int) -> list[tuple[str, bool]]:
+    def remove_contributor(self, run_id: int) -> list[tuple[str, bool]]:
         """Forget what a run touched; return the runs among it, each with whether others touch it still."""
         query = "SELECT urn FROM shared JOIN touch ON entity = shared.id WHERE run = ? AND urn GLOB ?"
-        found = [urn for (urn,) in self._connection.execute(query, (number, f"{RUN}*"))]
-        self._connection.execute("DELETE FROM touch WHERE run = ?", (number,))
-        return [(urn, self.is_touched(urn)) for urn in found]
+        named_runs = [urn for (urn,) in self._connection.execute(query, (run_id, f"{RUN_URN_PREFIX}*"))]
+        self._connection.execute("DELETE FROM touch WHERE run = ?", (run_id,))
+        return [(urn, self.has_contributors(urn)) for urn in named_runs]
 
     def drop(self, urn: str) -> None:
         """Forget an entity of which nothing will be asked any more."""
         self._connection.execute("DELETE FROM shared WHERE urn = ?", (urn,))
         self._entities.pop(urn, None)
-        self._based.discard(urn)
-        self.changed.discard(urn)
+        self._unrendered.discard(urn)
+        self.changed_urns.discard(urn)
 
     def save(self) -> None:
         """Write what this batch changed, and close the batch."""
-        write = self._connection.executemany
+        executemany = self._connection.executemany
         rows = []
-        for urn in self.changed | self._based:
-            entity = self._made(urn)
-            base = sealed(encode_slots(entity.base)) if entity.base else None
-            rows.append((base, sealed(encode_slots(entity.cells)), entity.number))
-        write("UPDATE shared SET base = ?, cells = ? WHERE id = ?", rows)
-        write(
+        for urn in self.changed_urns | self._unrendered:
+            entity = self._load_or_create(urn)
+            base = add_checksum(encode_registers(entity.base)) if entity.base else None
+            rows.append((base, add_checksum(encode_registers(entity.registers)), entity.entity_id))
+        executemany("UPDATE shared SET base = ?, cells = ? WHERE id = ?", rows)
+        executemany(
             "INSERT OR IGNORE INTO touch (entity, run) VALUES (?, ?)",
-            ((self._made(urn).number, number) for urn, numbers in self._touched.items() for number in numbers),
+            (
+                (self._load_or_create(urn).entity_id, run_id)
+                for urn, run_ids in self._new_contributors.items()
+                for run_id in run_ids
+            ),
         )
-        for done in (self.changed, self.taken_back, self._based, self._touched):
-            done.clear()
-        while len(self._entities) > _REMEMBERED:
+        for changes in (self.changed_urns, self.withdrawn_kinds, self._unrendered, self._new_contributors):
+            changes.clear()
+        while len(self._entities) > _MAX_CACHED_ENTITIES:
             self._entities.popitem(last=False)
 
-    def rendered(self, urns: set[str]) -> None:
+    def skip_rendering(self, urns: set[str]) -> None:
         """Note that these need no rendering any more in this batch; they are written all the same."""
-        self._based |= urns
-        self.changed -= urns
+        self._unrendered |= urns
+        self.changed_urns -= urns
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop all that is in memory."""
-        for kept in (self._entities, self._stale, self._touched, self._based, self.changed, self.taken_back):
-            kept.clear()
+        for cache in (
+            self._entities,
+            self._stale_elements,
+            self._new_contributors,
+            self._unrendered,
+            self.changed_urns,
+            self.withdrawn_kinds,
+        ):
+            cache.clear()
 
-    def _fold(self, urn: str, old: Slots, new: Slots) -> None:
-        """Fold into an entity what a run says now, ``new``; what it said before and takes back goes stale."""
-        cells = self._made(urn).cells
-        for slot, after in new.items():
-            before = old.get(slot, _NOTHING)
-            known, law = cells.get(slot, _NOTHING), slot.law
-            for key, now in after.items():
-                was = before.get(key)
-                if was is not None:
-                    if was is now or was == now:
+    def _merge_change(self, urn: str, old_registers: Registers, new_registers: Registers) -> None:
+        """Fold into an entity what a run says now, ``new_registers``; what it said before and takes back goes stale."""
+        registers = self._load_or_create(urn).registers
+        for fact_kind, new_elements in new_registers.items():
+            old_elements = old_registers.get(fact_kind, _NO_ELEMENTS)
+            merged_elements, merge = registers.get(fact_kind, _NO_ELEMENTS), fact_kind.merge
+            for key, new_element in new_elements.items():
+                old_element = old_elements.get(key)
+                if old_element is not None:
+                    if old_element is new_element or old_element == new_element:
                         continue
-                    if law(was, now) != now:
-                        self._takes_back(urn, slot, key)
+                    if merge(old_element, new_element) != new_element:
+                        self._mark_stale(urn, fact_kind, key)
                         continue
-                there = known.get(key)
-                cell = now if there is None else law(there, now)
-                if cell is not there and cell != there:
-                    if known is _NOTHING:
-                        known = cells[slot] = {}
-                    known[key] = cell
-                    self.changed.add(urn)
-            for key in before.keys() - after.keys():
-                self._takes_back(urn, slot, key)
-        for slot in old.keys() - new.keys():
-            for key in old[slot]:
-                self._takes_back(urn, slot, key)
+                previous = merged_elements.get(key)
+                merged_versioned = new_element if previous is None else merge(previous, new_element)
+                if merged_versioned is not previous and merged_versioned != previous:
+                    if merged_elements is _NO_ELEMENTS:
+                        merged_elements = registers[fact_kind] = {}
+                    merged_elements[key] = merged_versioned
+                    self.changed_urns.add(urn)
+            for key in old_elements.keys() - new_elements.keys():
+                self._mark_stale(urn, fact_kind, key)
+        for fact_kind in old_registers.keys() - new_registers.keys():
+            for key in old_registers[fact_kind]:
+                self._mark_stale(urn, fact_kind, key)
 
-    def _takes_back(self, urn: str, slot: Slot, key: Any) -> None:
-        self._stale.setdefault(urn, set()).add((slot, key))
+    def _mark_stale(self, urn: str, fact_kind: FactKind, key: Any) -> None:
+        self._stale_elements.setdefault(urn, set()).add((fact_kind, key))
 
-    def _put(self, urn: str, cells: Slots, slot: Slot, key: Any, cell: Cell | None) -> None:
-        elements = cells.get(slot)
-        known = None if elements is None else elements.get(key)
-        if known is cell or known == cell:
+    def _set_element(
+        self, urn: str, registers: Registers, fact_kind: FactKind, key: Any, versioned: Versioned | None
+    ) -> None:
+        elements = registers.get(fact_kind)
+        previous = None if elements is None else elements.get(key)
+        if previous is versioned or previous == versioned:
             return
-        self.changed.add(urn)
-        self.taken_back.add((urn, slot))
-        if cell is not None:
-            cells.setdefault(slot, {})[key] = cell
+        self.changed_urns.add(urn)
+        self.withdrawn_kinds.add((urn, fact_kind))
+        if versioned is not None:
+            registers.setdefault(fact_kind, {})[key] = versioned
         elif elements is not None:
             del elements[key]
             if not elements:
-                del cells[slot]
+                del registers[fact_kind]
 
-    def _entity(self, urn: str) -> Entity | None:
+    def _load(self, urn: str) -> SharedEntity | None:
         if urn in self._entities:
             self._entities.move_to_end(urn)
             return self._entities[urn]
         row = self._connection.execute("SELECT id, base, cells FROM shared WHERE urn = ?", (urn,)).fetchone()
-        found = None
+        entity = None
         if row is not None:
-            where = f"what is shared of {urn}"
-            base = unsealed(row[1], decode_slots, where=where) if row[1] is not None else {}
-            found = Entity(row[0], base, unsealed(row[2], decode_slots, where=where) if row[2] else {})
-        self._entities[urn] = found
-        return found
+            location = f"what is shared of {urn}"
+            base = decode_verified(row[1], decode_registers, location=location) if row[1] is not None else {}
+            entity = SharedEntity(
+                row[0], base, decode_verified(row[2], decode_registers, location=location) if row[2] else {}
+            )
+        self._entities[urn] = entity
+        return entity
 
-    def _made(self, urn: str) -> Entity:
-        found = self._entity(urn)
-        if found is None:
-            (number,) = self._connection.execute(
+    def _load_or_create(self, urn: str) -> SharedEntity:
+        entity = self._load(urn)
+        if entity is None:
+            (entity_id,) = self._connection.execute(
                 "INSERT INTO shared (urn, cells) VALUES (?, x'') RETURNING id", (urn,)
             ).fetchone()
-            found = self._entities[urn] = Entity(number, {}, {})
-        return found
+            entity = self._entities[urn] = SharedEntity(entity_id, {}, {})
+        return entity
 
 
-def _folded(places: set[tuple[Slot, Any]], contributions: Iterable[Slots]) -> dict[tuple[Slot, Any], Cell]:
+def _merge_elements(
+    element_keys: set[tuple[FactKind, Any]], contributions: Iterable[Registers]
+) -> dict[tuple[FactKind, Any], Versioned]:
     """Return the fold of some cells over all who contribute to them; those to which nobody does any more are left out."""
-    found: dict[tuple[Slot, Any], Cell] = {}
-    for slots in contributions:
-        for place in places:
-            slot, key = place
-            cell = slots.get(slot, _NOTHING).get(key)
-            if cell is not None:
-                found[place] = slot.law(found[place], cell) if place in found else cell
-    return found
+    merged_elements: dict[tuple[FactKind, Any], Versioned] = {}
+    for registers in contributions:
+        for element_key in element_keys:
+            fact_kind, key = element_key
+            versioned = registers.get(fact_kind, _NO_ELEMENTS).get(key)
+            if versioned is not None:
+                merged_elements[element_key] = (
+                    fact_kind.merge(merged_elements[element_key], versioned)
+                    if element_key in merged_elements
+                    else versioned
+                )
+    return merged_elements

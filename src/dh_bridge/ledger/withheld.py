@@ -19,87 +19,89 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings.writes import WritesSettings
 
-_LIST, _LEFT = "writes", "render again"
-_NEXT = {
+_RULES_NOTE, _PENDING_NOTE = "writes", "render again"
+_SELECT_NEXT = {
     "shared": "SELECT id, urn FROM shared WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
     "run": "SELECT id, key FROM run WHERE id > ? AND id <= ? AND state IS NOT NULL ORDER BY id LIMIT ?",
 }
-_LAST = {"shared": "SELECT max(id) FROM shared", "run": "SELECT max(id) FROM run"}
+_SELECT_LAST_ID = {"shared": "SELECT max(id) FROM shared", "run": "SELECT max(id) FROM run"}
 
 _encode = msgspec.json.encode
 _decode = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
 
-class Withheld:
+class WithheldWrites:
     """What ``writes`` refuses, and what is rendered once more since it refuses something else; the caller opens transactions."""
 
     def __init__(self, connection: sqlite3.Connection, writes: WritesSettings) -> None:
         self._connection = connection
         self._notes = Outbox(connection)
         self._writes = writes
-        self._list = writes.model_dump_json()
-        self._left_out: Counter[str] = Counter()
-        self._lists = bool(writes.entities or writes.aspects)
+        self._rules_json = writes.model_dump_json()
+        self._withheld_counts: Counter[str] = Counter()
+        self._has_rules = bool(writes.entities or writes.aspects)
 
     @property
-    def outdated(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether something was withheld under another list."""
-        return self._notes.note(_LIST) not in {None, self._list}
+        return self._notes.read_note(_RULES_NOTE) not in {None, self._rules_json}
 
-    def begin_again(self) -> None:
+    def restart(self) -> None:
         """Let all that the ledger knows by now be rendered once more, if something was withheld under another list."""
-        if not self.outdated:
+        if not self.is_outdated:
             return
-        last = {table: self._connection.execute(query).fetchone()[0] or 0 for table, query in _LAST.items()}
-        self._write({table: (0, number) for table, number in last.items()})
-        self._notes.drop_note(_LIST)
+        last_ids = {
+            table: self._connection.execute(query).fetchone()[0] or 0 for table, query in _SELECT_LAST_ID.items()
+        }
+        self._write_ranges({table: (0, last_id) for table, last_id in last_ids.items()})
+        self._notes.delete_note(_RULES_NOTE)
 
     @property
-    def owes(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something is left to be rendered once more."""
-        return self._notes.note(_LEFT) is not None
+        return self._notes.read_note(_PENDING_NOTE) is not None
 
-    def due(self, most: int) -> list[str]:
-        """Return URNs of what many runs share, or keys of runs, that are to be rendered once more: ``most``, and each once."""
-        noted = self._notes.note(_LEFT)
-        if noted is None:
+    def take_pending(self, max_keys: int) -> list[str]:
+        """Return URNs of what many runs share, or keys of runs, that are to be rendered once more: ``max_keys``, and each once."""
+        note = self._notes.read_note(_PENDING_NOTE)
+        if note is None:
             return []
-        left = _decode(noted)
-        for table, query in _NEXT.items():
-            after, last = left[table]
-            rows = self._connection.execute(query, (after, last, most)).fetchall()
+        ranges = _decode(note)
+        for table, query in _SELECT_NEXT.items():
+            after_id, last_id = ranges[table]
+            rows = self._connection.execute(query, (after_id, last_id, max_keys)).fetchall()
             if rows:
-                self._write({**left, table: (rows[-1][0], last)})
+                self._write_ranges({**ranges, table: (rows[-1][0], last_id)})
                 return [key for _, key in rows]
-        self._notes.drop_note(_LEFT)
+        self._notes.delete_note(_PENDING_NOTE)
         return []
 
-    def refusal(self, proposal: Proposal) -> str | None:
+    def matching_rule(self, proposal: Proposal) -> str | None:
         """Return the rule that keeps a proposal from being sent; None when it may be."""
-        return self._writes.refusal(proposal.entity_type, proposal.aspect_name) if self._lists else None
+        return self._writes.refusal(proposal.entity_type, proposal.aspect_name) if self._has_rules else None
 
-    def refuses(self, proposal: Proposal) -> bool:
+    def check_withheld(self, proposal: Proposal) -> bool:
         """Say whether a proposal is kept from being sent, and count it by its rule."""
-        rule = self.refusal(proposal)
+        rule = self.matching_rule(proposal)
         if rule is not None:
-            self._left_out[rule] += 1
+            self._withheld_counts[rule] += 1
         return rule is not None
 
-    def told(self) -> Counter[str]:
+    def take_counts(self) -> Counter[str]:
         """Return what was counted since the last time, and note the list if that is anything."""
-        found, self._left_out = self._left_out, Counter()
-        if found:
-            self.note()
-        return found
+        counts, self._withheld_counts = self._withheld_counts, Counter()
+        if counts:
+            self.record_rules()
+        return counts
 
-    def note(self) -> None:
+    def record_rules(self) -> None:
         """Note the list: something was withheld under it."""
-        if self._notes.note(_LIST) != self._list:
-            self._notes.write_note(_LIST, self._list)
+        if self._notes.read_note(_RULES_NOTE) != self._rules_json:
+            self._notes.write_note(_RULES_NOTE, self._rules_json)
 
-    def forget(self) -> None:
+    def discard_counts(self) -> None:
         """Forget what was counted: the batch was rolled back."""
-        self._left_out.clear()
+        self._withheld_counts.clear()
 
-    def _write(self, left: dict[str, tuple[int, int]]) -> None:
-        self._notes.write_note(_LEFT, _encode(left).decode())
+    def _write_ranges(self, ranges: dict[str, tuple[int, int]]) -> None:
+        self._notes.write_note(_PENDING_NOTE, _encode(ranges).decode())

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.repair import mended
+from dh_bridge.openlineage.repair import repair_json
 
 
 class _Member:
@@ -18,40 +18,42 @@ class _Member:
 _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def members(raw: bytes, place: str, most: int | None = None) -> list[msgspec.Raw]:
-    """Return the members of the array ``raw``; an EventError when it has more than ``most``.
+def split_array(raw: bytes, location: str, max_members: int | None = None) -> list[msgspec.Raw]:
+    """Return the members of the array ``raw``; an EventError when it has more than ``max_members``.
 
     Of an array of ``0`` a member takes forty times the memory that it has bytes. What is no JSON raises msgspec's own error.
     """
     try:
-        return _bounded(raw, place, most)
+        return _split_bounded(raw, location, max_members)
     except msgspec.DecodeError:
-        if (sound := mended(raw)) is None:
+        if (repaired := repair_json(raw)) is None:
             raise
-        return _bounded(sound, place, most)
+        return _split_bounded(repaired, location, max_members)
 
 
-def _bounded(raw: bytes, place: str, most: int | None) -> list[msgspec.Raw]:
-    if most is not None and raw.count(b",") >= most and _exceeds(raw, most):
-        raise EventError(f"more than {most:,} events in one array", where=place, now="send fewer at a time")
+def _split_bounded(raw: bytes, location: str, max_members: int | None) -> list[msgspec.Raw]:
+    if max_members is not None and raw.count(b",") >= max_members and _has_more_members(raw, max_members):
+        raise EventError(
+            f"more than {max_members:,} events in one array", location=location, remedy="send fewer at a time"
+        )
     return _decode(raw)
 
 
-def _exceeds(raw: bytes, most: int) -> bool:
-    """Return whether an array has more than ``most`` members; what is behind those is not looked at."""
-    numbers, any_of_them = count(1), _Member()
+def _has_more_members(raw: bytes, max_members: int) -> bool:
+    """Return whether an array has more than ``max_members`` members; what is behind those is not looked at."""
+    numbers, placeholder = count(1), _Member()
 
-    def seen(_type: type, _member: Any) -> _Member:
-        if next(numbers) > most:
+    def count_member(_type: type, _member: Any) -> _Member:
+        if next(numbers) > max_members:
             raise OverflowError
-        return any_of_them
+        return placeholder
 
     # a number of any size, and bytes that are no UTF-8, make one member unusable, and are no reason to stop here
-    decode = msgspec.json.Decoder(list[_Member], dec_hook=seen, float_hook=len).decode
+    decode = msgspec.json.Decoder(list[_Member], dec_hook=count_member, float_hook=len).decode
     try:
         decode(raw)
     except UnicodeDecodeError:
-        return _exceeds(raw.decode("latin-1").encode(), most)
+        return _has_more_members(raw.decode("latin-1").encode(), max_members)
     except OverflowError:
         return True
     return False

@@ -7,11 +7,11 @@ import re
 
 import msgspec
 
-_between = re.compile(r"[\s,]*").match
-_document = json.JSONDecoder().raw_decode
+_match_separator = re.compile(r"[\s,]*").match
+_decode_document = json.JSONDecoder().raw_decode
 
 
-class _Letter(msgspec.Struct, forbid_unknown_fields=True):
+class _DeadLetterRow(msgspec.Struct, forbid_unknown_fields=True):
     """A dead letter as it is written."""
 
     place: str
@@ -19,18 +19,18 @@ class _Letter(msgspec.Struct, forbid_unknown_fields=True):
     event: str
 
 
-class _Page(msgspec.Struct, forbid_unknown_fields=True):
+class _MarquezPage(msgspec.Struct, forbid_unknown_fields=True):
     """What ``GET /api/v1/events/lineage`` of Marquez answers."""
 
     events: list[msgspec.Raw]
     total_count: int | None = msgspec.field(default=None, name="totalCount")
 
 
-_decode_letter = msgspec.json.Decoder(_Letter).decode
-_decode_page = msgspec.json.Decoder(_Page).decode
+_decode_letter = msgspec.json.Decoder(_DeadLetterRow).decode
+_decode_page = msgspec.json.Decoder(_MarquezPage).decode
 
 
-def letter(raw: bytes) -> bytes | None:
+def unwrap_dead_letter(raw: bytes) -> bytes | None:
     """Return what the dead letter ``raw`` holds, None where it is none."""
     try:
         return _decode_letter(raw).event.encode()
@@ -38,7 +38,7 @@ def letter(raw: bytes) -> bytes | None:
         return None
 
 
-def page(raw: bytes) -> list[msgspec.Raw] | None:
+def unwrap_page(raw: bytes) -> list[msgspec.Raw] | None:
     """Return the members of the page ``raw``, None where it is none."""
     try:
         return _decode_page(raw).events
@@ -46,7 +46,7 @@ def page(raw: bytes) -> list[msgspec.Raw] | None:
         return None
 
 
-def documents(raw: bytes) -> list[bytes]:
+def split_documents(raw: bytes) -> list[bytes]:
     """Return the JSON documents that stand in ``raw`` one behind the other, perhaps with commas between; none where that are not objects.
 
     What is broken, and all behind it, is the last of them; behind a single one it leaves ``raw`` as it is.
@@ -55,19 +55,19 @@ def documents(raw: bytes) -> list[bytes]:
         text = raw.decode()
     except UnicodeDecodeError:
         return []
-    found, at = [], 0
-    while text.startswith("{", at):
+    parts, position = [], 0
+    while text.startswith("{", position):
         try:
-            _, end = _document(text, at)
+            _, end = _decode_document(text, position)
         except (ValueError, RecursionError):
             break
-        found.append(text[at:end].encode())
-        at = _end(text, end)
-    if at < len(text):
-        return [*found, text[at:].encode()] if len(found) > 1 else []
-    return found if found != [raw] else []
+        parts.append(text[position:end].encode())
+        position = _skip_separator(text, end)
+    if position < len(text):
+        return [*parts, text[position:].encode()] if len(parts) > 1 else []
+    return parts if parts != [raw] else []
 
 
-def _end(text: str, at: int) -> int:
-    parted = _between(text, at)
-    return parted.end() if parted else at
+def _skip_separator(text: str, position: int) -> int:
+    match = _match_separator(text, position)
+    return match.end() if match else position

@@ -10,8 +10,8 @@ Facets = dict[str, msgspec.Raw]
 Kind = Literal["run", "job", "dataset"]
 
 #: Of two events of one microsecond, the later type wins.
-RANKS = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
-TERMINAL = frozenset(("COMPLETE", "ABORT", "FAIL"))
+EVENT_TYPE_RANKS = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
+TERMINAL_TYPES = frozenset(("COMPLETE", "ABORT", "FAIL"))
 
 
 class Dataset(msgspec.Struct, rename={"input_facets": "inputFacets", "output_facets": "outputFacets"}):
@@ -28,13 +28,13 @@ class Event(msgspec.Struct):
     """A RunEvent, JobEvent or DatasetEvent, told apart by ``kind``.
 
     ``time`` is in microseconds since 1970 UTC; ``type`` is upper case or None; ``raw`` are the bytes as they came;
-    ``place`` says where from (``events.ndjson:3``); ``notes`` are the lints that reading left
+    ``location`` says where from (``events.ndjson:3``); ``notes`` are the lints that reading left
     (``zone-less``, ``malformed:$.inputs[0].facets`` …).
     """
 
     kind: Kind
     time: int
-    place: str
+    location: str
     raw: bytes
     type: str | None = None
     producer: str | None = None
@@ -49,36 +49,36 @@ class Event(msgspec.Struct):
     dataset: Dataset | None = None
     notes: tuple[str, ...] = ()
     #: whether the event holds no secret (any more): see `masking`
-    clean: bool = False
+    is_clean: bool = False
 
     @property
-    def terminal(self) -> bool:
+    def is_terminal(self) -> bool:
         """Whether the event ends its run."""
-        return self.type in TERMINAL
+        return self.type in TERMINAL_TYPES
 
 
-def told(place: str, reason: str) -> str:
+def located_reason(location: str, reason: str) -> str:
     """Return ``place: reason``; a reason that begins with the place says it already, and perhaps more exactly."""
-    return reason if reason.startswith((f"{place}: ", f"{place} $")) else f"{place}: {reason}"
+    return reason if reason.startswith((f"{location}: ", f"{location} $")) else f"{location}: {reason}"
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
     """An event that cannot be used: where it stood, why, and its bytes."""
 
-    place: str
+    location: str
     reason: str
     raw: bytes
 
     @property
     def text(self) -> str:
         """Where and why, in a line."""
-        return told(self.place, self.reason)
+        return located_reason(self.location, self.reason)
 
     @property
     def cause(self) -> str:
         """Why, without the place."""
-        return self.reason.removeprefix(self.place).lstrip(": ")
+        return self.reason.removeprefix(self.location).lstrip(": ")
 
     def row(self) -> dict[str, Any]:
         """Return the letter as a JSON row (``event`` as text, undecodable bytes escaped)."""
-        return {"place": self.place, "reason": self.reason, "event": self.raw.decode("utf-8", "backslashreplace")}
+        return {"place": self.location, "reason": self.reason, "event": self.raw.decode("utf-8", "backslashreplace")}

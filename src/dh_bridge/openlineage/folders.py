@@ -19,15 +19,15 @@ SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 
 def event_files(
     path: Path,
-    passed: Callable[[Path], object] = lambda _: None,
+    on_skipped_file: Callable[[Path], object] = lambda _: None,
     *,
     follow_links: bool = False,
-    outside: Callable[[Path], object] = lambda _: None,
+    on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Path]:
     """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
 
     So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
-    ``passed`` is told of files that end otherwise, when they are not empty. ``outside`` is called with each link that leads out of
+    ``on_skipped_file`` is told of files that end otherwise, when they are not empty. ``on_outside_link`` is called with each link that leads out of
     ``path`` and is not followed; with ``follow_links`` all are. ``path`` itself may be a link.
     """
     if not path.is_dir():
@@ -35,59 +35,59 @@ def event_files(
         return
     unlisted: list[Path] = []
     root = None if follow_links else realpath(path)
-    files = [folder / name for folder, names in _folders(path, unlisted, root, outside) for name in names]
+    files = [folder / name for folder, names in _folders(path, unlisted, root, on_outside_link) for name in names]
     for file in sorted(files + unlisted):
-        if root is not None and _leads_out(file, root):
-            if _ends_as_events(file):
-                outside(file)
+        if root is not None and _leads_outside(file, root):
+            if _has_event_suffix(file):
+                on_outside_link(file)
             continue
         is_file = isfile(file)  # noqa: PTH113 - Path's own raises an error where nobody may look
-        if file in unlisted or (_ends_as_events(file) and (is_file or not exists(file))):  # noqa: PTH110 - as above
+        if file in unlisted or (_has_event_suffix(file) and (is_file or not exists(file))):  # noqa: PTH110 - as above
             yield file
         elif is_file and file.stat().st_size:
-            passed(file)
+            on_skipped_file(file)
 
 
-def is_read(path: str | Path, file: Path) -> bool:
+def is_event_file_of(path: str | Path, file: Path) -> bool:
     """Return whether ``file`` (resolved), which need not be there yet, is among the :func:`event_files` of ``path``."""
-    place = Path(path).resolve()
-    if file == place:
+    root = Path(path).resolve()
+    if file == root:
         return True
-    if file.name.startswith(".") or not _ends_as_events(file):
+    if file.name.startswith(".") or not _has_event_suffix(file):
         return False
-    if place in file.parents:
-        return not any(part.startswith(".") for part in file.relative_to(place).parts)
-    return any(file.parent == folder.resolve() for folder, _ in _folders(place, []))
+    if root in file.parents:
+        return not any(part.startswith(".") for part in file.relative_to(root).parts)
+    return any(file.parent == folder.resolve() for folder, _ in _folders(root, []))
 
 
 def _folders(
     path: Path,
     unlisted: list[Path],
     root: str | None = None,
-    outside: Callable[[Path], object] = lambda _: None,
+    on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[tuple[Path, list[str]]]:
     """Yield ``path`` and each folder within, once whatever links to it, with the names that are not hidden.
 
     With a ``root`` no link is followed that leads out of it.
     """
-    seen = set()
-    for place, folders, names in os.walk(
+    visited_paths = set()
+    for folder, folders, names in os.walk(
         path, followlinks=True, onerror=lambda error: unlisted.append(Path(error.filename))
     ):
-        real = realpath(place)
-        folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
-        if real not in seen:
-            seen.add(real)
-            for name in [name for name in folders if root is not None and _leads_out(Path(place, name), root)]:
+        real_path = realpath(folder)
+        folders[:] = [] if real_path in visited_paths else sorted(name for name in folders if not name.startswith("."))
+        if real_path not in visited_paths:
+            visited_paths.add(real_path)
+            for name in [name for name in folders if root is not None and _leads_outside(Path(folder, name), root)]:
                 folders.remove(name)
-                outside(Path(place, name))
-            yield Path(place), [name for name in names if not name.startswith(".")]
+                on_outside_link(Path(folder, name))
+            yield Path(folder), [name for name in names if not name.startswith(".")]
 
 
-def _leads_out(place: Path, root: str) -> bool:
+def _leads_outside(path: Path, root: str) -> bool:
     """Return whether a path is a link to something that is not within the folder ``root``."""
-    return islink(place) and not Path(realpath(place)).is_relative_to(root)  # noqa: PTH114 - as above
+    return islink(path) and not Path(realpath(path)).is_relative_to(root)  # noqa: PTH114 - as above
 
 
-def _ends_as_events(file: Path) -> bool:
+def _has_event_suffix(file: Path) -> bool:
     return file.suffix.lower() in SUFFIXES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.json_safe import encodable
+from dh_bridge.json_safe import make_encodable
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import events_of, read_events
@@ -18,70 +18,72 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FORMS = "give dicts, JSON texts or bytes, openlineage-python's objects, paths, or a list of those"
-_LONGEST_PATH = 4096
+_MAX_PATH_LENGTH = 4096
 _encode = msgspec.json.Encoder().encode
 
 
-def given_events(
+def iter_events(
     events: Any, zone: tzinfo = timezone.utc, *, follow_links: bool = False
 ) -> Iterator[Event | DeadLetter]:
     """Yield each of ``events``, or a DeadLetter where one cannot be used; a TypeError when the whole is nothing of that kind."""
-    if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has(events, "eventTime", "__iter__"):
+    if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has_any(events, "eventTime", "__iter__"):
         raise TypeError(f"{type(events).__name__} holds no events: {_FORMS}")
-    return _given(events, "event", zone, follow_links=follow_links)
+    return _iter_items(events, "event", zone, follow_links=follow_links)
 
 
-def _has(one: Any, *names: str) -> bool:
-    return any(hasattr(one, name) for name in names)
+def _has_any(item: Any, *names: str) -> bool:
+    return any(hasattr(item, name) for name in names)
 
 
-def _given(one: Any, place: str, zone: tzinfo, *, follow_links: bool) -> Iterator[Event | DeadLetter]:
-    if isinstance(one, (Event, DeadLetter)):
-        yield one
-    elif isinstance(one, os.PathLike):
-        yield from read_events([os.fsdecode(one)], zone=zone, follow_links=follow_links)
-    elif isinstance(one, str) and _is_a_file(one):
-        yield DeadLetter(place, f"{place}: is the name of a file, not an event (give Path({one!r}))", _shown(one))
-    elif isinstance(one, (str, bytes, bytearray, memoryview)):
-        raw = one.encode("utf-8", "backslashreplace") if isinstance(one, str) else bytes(one)
-        yield from events_of(raw.strip(), place, zone)
-    elif isinstance(one, Mapping) or hasattr(one, "eventTime"):
+def _iter_items(item: Any, location: str, zone: tzinfo, *, follow_links: bool) -> Iterator[Event | DeadLetter]:
+    if isinstance(item, (Event, DeadLetter)):
+        yield item
+    elif isinstance(item, os.PathLike):
+        yield from read_events([os.fsdecode(item)], zone=zone, follow_links=follow_links)
+    elif isinstance(item, str) and _is_file_name(item):
+        yield DeadLetter(
+            location, f"{location}: is the name of a file, not an event (give Path({item!r}))", _repr_bytes(item)
+        )
+    elif isinstance(item, (str, bytes, bytearray, memoryview)):
+        raw = item.encode("utf-8", "backslashreplace") if isinstance(item, str) else bytes(item)
+        yield from events_of(raw.strip(), location, zone)
+    elif isinstance(item, Mapping) or hasattr(item, "eventTime"):
         try:
-            raw = _encoded(dict(one)) if isinstance(one, Mapping) else _serialized(one)
+            raw = _encode_dict(dict(item)) if isinstance(item, Mapping) else _serialize(item)
         except (TypeError, ValueError, RecursionError) as error:  # an object that no JSON holds
-            yield DeadLetter(place, f"{place}: not JSON: {error}", _shown(one))
+            yield DeadLetter(location, f"{location}: not JSON: {error}", _repr_bytes(item))
         else:
-            yield from events_of(raw, place, zone)
-    elif hasattr(one, "__iter__"):
-        for position, member in enumerate(one):
-            yield from _given(member, f"{place}[{position}]", zone, follow_links=follow_links)
+            yield from events_of(raw, location, zone)
+    elif hasattr(item, "__iter__"):
+        for position, member in enumerate(item):
+            yield from _iter_items(member, f"{location}[{position}]", zone, follow_links=follow_links)
     else:
-        yield DeadLetter(place, f"{place}: {type(one).__name__} is no event ({_FORMS})", _shown(one))
+        yield DeadLetter(location, f"{location}: {type(item).__name__} is no event ({_FORMS})", _repr_bytes(item))
 
 
-def _is_a_file(text: str) -> bool:
+def _is_file_name(text: str) -> bool:
     """Whether a text, which would be no JSON, names a file or folder that is there, or ends as files of events do."""
-    if len(text) >= _LONGEST_PATH or text.lstrip().startswith(("{", "[")):
+    if len(text) >= _MAX_PATH_LENGTH or text.lstrip().startswith(("{", "[")):
         return False
     return text.lower().endswith(SUFFIXES) or os.path.exists(text)  # noqa: PTH110 - a text that is no path is none
 
 
-def _shown(one: Any) -> bytes:
+def _repr_bytes(item: Any) -> bytes:
     try:
-        found = repr(one)
+        text = repr(item)
     except Exception:  # noqa: BLE001 - it is too deep, or a mistake of the class: the others are events
-        found = f"<{type(one).__name__}>"
-    return found.encode("utf-8", "backslashreplace")
+        text = f"<{type(item).__name__}>"
+    return text.encode("utf-8", "backslashreplace")
 
 
-def _encoded(event: dict[str, Any]) -> bytes:
+def _encode_dict(event: dict[str, Any]) -> bytes:
     try:
         return _encode(event)
     except UnicodeEncodeError:
-        return _encode(encodable(event))
+        return _encode(make_encodable(event))
 
 
-def _serialized(event: Any) -> bytes:
+def _serialize(event: Any) -> bytes:
     from openlineage.client.serde import Serde  # noqa: PLC0415 - only those who hold such objects have the package
 
     return Serde.to_json(event).encode()

@@ -7,8 +7,8 @@ on bytes alone bounds neither memory nor time.
 from __future__ import annotations
 
 _SEPARATORS = b",:[{"
-_OTHERS = bytes(set(range(256)) - set(_SEPARATORS))
-_SLICE = 256 * 1024
+_NON_SEPARATORS = bytes(set(range(256)) - set(_SEPARATORS))
+_SLICE_BYTES = 256 * 1024
 """Bytes that are split at quotes at once."""
 
 
@@ -26,9 +26,9 @@ def has_more_values(raw: bytes, limit: int) -> bool:
     """
     if len(raw) <= limit or sum([raw.count(separator) for separator in (b",", b":", b"[", b"{")]) <= limit:
         return False
-    count, inside, end = 0, 0, 0
+    count, inside_text, end = 0, 0, 0
     while end < len(raw):
-        start, end = end, end + _SLICE
+        start, end = end, end + _SLICE_BYTES
         piece = raw[start:end]
         if piece.endswith(b"\\") and (len(piece) - len(piece.rstrip(b"\\"))) % 2:
             end += 1  # the escaped character belongs to its backslash
@@ -36,8 +36,8 @@ def has_more_values(raw: bytes, limit: int) -> bool:
         if b"\\" in piece:  # what is left of escapes neither opens nor closes a text
             piece = piece.replace(b"\\\\", b"").replace(b'\\"', b"")
         parts = piece.split(b'"')
-        count += len(b"".join(parts[inside::2]).translate(None, _OTHERS))
+        count += len(b"".join(parts[inside_text::2]).translate(None, _NON_SEPARATORS))
         if count > limit:
             return True
-        inside ^= (len(parts) - 1) & 1
+        inside_text ^= (len(parts) - 1) & 1
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 _UNPACK = "unpack it first"
 _EXPORT = "export its events as lines of JSON"
 _ENCODE = "save it as UTF-8"
-_SIGNS = {
+_FORMATS = {
     b"PK\x03\x04": ("a ZIP archive", _UNPACK),
     b"BZh": ("packed by bzip2", _UNPACK),
     b"\xfd7zXZ\x00": ("packed by xz", _UNPACK),
@@ -15,20 +15,22 @@ _SIGNS = {
     b"ORC": ("an ORC file", _EXPORT),
     b"SQLite format 3\x00": ("an SQLite database", _EXPORT),
     **{
-        sign.encode(f"{coding}-{order}"): (f"{coding} text", _ENCODE)
+        opening.encode(f"{coding}-{order}"): (f"{coding} text", _ENCODE)
         for coding in ("UTF-32", "UTF-16")  # in this order: the one may begin as the other does
         for order in ("LE", "BE")
-        for sign in ("\ufeff{", "\ufeff[", "{", "[")
+        for opening in ("\ufeff{", "\ufeff[", "{", "[")
     },
 }
-_TAR, _TAR_AT = b"ustar", 257
-HEAD = _TAR_AT + len(_TAR)
+_TAR, _TAR_OFFSET = b"ustar", 257
+HEAD_BYTES = _TAR_OFFSET + len(_TAR)
 """Bytes that are looked at."""
 
 
-def strange(head: bytes) -> str | None:
+def foreign_format(head: bytes) -> str | None:
     """Return what a file that begins with ``head`` is, and what now; None where it may be JSON."""
-    what, now = next((said for sign, said in _SIGNS.items() if head.startswith(sign)), (None, _UNPACK))
-    if head[_TAR_AT:HEAD] == _TAR:
-        what = "a tar archive"
-    return what and f"{what}, not JSON ({now})"
+    format_name, remedy = next(
+        (description for magic, description in _FORMATS.items() if head.startswith(magic)), (None, _UNPACK)
+    )
+    if head[_TAR_OFFSET:HEAD_BYTES] == _TAR:
+        format_name = "a tar archive"
+    return format_name and f"{format_name}, not JSON ({remedy})"

@@ -9,8 +9,8 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import Dataset, Event, Facets, Kind
-from dh_bridge.openlineage.repair import mended
-from dh_bridge.openlineage.times import instant
+from dh_bridge.openlineage.repair import repair_json
+from dh_bridge.openlineage.times import parse_time
 
 
 class _Run(msgspec.Struct):
@@ -41,7 +41,7 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
-_WORDS = {
+_TYPE_NAMES = {
     list: "an array",
     str: "a text",
     int: "a number",
@@ -54,66 +54,70 @@ _PROPOSAL = b'"aspectName"'
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
 
 
-def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
-    """Return the event in ``raw`` (one JSON object); EventError with ``place`` when it cannot be used."""
+def parse_event(raw: bytes, location: str = "", zone: tzinfo = timezone.utc) -> Event:
+    """Return the event in ``raw`` (one JSON object); EventError with ``location`` when it cannot be used."""
     try:
         if not raw.isascii():
             raw.decode()  # facets stay raw: what is no UTF-8 is to be refused here, not where one is read
-        envelope, notes = _read(raw)
+        envelope, notes = _decode_envelope(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if (sound := mended(raw)) is not None:
-            return parse(sound, place, zone)
-        raise EventError(f"not JSON: {error}", where=place, now="send one JSON object") from error
+        if (repaired := repair_json(raw)) is not None:
+            return parse_event(repaired, location, zone)
+        raise EventError(f"not JSON: {error}", location=location, remedy="send one JSON object") from error
     if envelope is None:
-        raise EventError(f"{notes[0]}, not an object", where=place, now="send one JSON object")
-    return _event(envelope, raw, place, zone, notes)
+        raise EventError(f"{notes[0]}, not an object", location=location, remedy="send one JSON object")
+    return _build_event(envelope, raw, location, zone, notes)
 
 
-def _read(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
+def _decode_envelope(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
     """Return the envelope and what was mended; no envelope and what it is when it is no object."""
     try:
         return _decode(raw), ()
     except msgspec.ValidationError:
         document = _decode_any(raw)
     if not isinstance(document, dict):
-        return None, (_WORDS[type(document)],)
-    return _repaired(document)
+        return None, (_TYPE_NAMES[type(document)],)
+    return _repair_envelope(document)
 
 
-def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tuple[str, ...]) -> Event:
-    kind = _kind(envelope)
+def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, notes: tuple[str, ...]) -> Event:
+    kind = _event_kind(envelope)
     if kind is None and _PROPOSAL in raw:
         raise EventError(
             "a proposal, not an event",
-            where=place,
-            now="tell the events that it was made of; proposals are for dh-bridge validate",
+            location=location,
+            remedy="tell the events that it was made of; proposals are for dh-bridge validate",
         )
     if kind is None:
-        raise EventError("neither run, job nor dataset", where=place, now="send a RunEvent, JobEvent or DatasetEvent")
+        raise EventError(
+            "neither run, job nor dataset", location=location, remedy="send a RunEvent, JobEvent or DatasetEvent"
+        )
     if not envelope.eventTime:
-        raise EventError("no eventTime", where=f"{place} $.eventTime", now="every event needs its time")
+        raise EventError("no eventTime", location=f"{location} $.eventTime", remedy="every event needs its time")
     try:
-        time, zoned = instant(envelope.eventTime, zone)
+        time, has_zone = parse_time(envelope.eventTime, zone)
     except (ValueError, OverflowError) as error:
-        raise EventError(str(error), where=f"{place} $.eventTime", now="send ISO 8601 with an offset") from error
+        raise EventError(
+            str(error), location=f"{location} $.eventTime", remedy="send ISO 8601 with an offset"
+        ) from error
     event_type = envelope.eventType
     event = Event(
         kind,
         time,
-        place,
+        location,
         raw,
         event_type.strip().upper() if event_type else None,
         envelope.producer,
         envelope.schemaURL,
     )
-    event.notes = notes if zoned else (*notes, "zone-less")
+    event.notes = notes if has_zone else (*notes, "zone-less")
     if kind == "dataset":
         event.dataset = envelope.dataset or Dataset()
         return event
     if kind == "run":
         run = envelope.run or _Run()
         if not run.runId.strip():
-            raise EventError("no run id", where=f"{place} $.run.runId", now="a RunEvent needs one")
+            raise EventError("no run id", location=f"{location} $.run.runId", remedy="a RunEvent needs one")
         event.run_id = run.runId
         event.run_facets = run.facets
     job = envelope.job or _Job()
@@ -122,7 +126,7 @@ def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tup
     return event
 
 
-def _kind(envelope: _Envelope) -> Kind | None:
+def _event_kind(envelope: _Envelope) -> Kind | None:
     """Return the kind that schemaURL names if the shape can be it, else the one of the shape."""
     shapes: list[Kind] = []
     if envelope.run is not None:
@@ -131,85 +135,85 @@ def _kind(envelope: _Envelope) -> Kind | None:
         shapes.append("job")
     if envelope.dataset is not None:
         shapes.append("dataset")
-    named = _KINDS.get((envelope.schemaURL or "").rpartition("/")[2])
-    if named in shapes:
-        return named
+    schema_kind = _KINDS.get((envelope.schemaURL or "").rpartition("/")[2])
+    if schema_kind in shapes:
+        return schema_kind
     return shapes[0] if shapes else None
 
 
 # The lenient path: the same envelope, rebuilt part by part from plain JSON, a note for each thing that was mended.
 
 
-def _repaired(document: dict[str, Any]) -> tuple[_Envelope, tuple[str, ...]]:
+def _repair_envelope(document: dict[str, Any]) -> tuple[_Envelope, tuple[str, ...]]:
     notes: list[str] = []
     envelope = _Envelope(
-        _text(document, "eventTime", notes),
-        _text(document, "eventType", notes),
-        _text(document, "producer", notes),
-        _text(document, "schemaURL", notes),
+        _read_text(document, "eventTime", notes),
+        _read_text(document, "eventType", notes),
+        _read_text(document, "producer", notes),
+        _read_text(document, "schemaURL", notes),
     )
-    run = _object(document, "run", "$", notes)
+    run = _read_object(document, "run", "$", notes)
     if run is not None:
-        envelope.run = _Run(_text(run, "runId", notes, "$.run") or "", _bag(run, "facets", "$.run", notes))
-    job = _object(document, "job", "$", notes)
+        envelope.run = _Run(_read_text(run, "runId", notes, "$.run") or "", _read_facets(run, "facets", "$.run", notes))
+    job = _read_object(document, "job", "$", notes)
     if job is not None:
         envelope.job = _Job(
-            _text(job, "namespace", notes, "$.job") or "",
-            _text(job, "name", notes, "$.job") or "",
-            _bag(job, "facets", "$.job", notes),
+            _read_text(job, "namespace", notes, "$.job") or "",
+            _read_text(job, "name", notes, "$.job") or "",
+            _read_facets(job, "facets", "$.job", notes),
         )
-    envelope.inputs = _datasets(document, "inputs", notes)
-    envelope.outputs = _datasets(document, "outputs", notes)
-    dataset = _object(document, "dataset", "$", notes)
+    envelope.inputs = _read_datasets(document, "inputs", notes)
+    envelope.outputs = _read_datasets(document, "outputs", notes)
+    dataset = _read_object(document, "dataset", "$", notes)
     if dataset is not None:
-        envelope.dataset = _mended(dataset, "$.dataset", notes)
+        envelope.dataset = _repair_dataset(dataset, "$.dataset", notes)
     return envelope, tuple(notes)
 
 
-def _text(part: dict[str, Any], key: str, notes: list[str], where: str = "$") -> str | None:
+def _read_text(part: dict[str, Any], key: str, notes: list[str], path: str = "$") -> str | None:
     value = part.get(key)
     if value is None or isinstance(value, str):
         return value
-    notes.append(f"malformed:{where}.{key}")
+    notes.append(f"malformed:{path}.{key}")
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _object(part: dict[str, Any], key: str, where: str, notes: list[str]) -> dict[str, Any] | None:
+def _read_object(part: dict[str, Any], key: str, path: str, notes: list[str]) -> dict[str, Any] | None:
     value = part.get(key)
     if value is None or isinstance(value, dict):
         return value
-    notes.append(f"malformed:{where}.{key}")
+    notes.append(f"malformed:{path}.{key}")
     return None
 
 
-def _bag(part: dict[str, Any], key: str, where: str, notes: list[str]) -> Facets:
-    bag = _object(part, key, where, notes) or {}
-    return {name: msgspec.Raw(_encode(facet)) for name, facet in bag.items()}
+def _read_facets(part: dict[str, Any], key: str, path: str, notes: list[str]) -> Facets:
+    facets = _read_object(part, key, path, notes) or {}
+    return {name: msgspec.Raw(_encode(facet)) for name, facet in facets.items()}
 
 
-def _datasets(document: dict[str, Any], key: str, notes: list[str]) -> list[Dataset] | None:
+def _read_datasets(document: dict[str, Any], key: str, notes: list[str]) -> list[Dataset] | None:
     value = document.get(key)
     if value is None:
         return None
     if not isinstance(value, list):
         notes.append(f"malformed:$.{key}")
         return None
-    found = []
+    datasets = []
     for position, part in enumerate(value):
-        where = f"$.{key}[{position}]"
+        path = f"$.{key}[{position}]"
         if isinstance(part, dict):
-            found.append(_mended(part, where, notes))
+            datasets.append(_repair_dataset(part, path, notes))
         else:
-            notes.append(f"malformed:{where}")
-            found.append(Dataset())
-    return found
+            notes.append(f"malformed:{path}")
+            datasets.append(Dataset())
+    return datasets
 
 
-def _mended(part: dict[str, Any], where: str, notes: list[str]) -> Dataset:
+def _repair_dataset(part: dict[str, Any], path: str, notes: list[str]) -> Dataset:
     return Dataset(
-        _text(part, "namespace", notes, where) or "",
-        _text(part, "name", notes, where) or "",
-        _bag(part, "facets", where, notes),
-        _bag(part, "inputFacets", where, notes),
-        _bag(part, "outputFacets", where, notes),
+        _read_text(part, "namespace", notes, path) or "",
+        _read_text(part, "name", notes, path) or "",
+        _read_facets(part, "facets", path, notes),
+        _read_facets(part, "inputFacets", path, notes),
+        _read_facets(part, "outputFacets", path, notes),
     )

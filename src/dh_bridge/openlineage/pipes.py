@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-TURN = 0.5
+POLL_SECONDS = 0.5
 """Seconds after which a wait begins anew, and Ctrl-C is heard."""
 
 
-class Pipe(io.RawIOBase):
+class InterruptiblePipe(io.RawIOBase):
     """What comes through a file descriptor, which stays open; an OSError where it cannot be read."""
 
     def __init__(self, descriptor: int) -> None:
@@ -24,9 +24,9 @@ class Pipe(io.RawIOBase):
         """Say yes."""
         return True
 
-    def readinto(self, room: Buffer) -> int | None:
-        """Wait until there is something, and fill ``room`` with it; 0 at the end."""
+    def readinto(self, buffer: Buffer) -> int | None:
+        """Wait until there is something, and fill ``buffer`` with it; 0 at the end."""
         if os.name == "posix":  # elsewhere only sockets can be waited for
-            while not select.select([self._file], [], [], TURN)[0]:
+            while not select.select([self._file], [], [], POLL_SECONDS)[0]:
                 pass
-        return self._file.readinto(room)
+        return self._file.readinto(buffer)

@@ -18,12 +18,12 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage import containers
-from dh_bridge.openlineage.arrays import members
+from dh_bridge.openlineage.arrays import split_array
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.folders import event_files
-from dh_bridge.openlineage.magic_bytes import HEAD, strange
-from dh_bridge.openlineage.parsing import parse
-from dh_bridge.openlineage.repair import mended
+from dh_bridge.openlineage.magic_bytes import HEAD_BYTES, foreign_format
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.openlineage.repair import repair_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,15 +40,15 @@ def read_events(  # noqa: PLR0913 - what a caller may choose
     *,
     stdin: BinaryIO | None = None,
     zone: tzinfo = timezone.utc,
-    passed: Callable[[Path], object] = lambda _: None,
+    on_skipped_file: Callable[[Path], object] = lambda _: None,
     follow_links: bool = False,
-    outside: Callable[[Path], object] = lambda _: None,
+    on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
 
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
-    A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``passed`` is told
-    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`), ``outside`` of links that lead
+    A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``on_skipped_file`` is told
+    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`), ``on_outside_link`` of links that lead
     out of a folder, which are followed only with ``follow_links``.
     """
     for path in paths:
@@ -58,27 +58,29 @@ def read_events(  # noqa: PLR0913 - what a caller may choose
             except EventError as error:
                 yield DeadLetter("stdin", str(error), b"")
             else:
-                yield from _readable(pipe, "stdin", zone)
+                yield from _read_safely(pipe, "stdin", zone)
             continue
-        for file in event_files(Path(path), passed, follow_links=follow_links, outside=outside):
+        for file in event_files(
+            Path(path), on_skipped_file, follow_links=follow_links, on_outside_link=on_outside_link
+        ):
             try:
                 stream = file.open("rb", buffering=BUFFER)
             except OSError as error:
-                yield _unreadable(str(file), error)
+                yield _unreadable_letter(str(file), error)
                 continue
             with stream:
-                yield from _readable(stream, str(file), zone)
+                yield from _read_safely(stream, str(file), zone)
 
 
 def events_of(
     raw: bytes,
-    place: str,
+    location: str,
     zone: tzinfo = timezone.utc,
     *,
-    most: int | None = None,
+    max_events: int | None = None,
     check: Callable[[bytes], None] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
-    """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``most``.
+    """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``max_events``.
 
     Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.containers>` other things. A dead letter, as
     :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are. ``check`` gets the bytes of every event
@@ -87,47 +89,47 @@ def events_of(
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
         try:
-            found = members(raw, place, most)
+            raw_events = split_array(raw, location, max_events)
         except (msgspec.DecodeError, RecursionError) as error:
-            yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
+            yield DeadLetter(location, f"not a JSON array of events: {error}", raw)
             return
-        for member in found:
-            check(bytes(member))
-        for position, member in enumerate(found):
-            yield from _one(bytes(member), f"{place}[{position}]", zone, opened=most is None)
-    elif most is not None and (lines := _lines(raw, place, most)):
+        for raw_event in raw_events:
+            check(bytes(raw_event))
+        for position, raw_event in enumerate(raw_events):
+            yield from _events_in(bytes(raw_event), f"{location}[{position}]", zone, can_unwrap=max_events is None)
+    elif max_events is not None and (lines := _numbered_lines(raw, location, max_events)):
         for _, line in lines:
             check(line)
         for number, line in lines:
-            yield from _one(line, f"{place}:{number}", zone, opened=False)
+            yield from _events_in(line, f"{location}:{number}", zone, can_unwrap=False)
     else:
         check(raw)
-        yield from _one(raw, place, zone, opened=most is None)
+        yield from _events_in(raw, location, zone, can_unwrap=max_events is None)
 
 
-def _one(raw: bytes, place: str, zone: tzinfo, *, opened: bool) -> Iterator[Event | DeadLetter]:
+def _events_in(raw: bytes, location: str, zone: tzinfo, *, can_unwrap: bool) -> Iterator[Event | DeadLetter]:
     try:
-        yield parse(raw, place, zone)
+        yield parse_event(raw, location, zone)
     except EventError as error:
-        if opened and (letter := containers.letter(raw)) is not None:
-            yield from events_of(letter, place, zone)
-        elif opened and (page := containers.page(raw)) is not None:
-            for position, member in enumerate(page):
-                yield from _one(bytes(member), f"{place}.events[{position}]", zone, opened=False)
-        elif opened and (documents := containers.documents(raw)):
+        if can_unwrap and (raw_letter := containers.unwrap_dead_letter(raw)) is not None:
+            yield from events_of(raw_letter, location, zone)
+        elif can_unwrap and (page := containers.unwrap_page(raw)) is not None:
+            for position, raw_event in enumerate(page):
+                yield from _events_in(bytes(raw_event), f"{location}.events[{position}]", zone, can_unwrap=False)
+        elif can_unwrap and (documents := containers.split_documents(raw)):
             for position, document in enumerate(documents):
-                yield from events_of(document, f"{place}[{position}]", zone)
+                yield from events_of(document, f"{location}[{position}]", zone)
         else:
-            yield DeadLetter(place, str(error), raw)
+            yield DeadLetter(location, str(error), raw)
 
 
-def _lines(raw: bytes, place: str, most: int) -> list[tuple[int, bytes]]:
+def _numbered_lines(raw: bytes, location: str, max_lines: int) -> list[tuple[int, bytes]]:
     """Return the lines of ``raw``, numbered, where the first is an object and others follow; an EventError when there are too many."""
     end = raw.find(b"\n")
     if end < 0 or not _is_object_line((1, raw[:end])):
         return []
-    if raw.count(b"\n") >= most:
-        raise EventError(f"more than {most:,} lines", where=place, now="send fewer at a time")
+    if raw.count(b"\n") >= max_lines:
+        raise EventError(f"more than {max_lines:,} lines", location=location, remedy="send fewer at a time")
     lines = ((number, line.strip()) for number, line in enumerate(raw.split(b"\n"), 1))
     return [(number, line) for number, line in lines if line]
 
@@ -135,27 +137,27 @@ def _lines(raw: bytes, place: str, most: int) -> list[tuple[int, bytes]]:
 def standard_input() -> BinaryIO:
     """Return this process's standard input; an EventError where it has none."""
     if sys.stdin is None:
-        raise EventError("it is closed", where="stdin", now="name a file")
+        raise EventError("it is closed", location="stdin", remedy="name a file")
     return sys.stdin.buffer
 
 
-def _readable(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
+def _read_safely(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
     try:
-        yield from _stream(stream, place, zone)
+        yield from _read_stream(stream, location, zone)
     except (OSError, EOFError, zlib.error) as error:  # a gzip that breaks off, a pipe that does
-        yield _unreadable(place, error)
+        yield _unreadable_letter(location, error)
 
 
-def _unreadable(place: str, error: Exception) -> DeadLetter:
-    return DeadLetter(place, f"cannot be read: {error}", b"")
+def _unreadable_letter(location: str, error: Exception) -> DeadLetter:
+    return DeadLetter(location, f"cannot be read: {error}", b"")
 
 
-def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
+def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
     if buffered.peek(2)[:2] == _GZIP:
-        buffered = io.BufferedReader(_Unzipped(buffered), BUFFER)
-    if reason := strange(buffered.peek(HEAD)[:HEAD]):
-        yield DeadLetter(place, reason, b"")
+        buffered = io.BufferedReader(_GzipStream(buffered), BUFFER)
+    if reason := foreign_format(buffered.peek(HEAD_BYTES)[:HEAD_BYTES]):
+        yield DeadLetter(location, reason, b"")
         return
     lines: Iterator[tuple[int, bytes]] = enumerate(buffered, 1)
     for number, line in lines:
@@ -163,25 +165,25 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
         if not first:
             continue
         if _opens_document(first):
-            rest, ended = _rest(lines, array=first[:1] == b"[")
-            if ended:
-                whole = first + b"\n" + b"".join(after for _, after in rest).rstrip()
+            document_lines, is_complete = _read_document_lines(lines, array=first[:1] == b"[")
+            if is_complete:
+                document = first + b"\n" + b"".join(next_line for _, next_line in document_lines).rstrip()
                 if (
                     first[:1] == b"["
-                    or _is_json(whole)
-                    or containers.documents(whole)
-                    or not any(map(_is_object_line, rest))
+                    or _is_json(document)
+                    or containers.split_documents(document)
+                    or not any(map(_is_object_line, document_lines))
                 ):
-                    yield from events_of(whole, place, zone)
+                    yield from events_of(document, location, zone)
                     return
-            lines = chain(rest, lines)  # one event a line, the first of them broken
-        yield from events_of(first, f"{place}:{number}", zone)
-        for later, after in lines:
-            if stripped := after.strip():
-                yield from events_of(stripped, f"{place}:{later}", zone)
+            lines = chain(document_lines, lines)  # one event a line, the first of them broken
+        yield from events_of(first, f"{location}:{number}", zone)
+        for next_number, next_line in lines:
+            if stripped := next_line.strip():
+                yield from events_of(stripped, f"{location}:{next_number}", zone)
 
 
-class _Unzipped(io.RawIOBase):
+class _GzipStream(io.RawIOBase):
     """A gzipped stream, unzipped as far as it is whole: of one that breaks off nothing is lost that stands before."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -191,11 +193,11 @@ class _Unzipped(io.RawIOBase):
         """Say yes."""
         return True
 
-    def readinto(self, room: Any) -> int:
-        """Fill ``room`` with what can be had at once; 0 at the end."""
-        found = self._file.read1(len(room))
-        room[: len(found)] = found
-        return len(found)
+    def readinto(self, buffer: Any) -> int:
+        """Fill ``buffer`` with what can be had at once; 0 at the end."""
+        chunk = self._file.read1(len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
 
 def _opens_document(line: bytes) -> bool:
@@ -209,22 +211,22 @@ def _is_json(text: bytes) -> bool:
     try:
         _decode_raw(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        sound = mended(text)
-        return sound is not None and _is_json(sound)
+        repaired = repair_json(text)
+        return repaired is not None and _is_json(repaired)
     return True
 
 
-def _rest(lines: Iterator[tuple[int, bytes]], *, array: bool) -> tuple[list[tuple[int, bytes]], bool]:
+def _read_document_lines(lines: Iterator[tuple[int, bytes]], *, array: bool) -> tuple[list[tuple[int, bytes]], bool]:
     """Return what may belong to the document that the line before began, and whether that is all there is.
 
     An event on a line of its own says that it was no document: a stream without end is then not read to its end.
     """
-    rest = []
+    document_lines = []
     for line in lines:
-        rest.append(line)
+        document_lines.append(line)
         if not array and b'"eventTime"' in line[1] and _is_object_line(line):
-            return rest, False
-    return rest, True
+            return document_lines, False
+    return document_lines, True
 
 
 def _is_object_line(line: tuple[int, bytes]) -> bool:

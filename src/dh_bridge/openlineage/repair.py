@@ -10,35 +10,35 @@ import re
 
 _TEXT_OR_WORD = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 _HEX = rb"[0-9a-fA-F]"
-_PAIR = rb"\\u[dD][89abAB]%b{2}\\u[dD][c-fC-F]%b{2}" % (_HEX, _HEX)
-_BACKSLASHES_OR_HALF = re.compile(rb"(?:\\\\)+|%b|\\u[dD][89a-fA-F]%b{2}" % (_PAIR, _HEX))
-_HALF_BYTES = len(rb"\ud800")
+_SURROGATE_PAIR = rb"\\u[dD][89abAB]%b{2}\\u[dD][c-fC-F]%b{2}" % (_HEX, _HEX)
+_BACKSLASHES_OR_SURROGATES = re.compile(rb"(?:\\\\)+|%b|\\u[dD][89a-fA-F]%b{2}" % (_SURROGATE_PAIR, _HEX))
+_SURROGATE_BYTES = len(rb"\ud800")
 
 
-def mended(raw: bytes) -> bytes | None:
+def repair_json(raw: bytes) -> bytes | None:
     r"""Return JSON that decoders take, None where nothing of this kind is wrong with it.
 
     Null stands where a number was none, and half a character as people see it on stderr: ``\udce9`` in plain letters.
     """
-    finite = _finite(raw)
-    return _whole(raw if finite is None else finite) or finite
+    repaired = _replace_non_finite(raw)
+    return _escape_lone_surrogates(raw if repaired is None else repaired) or repaired
 
 
-def _finite(raw: bytes) -> bytes | None:
+def _replace_non_finite(raw: bytes) -> bytes | None:
     if b"NaN" not in raw and b"Infinity" not in raw:
         return None
-    found, end = bytearray(), 0
+    output, end = bytearray(), 0
     for part in _TEXT_OR_WORD.finditer(raw):  # not by sub(), which holds a hundred bytes for each text
         if not part[0].startswith(b'"'):
-            found += raw[end : part.start()] + b"null"
+            output += raw[end : part.start()] + b"null"
             end = part.end()
-    return bytes(found + raw[end:]) if end else None
+    return bytes(output + raw[end:]) if end else None
 
 
-def _whole(raw: bytes) -> bytes | None:
-    found, end = bytearray(), 0
-    for part in _BACKSLASHES_OR_HALF.finditer(raw):
-        if len(part[0]) == _HALF_BYTES and part[0][1:2] == b"u":
-            found += raw[end : part.start()] + b"\\"
+def _escape_lone_surrogates(raw: bytes) -> bytes | None:
+    output, end = bytearray(), 0
+    for part in _BACKSLASHES_OR_SURROGATES.finditer(raw):
+        if len(part[0]) == _SURROGATE_BYTES and part[0][1:2] == b"u":
+            output += raw[end : part.start()] + b"\\"
             end = part.start()
-    return bytes(found + raw[end:]) if end else None
+    return bytes(output + raw[end:]) if end else None

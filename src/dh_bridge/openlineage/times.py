@@ -7,66 +7,68 @@ import sys
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 
-from dh_bridge.redaction import redacted
+from dh_bridge.redaction import redact
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _MINUTE, _SECOND = 60_000_000, 1_000_000
 _SECONDS = [f"{second:02d}" for second in range(60)]
 #: Lengths of times to the second, with a fraction of three or of six digits.
-_USUAL = (20, 24, 27)
+_COMMON_LENGTHS = (20, 24, 27)
 #: Python 3.10's fromisoformat does not read the Z.
 _READS_Z = sys.version_info >= (3, 11)
 #: Characters of a text that is no time that are looked through for secrets; 40 of them are shown.
-_SHOWN = 1000
+_MAX_SCANNED_CHARACTERS = 1000
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d|[+-]\d\d)?(?:\[[^\]]*\])?\Z"
 )
 
 
-def micros(moment: datetime) -> int:
+def to_micros(moment: datetime) -> int:
     """Return an aware datetime as whole microseconds since the epoch."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def iso(micros: int) -> str:
+def format_iso(micros: int) -> str:
     """Return a time as RFC 3339 in UTC, without a fraction where there is none; as a number where no calendar has it."""
-    minute, rest = divmod(micros, _MINUTE)
+    minute, remainder = divmod(micros, _MINUTE)
     try:
-        start = _start(minute)
+        start = _format_minute(minute)
     except (ValueError, OverflowError, OSError):
         return str(micros)
-    seconds, rest = divmod(rest, _SECOND)
+    seconds, remainder = divmod(remainder, _SECOND)
     # digits from a table and from a larger number: format specifications would take most of the time
     return (
-        f"{start}{_SECONDS[seconds]}.{str(_SECOND + rest)[1:].rstrip('0')}Z" if rest else f"{start}{_SECONDS[seconds]}Z"
+        f"{start}{_SECONDS[seconds]}.{str(_SECOND + remainder)[1:].rstrip('0')}Z"
+        if remainder
+        else f"{start}{_SECONDS[seconds]}Z"
     )
 
 
 @lru_cache(maxsize=4096)
-def _start(minute: int) -> str:
+def _format_minute(minute: int) -> str:
     """Return ``2026-01-15T10:00:`` of a minute since 1970: what all of its seconds begin with."""
     return datetime.fromtimestamp(60 * minute, timezone.utc).isoformat()[:17]
 
 
-def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
+def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
     """Return (microseconds since the epoch, whether the text named its zone).
 
     Lenient: fractions of any length are floored to microseconds, a missing zone is ``default_zone``
     (Great Expectations sends local times without one), ``[Europe/Berlin]`` behind an offset is ignored.
     ValueError when the text is no time.
     """
-    if text[-1:] == "Z" and len(text) in _USUAL and _READS_Z:
+    if text[-1:] == "Z" and len(text) in _COMMON_LENGTHS and _READS_Z:
         # What nearly every producer sends; the pattern below takes four times as long.
         try:
-            return micros(datetime.fromisoformat(text)), True
+            return to_micros(datetime.fromisoformat(text)), True
         except ValueError:
             pass
-    found = _ISO.match(text.strip())
-    if found is None:
-        message = f"not an ISO 8601 time: {redacted(text[:_SHOWN])[:40]!r}"
+    match = _ISO.match(text.strip())
+    if match is None:
+        message = f"not an ISO 8601 time: {redact(text[:_MAX_SCANNED_CHARACTERS])[:40]!r}"
         raise ValueError(message)
-    date, clock, seconds, fraction, zone = found.groups()
+    date, clock, seconds, fraction, zone = match.groups()
     if zone is None:
         offset: tzinfo = default_zone
     elif zone in "Zz":
@@ -76,4 +78,4 @@ def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
         digits = zone[1:].replace(":", "")
         offset = timezone(sign * timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0)))
     moment = datetime.fromisoformat(f"{date}T{clock}{seconds or ':00'}").replace(tzinfo=offset)
-    return micros(moment) + int((fraction or "0")[:6].ljust(6, "0")), zone is not None
+    return to_micros(moment) + int((fraction or "0")[:6].ljust(6, "0")), zone is not None

@@ -6,8 +6,8 @@ openlineage-python need a URL and nothing of ours.
 """
 
 from dh_bridge.receiver.app import Receiver
-from dh_bridge.receiver.ingest_queue import Intake
-from dh_bridge.receiver.metrics import Meters
-from dh_bridge.receiver.sending import Sender
+from dh_bridge.receiver.ingest_queue import IngestQueue
+from dh_bridge.receiver.metrics import ReceiverMetrics
+from dh_bridge.receiver.sending import DeliveryWorker
 
-__all__ = ["Intake", "Meters", "Receiver", "Sender"]
+__all__ = ["DeliveryWorker", "IngestQueue", "Receiver", "ReceiverMetrics"]

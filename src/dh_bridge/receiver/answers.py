@@ -10,13 +10,13 @@ import orjson
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import DeadLetter
 
-_FAILURES = 1_000
+_MAX_FAILURES = 1_000
 """Events that an answer lists with their reasons, at most; all are counted."""
-_REASON = 500
+_MAX_REASON_CHARS = 500
 """Characters of a reason in an answer, at most: it may quote a value."""
 
 
-class Answer(NamedTuple):
+class ReceiverResponse(NamedTuple):
     """A status, a body that is JSON or text, and headers beside its type."""
 
     status: HTTPStatus
@@ -24,11 +24,11 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Outcome:
+class RequestOutcome:
     """What became of the events of a request."""
 
     def __init__(self) -> None:
-        self.letters: list[DeadLetter] = []
+        self.dead_letters: list[DeadLetter] = []
         self._failures: list[dict[str, Any]] = []
         self._received = self._failed = 0
 
@@ -36,16 +36,18 @@ class Outcome:
         """Count an event; a reason says why it cannot be used."""
         if reason is not None:
             self._failed += 1
-            if len(self._failures) < _FAILURES:
-                self._failures.append({"index": self._received, "error": plain(reason[:_REASON])})
+            if len(self._failures) < _MAX_FAILURES:
+                self._failures.append({"index": self._received, "error": encodable_text(reason[:_MAX_REASON_CHARS])})
         self._received += 1
 
-    def answer(self) -> Answer:
+    def to_response(self) -> ReceiverResponse:
         """Return the answer to the request."""
         counts = {"received": self._received, "successful": self._received - self._failed, "failed": self._failures}
         if not self._failed:
-            return Answer(HTTPStatus.OK, counts)
-        return Answer(HTTPStatus.MULTI_STATUS if self._failed < self._received else HTTPStatus.BAD_REQUEST, counts)
+            return ReceiverResponse(HTTPStatus.OK, counts)
+        return ReceiverResponse(
+            HTTPStatus.MULTI_STATUS if self._failed < self._received else HTTPStatus.BAD_REQUEST, counts
+        )
 
 
 def to_json(body: Any) -> bytes:
@@ -53,6 +55,6 @@ def to_json(body: Any) -> bytes:
     return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def plain(text: str) -> str:
+def encodable_text(text: str) -> str:
     """Return a text that JSON can hold: an event may have quoted half a character."""
     return text.encode("utf-8", "replace").decode()

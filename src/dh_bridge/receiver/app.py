@@ -19,7 +19,7 @@ from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.json_size import has_more_values
 from dh_bridge.openlineage.read import events_of
-from dh_bridge.receiver.answers import Answer, Outcome, plain, to_json
+from dh_bridge.receiver.answers import ReceiverResponse, RequestOutcome, encodable_text, to_json
 from dh_bridge.receiver.bodies import BodyBudget, RequestError, read_body
 from dh_bridge.receiver.dispatch import sender_of
 from dh_bridge.receiver.lanes import BYTES_PER_BATCH, EVENTS_PER_BATCH
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
-    from dh_bridge.receiver.ingest_queue import Intake
-    from dh_bridge.receiver.metrics import Meters
+    from dh_bridge.receiver.ingest_queue import IngestQueue
+    from dh_bridge.receiver.metrics import ReceiverMetrics
     from dh_bridge.settings.receiver import ReceiverSettings
 
     Environ = Mapping[str, Any]
@@ -37,168 +37,180 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_ENDINGS = ("/lineage", "/lineage/batch")
-_EVENTS = 100_000
+_PATH_SUFFIXES = ("/lineage", "/lineage/batch")
+_MAX_EVENTS = 100_000
 """Events of one request, at most: each is a reason in the answer."""
-_EVENT_BYTES = 16 * 1024 * 1024
+_MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Bytes of one event, at most."""
-_DATASETS = 10_000
+_MAX_DATASETS = 10_000
 """Inputs and outputs of one event, at most: each becomes several proposals."""
 _LEDGER_TIMEOUT = 30.0
 """Seconds that a request waits for the ledger before it is answered with 503."""
-_REQUEST_SHARE = 8
+_REQUEST_VALUES_FACTOR = 8
 """A request may hold as many values as this number of the largest events."""
-_LARGE = 1024 * 1024
+_LARGE_BODY_BYTES = 1024 * 1024
 """Bytes from which a body is large: such requests are parsed one at a time."""
 
 
 class Receiver:
-    """Takes events over HTTP into an :class:`~dh_bridge.receiver.ingest_queue.Intake`; any WSGI server can run it.
+    """Takes events over HTTP into an :class:`~dh_bridge.receiver.ingest_queue.IngestQueue`; any WSGI server can run it.
 
-    ``zone`` is that of event times that name none. Once ``stopping`` is set, senders are told to come again.
+    ``zone`` is that of event times that name none. Once ``is_stopping`` is set, senders are told to come again.
     """
 
-    again = "5"
+    retry_after = "5"
     """Seconds after which a sender may try again."""
 
     def __init__(
         self,
-        intake: Intake,
-        meters: Meters,
+        ingest_queue: IngestQueue,
+        metrics: ReceiverMetrics,
         settings: ReceiverSettings,
         *,
         zone: tzinfo = timezone.utc,
-        bury: Callable[[DeadLetter], None] = lambda _: None,
+        on_dead_letter: Callable[[DeadLetter], None] = lambda _: None,
     ) -> None:
-        self.stopping = False
-        self._intake = intake
-        self._meters = meters
+        self.is_stopping = False
+        self._ingest_queue = ingest_queue
+        self._metrics = metrics
         self._settings = settings
         self._zone = zone
-        self._bury = bury
+        self._on_dead_letter = on_dead_letter
         self._lock = Lock()
-        self._number = self._inside = 0
+        self._request_count = self._active_requests = 0
         self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
-        self._large = BoundedSemaphore(max(1, settings.threads // 2))
-        self._large_turn = Lock()
-        self._values = settings.event_values
+        self._large_requests = BoundedSemaphore(max(1, settings.threads // 2))
+        self._large_parse_lock = Lock()
+        self._max_event_values = settings.event_values
         #: what is logged of requests that bring nothing
         self.refusals = LogThrottle(log, logging.WARNING)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request is being answered."""
-        return bool(self._inside)
+        return bool(self._active_requests)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request (WSGI)."""
         with self._lock:
-            self._inside += 1
-            self._number += 1
-            number = self._number
+            self._active_requests += 1
+            self._request_count += 1
+            number = self._request_count
         try:
-            answer = self._answered(environ, number)
+            response = self._respond(environ, number)
         finally:
             with self._lock:
-                self._inside -= 1
-        text = isinstance(answer.body, str)
-        body = answer.body.encode() if text else to_json(answer.body)
-        kind = "text/plain; version=0.0.4; charset=utf-8" if text else "application/json"
-        status = answer.status
+                self._active_requests -= 1
+        is_text = isinstance(response.body, str)
+        body = response.body.encode() if is_text else to_json(response.body)
+        content_type = "text/plain; version=0.0.4; charset=utf-8" if is_text else "application/json"
+        status = response.status
         start_response(
             f"{status.value} {status.phrase}",
-            [("Content-Type", kind), ("Content-Length", str(len(body))), *answer.headers],
+            [("Content-Type", content_type), ("Content-Length", str(len(body))), *response.headers],
         )
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-    def _answered(self, environ: Environ, number: int) -> Answer:
+    def _respond(self, environ: Environ, number: int) -> ReceiverResponse:
         path = str(environ.get("PATH_INFO", "")).rstrip("/")
         method = environ["REQUEST_METHOD"]
         if path in ("/health", "/metrics"):
-            return self._told(path) if method in ("GET", "HEAD") else _not_by(method, "GET, HEAD")
+            return (
+                self._status_response(path) if method in ("GET", "HEAD") else _method_not_allowed(method, "GET, HEAD")
+            )
         try:
-            answer = self._posted(environ, path, f"request {number}")
+            response = self._respond_to_post(environ, path, f"request {number}")
         except RequestError as error:
             self.refusals.log(
                 kind_of(error.text), f"request {number} is refused with {error.status.value}: {error.text}"
             )
-            answer = Answer(error.status, {"error": plain(error.text)}, error.headers)
+            response = ReceiverResponse(error.status, {"error": encodable_text(error.text)}, error.headers)
         except SinkError as error:
-            answer = Answer(
-                HTTPStatus.SERVICE_UNAVAILABLE, {"error": plain(str(error))}, (("Retry-After", self.again),)
+            response = ReceiverResponse(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                {"error": encodable_text(str(error))},
+                (("Retry-After", self.retry_after),),
             )
         except Exception:
             log.exception("request %d: a mistake of dh-bridge, please report it", number)
-            answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "a mistake of dh-bridge, see its log"})
-        self._meters.answered(answer.status.value)
-        return answer
+            response = ReceiverResponse(
+                HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "a mistake of dh-bridge, see its log"}
+            )
+        self._metrics.count_request(response.status.value)
+        return response
 
-    def _told(self, path: str) -> Answer:
+    def _status_response(self, path: str) -> ReceiverResponse:
         """Tell how it is: who ends is not there any more, but a full ledger is no reason to start it anew."""
         if path == "/metrics":
-            return Answer(HTTPStatus.OK, self._meters.metrics())
-        waits, refuses, stall = self._meters.waits(), self._intake.refuses, self._meters.stall()
-        ends = self.stopping or not self._intake.alive
-        status = "refusing" if refuses is not None else "ok" if stall is None else "stalled"
-        status, why = "stopping" if ends else status, refuses or stall
-        said = {"status": status, "waiting": waits.number, "waiting_seconds": waits.seconds}
+            return ReceiverResponse(HTTPStatus.OK, self._metrics.to_prometheus())
+        backlog, refusal, stall = (
+            self._metrics.read_backlog(),
+            self._ingest_queue.refusal_reason,
+            self._metrics.stall_reason(),
+        )
+        is_ending = self.is_stopping or not self._ingest_queue.is_alive
+        status = "refusing" if refusal is not None else "ok" if stall is None else "stalled"
+        status, reason = "stopping" if is_ending else status, refusal or stall
+        content = {"status": status, "waiting": backlog.number, "waiting_seconds": backlog.seconds}
         if status in ("refusing", "stalled"):
-            said["why"] = why
-        return Answer(HTTPStatus.SERVICE_UNAVAILABLE if ends else HTTPStatus.OK, said)
+            content["why"] = reason
+        return ReceiverResponse(HTTPStatus.SERVICE_UNAVAILABLE if is_ending else HTTPStatus.OK, content)
 
-    def _posted(self, environ: Environ, path: str, place: str) -> Answer:
-        if not path.endswith(_ENDINGS):
-            return Answer(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
+    def _respond_to_post(self, environ: Environ, path: str, location: str) -> ReceiverResponse:
+        if not path.endswith(_PATH_SUFFIXES):
+            return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
         if environ["REQUEST_METHOD"] != "POST":
-            return _not_by(environ["REQUEST_METHOD"], "POST")
-        return self._brought(environ, place)
+            return _method_not_allowed(environ["REQUEST_METHOD"], "POST")
+        return self._accept_request(environ, location)
 
-    def unread(self, code: int, why: str) -> bytes:
+    def unreadable_response(self, code: int, reason: str) -> bytes:
         """Count a request that the web server could not read, and return what it is told."""
-        self._meters.answered(code)
-        return to_json({"error": plain(why)})
+        self._metrics.count_request(code)
+        return to_json({"error": encodable_text(reason)})
 
-    def _brought(self, environ: Environ, place: str) -> Answer:
+    def _accept_request(self, environ: Environ, location: str) -> ReceiverResponse:
         """Take the events of a request; answer with what became of them."""
-        self._look_at_key(environ)
-        if self.stopping:
-            raise SinkError("it is being stopped", now="send it again", retryable=True)
-        with self._budget.reserving(self._sender(environ), self.again) as grow:
+        self._check_token(environ)
+        if self.is_stopping:
+            raise SinkError("it is being stopped", remedy="send it again", retryable=True)
+        with self._budget.reservation(self._sender(environ), self.retry_after) as grow:
             body = read_body(environ, self._settings.body_bytes, grow).strip()
-            if len(body) <= _LARGE:
-                return self._taken(body, place)
-            if not self._large.acquire(blocking=False):
-                raise _busy(self.again)
+            if len(body) <= _LARGE_BODY_BYTES:
+                return self._ingest_body(body, location)
+            if not self._large_requests.acquire(blocking=False):
+                raise _overload_error(self.retry_after)
             try:
-                return self._taken(body, place, large=True)
+                return self._ingest_body(body, location, large=True)
             finally:
-                self._large.release()
+                self._large_requests.release()
 
-    def _taken(self, body: bytes, place: str, *, large: bool = False) -> Answer:
+    def _ingest_body(self, body: bytes, location: str, *, large: bool = False) -> ReceiverResponse:
         """Parse and fold a part of the events after another, so that few of their objects are in memory at a time."""
-        limit = _REQUEST_SHARE * self._values
+        limit = _REQUEST_VALUES_FACTOR * self._max_event_values
         if has_more_values(body, limit):
-            raise _too_many_values("the request", limit)
-        events = events_of(body, place, self._zone, most=_EVENTS, check=self._check)
-        outcome = Outcome()
-        while items := self._parsed(events, large=large):
-            taken = iter(self._intake.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT))
-            outcome.letters += [item for item in items if isinstance(item, DeadLetter)]
+            raise _too_many_values_error("the request", limit)
+        events = events_of(body, location, self._zone, max_events=_MAX_EVENTS, check=self._check)
+        outcome = RequestOutcome()
+        while items := self._next_events(events, large=large):
+            reasons = iter(
+                self._ingest_queue.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
+            )
+            outcome.dead_letters += [item for item in items if isinstance(item, DeadLetter)]
             for item in items:
-                outcome.add(item.reason if isinstance(item, DeadLetter) else next(taken))
-        for letter in outcome.letters:  # not before: a sender that has to send all of it again sends them again
-            self._meters.add(dead_letters=1)
-            self._bury(letter)
-        return outcome.answer()
+                outcome.add(item.reason if isinstance(item, DeadLetter) else next(reasons))
+        for letter in outcome.dead_letters:  # not before: a sender that has to send all of it again sends them again
+            self._metrics.add(dead_letters=1)
+            self._on_dead_letter(letter)
+        return outcome.to_response()
 
-    def _parsed(self, events: Iterator[Event | DeadLetter], *, large: bool) -> list[Event | DeadLetter]:
+    def _next_events(self, events: Iterator[Event | DeadLetter], *, large: bool) -> list[Event | DeadLetter]:
         """Return the next events; those of large requests are parsed in turn, as each would slow all others down."""
-        if large and not self._large_turn.acquire(timeout=_LEDGER_TIMEOUT):
-            raise _busy(self.again)
+        if large and not self._large_parse_lock.acquire(timeout=_LEDGER_TIMEOUT):
+            raise _overload_error(self.retry_after)
         try:
             items, size = [], 0
             for item in events:
-                items.append(_bounded(item))
+                items.append(_limit_datasets(item))
                 size += len(item.raw)
                 if len(items) >= EVENTS_PER_BATCH or size >= BYTES_PER_BATCH:
                     break
@@ -206,51 +218,55 @@ class Receiver:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         finally:
             if large:
-                self._large_turn.release()
+                self._large_parse_lock.release()
         return items
 
     def _check(self, raw: bytes) -> None:
         """Refuse a request with an event that would take too much memory or time."""
-        if len(raw) > _EVENT_BYTES:
-            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"an event has more than {_EVENT_BYTES:,} bytes")
-        if has_more_values(raw, self._values):
-            raise _too_many_values("an event", self._values)
+        if len(raw) > _MAX_EVENT_BYTES:
+            raise RequestError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"an event has more than {_MAX_EVENT_BYTES:,} bytes"
+            )
+        if has_more_values(raw, self._max_event_values):
+            raise _too_many_values_error("an event", self._max_event_values)
 
     def _sender(self, environ: Environ) -> str:
         address, forwarded = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
         return sender_of(str(address), str(forwarded), self._settings.trusted_proxy)
 
-    def _look_at_key(self, environ: Environ) -> None:
+    def _check_token(self, environ: Environ) -> None:
         token = self._settings.token
         if token is None:
             return
-        shown = str(environ.get("HTTP_AUTHORIZATION", ""))
-        kind, _, key = shown.partition(" ")
-        wanted = token.get_secret_value().encode()
-        if kind.lower() != "bearer" or not hmac.compare_digest(key.strip().encode("latin-1", "replace"), wanted):
+        header = str(environ.get("HTTP_AUTHORIZATION", ""))
+        kind, _, key = header.partition(" ")
+        expected = token.get_secret_value().encode()
+        if kind.lower() != "bearer" or not hmac.compare_digest(key.strip().encode("latin-1", "replace"), expected):
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED, "no key, or a wrong one (receiver.token)", ("WWW-Authenticate", "Bearer")
             )
 
 
-def _bounded(item: Event | DeadLetter) -> Event | DeadLetter:
+def _limit_datasets(item: Event | DeadLetter) -> Event | DeadLetter:
     """Return an event, or a dead letter where it names too many datasets."""
-    if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _DATASETS:
+    if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _MAX_DATASETS:
         return item
-    return DeadLetter(item.place, f"more than {_DATASETS:,} inputs and outputs", item.raw)
+    return DeadLetter(item.location, f"more than {_MAX_DATASETS:,} inputs and outputs", item.raw)
 
 
-def _busy(again: str) -> RequestError:
+def _overload_error(retry_after: str) -> RequestError:
     return RequestError(
-        HTTPStatus.SERVICE_UNAVAILABLE, "too many large requests at a time: send it again later", ("Retry-After", again)
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "too many large requests at a time: send it again later",
+        ("Retry-After", retry_after),
     )
 
 
-def _too_many_values(what: str, limit: int) -> RequestError:
+def _too_many_values_error(subject: str, limit: int) -> RequestError:
     return RequestError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{what} has more than {limit:,} JSON values (receiver.event_values)"
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{subject} has more than {limit:,} JSON values (receiver.event_values)"
     )
 
 
-def _not_by(method: str, allowed: str) -> Answer:
-    return Answer(HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"not by {method}"}, (("Allow", allowed),))
+def _method_not_allowed(method: str, allowed: str) -> ReceiverResponse:
+    return ReceiverResponse(HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"not by {method}"}, (("Allow", allowed),))

@@ -9,17 +9,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.sinks.base import Closing
+from dh_bridge.sinks.base import Closable
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEAST, _SHARE = 0.5, 20
+MIN_INTERVAL_SECONDS, _INTERVAL_FACTOR = 0.5, 20
 """Seconds between two looks, at least, and as many times what the last one took: a million proposals are not counted all day."""
 
 
-class Waits(NamedTuple):
+class BacklogSize(NamedTuple):
     """How many proposals wait, and since when the oldest does (seconds of the clock; None: nothing waits)."""
 
     number: int = 0
@@ -31,35 +31,35 @@ class Waits(NamedTuple):
         return 0 if self.since is None else max(0, int(time.time() - self.since))
 
 
-class Backlog(Closing):
-    """Looks into the ledger ``place``, whoever delivers from it; any thread may ask."""
+class Backlog(Closable):
+    """Looks into the ledger ``path``, whoever delivers from it; any thread may ask."""
 
-    def __init__(self, place: Path) -> None:
-        self._file: Database | None = Database(place, readonly=True)
+    def __init__(self, path: Path) -> None:
+        self._file: Database | None = Database(path, readonly=True)
         self._outbox = Outbox(self._file.connection)
         self._lock = Lock()
-        self._found = Waits()
-        self._next = 0.0
+        self._size = BacklogSize()
+        self._next_read = 0.0
 
-    def waits(self) -> Waits:
+    def read(self) -> BacklogSize:
         """Return what waits, as it was a moment ago; what was seen last when the file cannot be read."""
         with self._lock:
-            if self._file is not None and time.monotonic() >= self._next:
-                self._look()
-            return self._found
+            if self._file is not None and time.monotonic() >= self._next_read:
+                self._read_file()
+            return self._size
 
     def close(self) -> None:
         """Look once more, and let go of the file."""
         with self._lock:
             if self._file is not None:
-                self._look()
+                self._read_file()
                 self._file.close()
                 self._file = None
 
-    def _look(self) -> None:
-        began = time.monotonic()
+    def _read_file(self) -> None:
+        started_at = time.monotonic()
         with suppress(sqlite3.Error):
-            number, oldest = self._outbox.count()[0], self._outbox.oldest()
-            self._found = Waits(number, None if oldest is None else oldest / 1000)
-        ended = time.monotonic()
-        self._next = ended + max(LEAST, _SHARE * (ended - began))
+            number, oldest = self._outbox.count()[0], self._outbox.oldest_time()
+            self._size = BacklogSize(number, None if oldest is None else oldest / 1000)
+        ended_at = time.monotonic()
+        self._next_read = ended_at + max(MIN_INTERVAL_SECONDS, _INTERVAL_FACTOR * (ended_at - started_at))

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     Grow = Callable[[int], None]
 
-_ZIPPED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """Encoding of a body -> what zlib calls it."""
-_PIECE = 16 * 1024
+_READ_BYTES = 16 * 1024
 """Bytes that are read at once, so that what follows a zipped part is not copied whole."""
-_GROWTH = 256 * 1024
+_MAX_GROWTH_BYTES = 256 * 1024
 """Bytes that a zipped body grows by at once: so far it may exceed the budget."""
-_PARTS = 10_000
+_MAX_PARTS = 10_000
 """Zipped parts of a body, at most."""
 FREE_BYTES = 1024 * 1024
 """Bytes of each body that need no budget: small requests pass while large ones use it up."""
@@ -52,7 +52,7 @@ class BodyBudget:
         self._senders: Counter[str] = Counter()
 
     @contextmanager
-    def reserving(self, sender: str, retry_after: str) -> Iterator[Grow]:
+    def reservation(self, sender: str, retry_after: str) -> Iterator[Grow]:
         """Yield a function that reserves more bytes for a body of ``sender``; all of them are free again afterwards.
 
         The function never waits: it raises a RequestError (503) when the budget, or the sender's share of it, is used up.
@@ -86,7 +86,7 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
     Args:
         environ: The request (WSGI).
         limit: Bytes before and after unzipping, at most.
-        grow: Reserves bytes of the budget; see :meth:`BodyBudget.reserving`.
+        grow: Reserves bytes of the budget; see :meth:`BodyBudget.reservation`.
 
     Raises:
         RequestError: There is no body, it is too large, cannot be unzipped, or there is no budget for it.
@@ -95,13 +95,13 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
         raise RequestError(HTTPStatus.LENGTH_REQUIRED, "there is no body: send its Content-Length")
     length = int(environ.get("CONTENT_LENGTH") or 0)
     if length > limit:
-        raise _too_large(limit)
+        raise _too_large_error(limit)
     stream: BinaryIO = environ["wsgi.input"]
     encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
     if encoding in ("", "identity"):
         grow(max(0, length - FREE_BYTES))
         return stream.read(length)
-    if encoding not in _ZIPPED:
+    if encoding not in _WINDOW_BITS:
         raise RequestError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"unknown Content-Encoding {encoding!r}: send gzip or deflate"
         )
@@ -111,28 +111,30 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
 def _unzip(stream: BinaryIO, encoding: str, limit: int, grow: Grow) -> bytes:
     """Return the content of ``stream``, which may be several zipped parts, as gzip's own files may be."""
     body = BytesIO()
-    part, parts = zlib.decompressobj(_ZIPPED[encoding]), 1
-    began = False
-    while rest := stream.read(_PIECE):
-        began = True
-        while rest:
+    part, part_count = zlib.decompressobj(_WINDOW_BITS[encoding]), 1
+    has_data = False
+    while pending := stream.read(_READ_BYTES):
+        has_data = True
+        while pending:
             if part.eof:
-                part, parts = zlib.decompressobj(_ZIPPED[encoding]), parts + 1
-                if parts > _PARTS:
-                    raise RequestError(HTTPStatus.BAD_REQUEST, f"the body has more than {_PARTS:,} parts of {encoding}")
+                part, part_count = zlib.decompressobj(_WINDOW_BITS[encoding]), part_count + 1
+                if part_count > _MAX_PARTS:
+                    raise RequestError(
+                        HTTPStatus.BAD_REQUEST, f"the body has more than {_MAX_PARTS:,} parts of {encoding}"
+                    )
             try:
-                data = part.decompress(rest, _GROWTH)
+                data = part.decompress(pending, _MAX_GROWTH_BYTES)
             except zlib.error as error:
                 raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is no {encoding}: {error}") from None
             if body.tell() + len(data) > limit:
-                raise _too_large(limit)
+                raise _too_large_error(limit)
             grow(min(len(data), max(0, body.tell() + len(data) - FREE_BYTES)))
             body.write(data)
-            rest = part.unused_data or part.unconsumed_tail
-    if began and not part.eof:
+            pending = part.unused_data or part.unconsumed_tail
+    if has_data and not part.eof:
         raise RequestError(HTTPStatus.BAD_REQUEST, f"the body breaks off: the end of its {encoding} is missing")
     return body.getvalue()
 
 
-def _too_large(limit: int) -> RequestError:
+def _too_large_error(limit: int) -> RequestError:
     return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {limit:,} bytes (receiver.body_bytes)")

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from dh_bridge.log_throttle import LogThrottle
     from dh_bridge.receiver.app import Receiver
 
-_LINGERS = 5.0
+_LINGER_SECONDS = 5.0
 """Seconds in which the rest of a body is thrown away: closed at once, the connection would be reset, and the answer lost."""
 HEADER_SECONDS = 10.0
 """Seconds from the opening of a connection, or the first byte of a later request, to the end of its headers."""
 BODY_SECONDS = 30.0
-"""Seconds that a body may take, and one more for each BODY_RATE bytes of it that came."""
-BODY_RATE = 500_000
-ANSWER_SECONDS = 30.0
+"""Seconds that a body may take, and one more for each BODY_BYTES_PER_SECOND bytes of it that came."""
+BODY_BYTES_PER_SECOND = 500_000
+RESPONSE_SECONDS = 30.0
 """Seconds that a client may take to read an answer."""
 IDLE_SECONDS = 120.0
 """Seconds that a connection may be silent between two requests."""
-_CHUNK_LINE, _TRAILER = 4 * 1024, 64 * 1024
+_MAX_CHUNK_LINE_BYTES, _MAX_TRAILER_BYTES = 4 * 1024, 64 * 1024
 """Bytes of the line before a chunk, and behind the last chunk, at most."""
 
 
@@ -59,13 +59,13 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
     def received(self, data: bytes) -> int:
         """Take some of its bytes; return how many."""
         try:
-            taken: int = super().received(data)
+            consumed: int = super().received(data)
         except OSError as error:  # no temporary folder, or a full one: nobody would be answered
-            why = f"there is no room for so large a body: {error.strerror or error}"
+            reason = f"there is no room for so large a body: {error.strerror or error}"
             self._refusals.log(
-                why, f"a request is refused with 503: {why}. Check the folder for temporary files (TMPDIR)"
+                reason, f"a request is refused with 503: {reason}. Check the folder for temporary files (TMPDIR)"
             )
-            self.error, self.completed = _NoRoomError(why), True
+            self.error, self.completed = _NoRoomError(reason), True
             return len(data)
         except ValueError:  # int() refuses a length of thousands of digits
             self.error, self.completed = BadRequest("a header holds a number that cannot be read"), True
@@ -74,9 +74,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             self.error.body = f"more than {self.adj.max_request_body_size - 1:,} bytes (receiver.body_bytes)"
         if self.chunked and not self.completed and self.body_rcv is not None:
             chunks = self.body_rcv
-            if len(chunks.control_line) > _CHUNK_LINE or len(chunks.trailer) > _TRAILER:
+            if len(chunks.control_line) > _MAX_CHUNK_LINE_BYTES or len(chunks.trailer) > _MAX_TRAILER_BYTES:
                 self.error, self.completed = BadRequest("a line between the chunks is too long"), True
-        return taken
+        return consumed
 
     def close(self) -> None:
         """Let go of its body."""
@@ -84,49 +84,49 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             super().close()
 
 
-class _Refusal(ErrorTask):  # type: ignore[misc]
+class _ErrorResponse(ErrorTask):  # type: ignore[misc]
     """The answer to a request that cannot be read."""
 
     def execute(self) -> None:
         """Answer it."""
         error = self.request.error
-        body = self.channel.receiver.unread(error.code, error.body)
+        body = self.channel.receiver.unreadable_response(error.code, error.body)
         self.status = f"{error.code} {error.reason}"
         self.content_length = len(body)
         self.response_headers.append(("Content-Type", "application/json"))
         if isinstance(error, _NoRoomError):
-            self.response_headers.append(("Retry-After", self.channel.receiver.again))
+            self.response_headers.append(("Retry-After", self.channel.receiver.retry_after))
         self.set_close_on_finish()
-        self.channel.lingers = True
+        self.channel.must_linger = True
         self.write(body)
 
 
-class Connection(HTTPChannel):  # type: ignore[misc]
+class ClientConnection(HTTPChannel):  # type: ignore[misc]
     """One connection of a sender to ``receiver``.
 
     ``spare`` connections are those beyond the limit: they are asked about health alone.
     """
 
-    error_task_class = _Refusal
+    error_task_class = _ErrorResponse
     request: Any
     will_close: bool
     close_when_flushed: bool
 
-    def __init__(self, receiver: Receiver, *server: Any, spare: bool = False, **more: Any) -> None:
+    def __init__(self, receiver: Receiver, *server: Any, spare: bool = False, **options: Any) -> None:
         self.receiver = receiver
         self.parser_class = partial(_Parser, receiver.refusals)
         self.spare = spare
-        self.answered = 0  # requests that came
-        self.since = time.monotonic()  # of the opening, or of the last request
-        self.lingers = False  # whether the answer is to be waited for before the connection is closed
-        self._until = 0.0  # answered, and read until then
-        self._deadline = self.since + HEADER_SECONDS
+        self.request_count = 0  # requests that came
+        self.last_active = time.monotonic()  # of the opening, or of the last request
+        self.must_linger = False  # whether the answer is to be waited for before the connection is closed
+        self._linger_until = 0.0  # answered, and read until then
+        self._deadline = self.last_active + HEADER_SECONDS
         self._body_since: float | None = None
-        self._answer_since: float | None = None
-        super().__init__(*server, **more)
+        self._response_since: float | None = None
+        super().__init__(*server, **options)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request is being answered."""
         return bool(self.requests or self.total_outbufs_len)
 
@@ -136,7 +136,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return str(getattr(self.requests[0], "path", "")).rstrip("/") if self.requests else ""
 
     @property
-    def forwarded(self) -> str:
+    def forwarded_for(self) -> str:
         """The header of a proxy that says for whom it sends the next request."""
         return str(self.requests[0].headers.get("X_FORWARDED_FOR", "")) if self.requests else ""
 
@@ -145,19 +145,19 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         if self.requests and self.requests[0].error is None:
             self.requests[0].error = _NoRoomError(text)
 
-    def look_at_clock(self, now: float) -> None:
+    def check_deadlines(self, now: float) -> None:
         """End a request that did not come in time, and close a connection that is silent (called twice a second)."""
         if self.total_outbufs_len:
-            self._answer_since = self._answer_since or now
-            self.will_close = self.will_close or now - self._answer_since > ANSWER_SECONDS
+            self._response_since = self._response_since or now
+            self.will_close = self.will_close or now - self._response_since > RESPONSE_SECONDS
             return
-        self._answer_since = None
-        if self.requests or self._until or self.close_when_flushed or self.will_close:
+        self._response_since = None
+        if self.requests or self._linger_until or self.close_when_flushed or self.will_close:
             self._deadline = now + HEADER_SECONDS
         elif now > self._deadline:
-            self._end()
+            self._time_out()
 
-    def _end(self) -> None:
+    def _time_out(self) -> None:
         with self.requests_lock:
             request, self.request = self.request, None
             if request is None or self.requests:
@@ -170,20 +170,20 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.requests.append(request)
         self.server.add_task(self)
 
-    def _set_deadline(self, *, anew: bool) -> None:
+    def _set_deadline(self, *, is_new_request: bool) -> None:
         """Note what is waited for: headers, a body, or the next request."""
         now = time.monotonic()
         request = self.request
         if request is None:
-            self.answered, self.since, self._body_since = self.answered + 1, now, None
+            self.request_count, self.last_active, self._body_since = self.request_count + 1, now, None
             self._deadline = now + IDLE_SECONDS
         elif not request.headers_finished:
             self._body_since = None
-            if anew:
+            if is_new_request:
                 self._deadline = now + HEADER_SECONDS
         else:
             self._body_since = self._body_since or now
-            self._deadline = self._body_since + BODY_SECONDS + request.body_bytes_received / BODY_RATE
+            self._deadline = self._body_since + BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND
 
     def send_continue(self) -> None:
         """Let a sender go on that asks first, unless it would send in vain."""
@@ -192,25 +192,27 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def readable(self) -> bool:
         """Whether to look for what comes (called every round)."""
-        if not self._until:
+        if not self._linger_until:
             return bool(super().readable())
-        self.will_close = self.will_close or time.monotonic() >= self._until
+        self.will_close = self.will_close or time.monotonic() >= self._linger_until
         return not self.will_close
 
     def received(self, data: bytes) -> bool:
         """Take what comes."""
-        if self._until:
+        if self._linger_until:
             return False
-        first = self.request
-        taken = bool(super().received(data))
-        self._set_deadline(anew=self.request is not first and bool(self.answered or first))
-        return taken
+        previous_request = self.request
+        is_consumed = bool(super().received(data))
+        self._set_deadline(
+            is_new_request=self.request is not previous_request and bool(self.request_count or previous_request)
+        )
+        return is_consumed
 
     def handle_write(self) -> None:
         """Send what there is to send, and close when that was all, or begin to linger."""
-        if self.lingers and self.close_when_flushed and not (self.total_outbufs_len or self.will_close):
-            self.lingers = self.close_when_flushed = False
-            self._until = time.monotonic() + _LINGERS
+        if self.must_linger and self.close_when_flushed and not (self.total_outbufs_len or self.will_close):
+            self.must_linger = self.close_when_flushed = False
+            self._linger_until = time.monotonic() + _LINGER_SECONDS
             with suppress(OSError):  # it is gone already
                 self.socket.shutdown(socket.SHUT_WR)
             return

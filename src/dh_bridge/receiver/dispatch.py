@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_SPARE = 4
+_THREADS_PER_SPARE = 4
 """One thread for as many of those that one sender may use at a time: other senders are answered by these."""
-_SECONDS = 5.0
+_SHUTDOWN_SECONDS = 5.0
 """Seconds that threads have to end in."""
 
 
@@ -47,62 +47,64 @@ def _address_of(text: str) -> str | None:
         return None
 
 
-class _Threads:
-    """A number of threads, of which a sender may use ``share``."""
+class _ThreadPool:
+    """A number of threads, of which a sender may use ``max_per_sender``."""
 
-    def __init__(self, number: int, share: int, name: str) -> None:
-        self._share = share
-        self._changed = Condition()
+    def __init__(self, count: int, max_per_sender: int, name: str) -> None:
+        self._max_per_sender = max_per_sender
+        self._condition = Condition()
         self._waiting: dict[str, deque[Any]] = {}
         self._running: Counter[str] = Counter()
-        self._ended = False
-        self._threads = [Thread(target=self._run, name=f"dh_bridge.{name}-{at}", daemon=True) for at in range(number)]
+        self._is_ended = False
+        self._threads = [
+            Thread(target=self._run, name=f"dh_bridge.{name}-{index}", daemon=True) for index in range(count)
+        ]
         for thread in self._threads:
             thread.start()
 
     def add(self, sender: str, task: Any) -> None:
-        with self._changed:
+        with self._condition:
             self._waiting.setdefault(sender, deque()).append(task)
-            self._changed.notify()
+            self._condition.notify()
 
     def shutdown(self) -> None:
-        with self._changed:
-            self._ended = True
+        with self._condition:
+            self._is_ended = True
             for tasks in self._waiting.values():
                 for task in tasks:
                     task.cancel()
             self._waiting.clear()
-            self._changed.notify_all()
+            self._condition.notify_all()
         for thread in self._threads:
-            thread.join(_SECONDS / len(self._threads))
+            thread.join(_SHUTDOWN_SECONDS / len(self._threads))
 
     def _run(self) -> None:
-        while (found := self._next()) is not None:
-            sender, task = found
+        while (next_task := self._next_task()) is not None:
+            sender, task = next_task
             try:
                 task.service()
             except Exception:
                 log.exception("a mistake of dh-bridge, please report it")
-            del task, found
-            with self._changed:
+            del task, next_task
+            with self._condition:
                 self._running[sender] -= 1
                 if not self._running[sender]:
                     del self._running[sender]
                 if sender in self._waiting:
-                    self._changed.notify()
+                    self._condition.notify()
 
-    def _next(self) -> tuple[str, Any] | None:
-        with self._changed:
-            while not self._ended:
+    def _next_task(self) -> tuple[str, Any] | None:
+        with self._condition:
+            while not self._is_ended:
                 for sender, tasks in self._waiting.items():
-                    if self._running[sender] < self._share:
+                    if self._running[sender] < self._max_per_sender:
                         del self._waiting[sender]
                         task = tasks.popleft()
                         if tasks:  # behind all others
                             self._waiting[sender] = tasks
                         self._running[sender] += 1
                         return sender, task
-                self._changed.wait()
+                self._condition.wait()
         return None
 
 
@@ -112,23 +114,23 @@ class Dispatcher:
     Args:
         threads: Requests of one sender that are answered at a time.
         sender_of: Returns the sender of a connection's next request.
-        at_once: Whether the next request of a connection is answered without waiting for the ledger.
+        needs_no_ledger: Whether the next request of a connection is answered without waiting for the ledger.
     """
 
-    def __init__(self, threads: int, sender_of: Callable[[Any], str], at_once: Callable[[Any], bool]) -> None:
+    def __init__(self, threads: int, sender_of: Callable[[Any], str], needs_no_ledger: Callable[[Any], bool]) -> None:
         self._sender_of = sender_of
-        self._at_once = at_once
-        self._many = _Threads(threads + max(1, threads // _SPARE), threads, "web")
-        self._one = _Threads(1, 1, "health")
+        self._needs_no_ledger = needs_no_ledger
+        self._request_threads = _ThreadPool(threads + max(1, threads // _THREADS_PER_SPARE), threads, "web")
+        self._health_threads = _ThreadPool(1, 1, "health")
 
     def add_task(self, channel: Any) -> None:
         """Hand the next request of a connection to a thread."""
-        if self._at_once(channel):
-            self._one.add("", channel)
+        if self._needs_no_ledger(channel):
+            self._health_threads.add("", channel)
         else:
-            self._many.add(self._sender_of(channel), channel)
+            self._request_threads.add(self._sender_of(channel), channel)
 
     def shutdown(self) -> None:
         """End the threads."""
-        for threads in (self._many, self._one):
+        for threads in (self._request_threads, self._health_threads):
             threads.shutdown()

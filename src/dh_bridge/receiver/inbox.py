@@ -18,7 +18,7 @@ from dh_bridge import private_files
 from dh_bridge.errors import EventError, SinkError
 from dh_bridge.log_throttle import LogThrottle
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.sinks.base import Closing
+from dh_bridge.sinks.base import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,12 +35,12 @@ MAX_REQUESTS = 20_000
 _BUSY_SECONDS = 2.0
 _TABLE = "CREATE TABLE IF NOT EXISTS request (id INTEGER PRIMARY KEY AUTOINCREMENT, events BLOB NOT NULL)"
 
-_ROWS = list[tuple[str, bytes]]
+_EventRows = list[tuple[str, bytes]]
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_ROWS).decode
+_decode = msgspec.msgpack.Decoder(_EventRows).decode
 
 
-class Inbox(Closing):
+class Inbox(Closable):
     """The requests that are acknowledged and not yet in the ledger; any thread may use it.
 
     Args:
@@ -59,7 +59,7 @@ class Inbox(Closing):
         self._lock = Lock()
         self._failures = LogThrottle(log, logging.ERROR)
         self._sizes: dict[int, int] = {}
-        self._bytes = 0
+        self._byte_count = 0
         self._connection: sqlite3.Connection | None = None
         if path.exists():
             try:
@@ -67,8 +67,8 @@ class Inbox(Closing):
             except sqlite3.Error as error:
                 raise SinkError(
                     f"cannot be read: {error}",
-                    where=str(path),
-                    now="if the file is damaged, move it away: it holds events that were acknowledged and are not in the ledger",
+                    location=str(path),
+                    remedy="if the file is damaged, move it away: it holds events that were acknowledged and are not in the ledger",
                 ) from error
 
     def __bool__(self) -> bool:
@@ -80,8 +80,8 @@ class Inbox(Closing):
         if self._connection is None:
             return
         for number, data in self._connection.execute("SELECT id, events FROM request ORDER BY id").fetchall():
-            items = [self._read(raw, place) for place, raw in _decode(data)]
-            self._note(number, len(data))
+            items = [self._parse_event(raw, location) for location, raw in _decode(data)]
+            self._add_size(number, len(data))
             yield (
                 number,
                 [item for item in items if isinstance(item, Event)],
@@ -94,9 +94,9 @@ class Inbox(Closing):
         Returns:
             The number of the request; None if there is no room, or if the file cannot be written.
         """
-        data = _encode([(event.place, self._mask(event.raw)) for event in events])
+        data = _encode([(event.location, self._mask(event.raw)) for event in events])
         with self._lock:
-            if len(self._sizes) >= MAX_REQUESTS or self._bytes + len(data) > MAX_BYTES:
+            if len(self._sizes) >= MAX_REQUESTS or self._byte_count + len(data) > MAX_BYTES:
                 return None
             try:
                 cursor = self._open().execute("INSERT INTO request (events) VALUES (?)", (data,))
@@ -105,7 +105,7 @@ class Inbox(Closing):
                 return None
             number = cursor.lastrowid
             assert number is not None  # noqa: S101 - of an INSERT
-            self._note(number, len(data))
+            self._add_size(number, len(data))
             return number
 
     def remove(self, numbers: Iterable[int]) -> None:
@@ -115,7 +115,7 @@ class Inbox(Closing):
             return
         with self._lock:
             for (number,) in rows:
-                self._bytes -= self._sizes.pop(number, 0)
+                self._byte_count -= self._sizes.pop(number, 0)
             try:
                 connection = self._open()
                 connection.execute("BEGIN")
@@ -134,19 +134,19 @@ class Inbox(Closing):
                 self._connection = None
         self._failures.flush()
 
-    def _read(self, raw: bytes, place: str) -> Event | DeadLetter:
+    def _parse_event(self, raw: bytes, location: str) -> Event | DeadLetter:
         try:
-            return self._parse(raw, place)
+            return self._parse(raw, location)
         except EventError as error:
-            return DeadLetter(place, str(error), raw)
+            return DeadLetter(location, str(error), raw)
 
-    def _note(self, number: int, size: int) -> None:
+    def _add_size(self, number: int, size: int) -> None:
         self._sizes[number] = size
-        self._bytes += size
+        self._byte_count += size
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            private_files.create(self._path)
+            private_files.create_private(self._path)
             connection = sqlite3.connect(
                 self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )

@@ -20,104 +20,104 @@ EVENTS_PER_BATCH = 500
 """Events of one transaction, at most: others wait for it."""
 BYTES_PER_BATCH = 1024 * 1024
 """Bytes of one transaction from which it takes no more events."""
-SMALL_EVENTS = 50
-SMALL_BYTES = 256 * 1024
-SMALL_VALUES = 20_000
-SMALL_DATASETS = 200
+MAX_SMALL_EVENTS = 50
+MAX_SMALL_BYTES = 256 * 1024
+MAX_SMALL_VALUES = 20_000
+MAX_SMALL_DATASETS = 200
 """Events, bytes, JSON values of an event, and datasets of a request that is small, at most: they predict its time."""
 RETRY_SECONDS = 1.0
 """Seconds after which acknowledged requests are tried again that the ledger did not take."""
-_LIVELY = 1.0
+_ACTIVE_SECONDS = 1.0
 """Seconds since the last small request in which others are likely to follow."""
 
 
-class Brought:
+class IngestRequest:
     """Events that are folded together, and their answer: of each event None when it is in the ledger, else why it is not.
 
     ``row``: the number of the request in the inbox, where it is acknowledged before it is in the ledger.
     """
 
-    __slots__ = ("answer", "events", "row", "size", "small")
+    __slots__ = ("answer", "events", "is_small", "row", "size")
 
     def __init__(self, events: Sequence[Event], answer: Future[list[str | None]], row: int | None = None) -> None:
         self.events = events
         self.answer = answer
         self.row = row
         self.size = sum([len(event.raw) for event in events])
-        self.small = (
-            len(events) <= SMALL_EVENTS
-            and self.size <= SMALL_BYTES
-            and sum([len(event.inputs) + len(event.outputs) for event in events]) <= SMALL_DATASETS
-            and not any(has_more_values(event.raw, SMALL_VALUES) for event in events)
+        self.is_small = (
+            len(events) <= MAX_SMALL_EVENTS
+            and self.size <= MAX_SMALL_BYTES
+            and sum([len(event.inputs) + len(event.outputs) for event in events]) <= MAX_SMALL_DATASETS
+            and not any(has_more_values(event.raw, MAX_SMALL_VALUES) for event in events)
         )
 
 
-class Lanes:
+class RequestLanes:
     """The two queues; ``batch`` is the number of events that are folded together, at most."""
 
     def __init__(self, batch: int) -> None:
         self._batch = batch
-        self._changed = Condition()
-        self._fast: deque[Brought] = deque()
-        self._slow: deque[Brought] = deque()
+        self._condition = Condition()
+        self._fast: deque[IngestRequest] = deque()
+        self._slow: deque[IngestRequest] = deque()
         #: acknowledged requests that the ledger did not take
-        self._owed: deque[Brought] = deque()
-        self._closed = self._slow_turn = False
-        self._next_slow = self._next_owed = 0.0
+        self._acknowledged: deque[IngestRequest] = deque()
+        self._is_closed = self._is_slow_next = False
+        self._next_slow = self._next_retry = 0.0
         self._last_fast = 0.0
 
-    def put(self, brought: Brought) -> None:
+    def put(self, request: IngestRequest) -> None:
         """Add events to the lane of their size."""
-        with self._changed:
-            (self._fast if brought.small else self._slow).append(brought)
-            self._changed.notify()
+        with self._condition:
+            (self._fast if request.is_small else self._slow).append(request)
+            self._condition.notify()
 
-    def put_back(self, requests: Sequence[Brought]) -> None:
+    def put_back(self, requests: Sequence[IngestRequest]) -> None:
         """Let acknowledged requests be tried again in RETRY_SECONDS; after :meth:`close` they stay in the inbox alone."""
-        with self._changed:
-            if requests and not self._closed:
-                self._owed.extend(requests)
-                self._next_owed = time.monotonic() + RETRY_SECONDS
-                self._changed.notify()
+        with self._condition:
+            if requests and not self._is_closed:
+                self._acknowledged.extend(requests)
+                self._next_retry = time.monotonic() + RETRY_SECONDS
+                self._condition.notify()
 
     def close(self) -> None:
         """Let :meth:`take` return None once all queues are empty."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify()
 
-    def take(self) -> list[Brought] | None:
+    def take(self) -> list[IngestRequest] | None:
         """Wait for requests; return small ones that fit one transaction, or a single slow one; None at the end."""
-        with self._changed:
+        with self._condition:
             while True:
                 now = time.monotonic()
-                if self._owed and (self._closed or self._next_owed <= now):
-                    return self._together(self._owed)
+                if self._acknowledged and (self._is_closed or self._next_retry <= now):
+                    return self._take_batch(self._acknowledged)
                 pause = self._next_slow - now
-                if self._slow and (pause <= 0 or self._closed) and not (self._fast and pause + _LIVELY > 0):
-                    self._slow_turn = True
+                if self._slow and (pause <= 0 or self._is_closed) and not (self._fast and pause + _ACTIVE_SECONDS > 0):
+                    self._is_slow_next = True
                     return [self._slow.popleft()]
                 if self._fast:
-                    self._slow_turn, self._last_fast = False, now
-                    return self._together(self._fast)
-                if self._closed and not self._slow:
+                    self._is_slow_next, self._last_fast = False, now
+                    return self._take_batch(self._fast)
+                if self._is_closed and not self._slow:
                     return None
-                wait = min(pause if self._slow else inf, self._next_owed - now if self._owed else inf)
-                self._changed.wait(None if wait == inf else max(0.0, wait))
+                wait = min(pause if self._slow else inf, self._next_retry - now if self._acknowledged else inf)
+                self._condition.wait(None if wait == inf else max(0.0, wait))
 
-    def rest(self, seconds: float) -> None:
+    def delay_slow_lane(self, seconds: float) -> None:
         """Let small requests have as much time as a slow one took, ``seconds``."""
         now = time.monotonic()
-        if self._slow_turn and now - self._last_fast < _LIVELY + seconds:
+        if self._is_slow_next and now - self._last_fast < _ACTIVE_SECONDS + seconds:
             self._next_slow = now + seconds
 
-    def _together(self, lane: deque[Brought]) -> list[Brought]:
-        found: list[Brought] = []
+    def _take_batch(self, lane: deque[IngestRequest]) -> list[IngestRequest]:
+        requests: list[IngestRequest] = []
         count = size = 0
         while lane and count < self._batch and size < BYTES_PER_BATCH:
             count += len(lane[0].events)
-            if found and count > self._batch:
+            if requests and count > self._batch:
                 break
             size += lane[0].size
-            found.append(lane.popleft())
-        return found
+            requests.append(lane.popleft())
+        return requests

@@ -6,12 +6,12 @@ from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from dh_bridge.receiver.backlog import Waits
+from dh_bridge.receiver.backlog import BacklogSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_HELP = {
+_COUNTER_HELP = {
     "requests": "Requests by status, but those that asked how it is.",
     "events": "Events that are in the ledger.",
     "dead_letters": "Events that cannot be used.",
@@ -27,28 +27,28 @@ _HELP = {
 }
 
 
-_GAUGES = {
+_GAUGE_HELP = {
     "waiting": "Proposals that wait in the ledger.",
     "waiting_seconds": "For how long the oldest of them waits.",
 }
 
 
-class Meters:
-    """Counters that only grow; ``waits`` says what waits in the ledger, nothing in a catalogue, ``stall`` why nothing leaves it."""
+class ReceiverMetrics:
+    """Counters that only grow; ``read_backlog`` says what waits in the ledger, nothing in a catalogue, ``stall_reason`` why nothing leaves it."""
 
-    def __init__(self, waits: Callable[[], Waits] = Waits) -> None:
+    def __init__(self, read_backlog: Callable[[], BacklogSize] = BacklogSize) -> None:
         self._lock = Lock()
         self._counts: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
-        self.waits = waits
-        self.stall: Callable[[], str | None] = lambda: None
+        self.read_backlog = read_backlog
+        self.stall_reason: Callable[[], str | None] = lambda: None
 
     def add(self, **counts: int) -> None:
         """Add to the counters of these names."""
         with self._lock:
             self._counts.update(counts)
 
-    def answered(self, status: int) -> None:
+    def count_request(self, status: int) -> None:
         """Count a request by its status."""
         with self._lock:
             self._statuses[status] += 1
@@ -56,31 +56,31 @@ class Meters:
     def __getitem__(self, name: str) -> int:
         return self._counts[name]
 
-    def lines(self) -> list[str]:
+    def summary_lines(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
-        shown = {
+        counts = {
             "requests": sum(self._statuses.values()),
-            **{name: self._counts[name] for name in _HELP if name != "requests"},
+            **{name: self._counts[name] for name in _COUNTER_HELP if name != "requests"},
         }
-        shown["waiting"] = self.waits().number
-        kept = {name: number for name, number in shown.items() if number or name in ("events", "proposals")}
-        width = max(map(len, kept))
-        return [f"{name.replace('_', ' ').ljust(width)}  {number:>9,}" for name, number in kept.items()]
+        counts["waiting"] = self.read_backlog().number
+        visible_counts = {name: number for name, number in counts.items() if number or name in ("events", "proposals")}
+        width = max(map(len, visible_counts))
+        return [f"{name.replace('_', ' ').ljust(width)}  {number:>9,}" for name, number in visible_counts.items()]
 
-    def metrics(self) -> str:
+    def to_prometheus(self) -> str:
         """Return the counters in the text format of Prometheus."""
         with self._lock:
             statuses, counts = dict(self._statuses), Counter(self._counts)
-        found: list[str] = []
-        for name, about in _HELP.items():
+        lines: list[str] = []
+        for name, help_text in _COUNTER_HELP.items():
             metric = f"dh_bridge_{name}_total"
-            found += [f"# HELP {metric} {about}", f"# TYPE {metric} counter"]
+            lines += [f"# HELP {metric} {help_text}", f"# TYPE {metric} counter"]
             if name == "requests":
-                found += [f'{metric}{{status="{status}"}} {number}' for status, number in sorted(statuses.items())]
+                lines += [f'{metric}{{status="{status}"}} {number}' for status, number in sorted(statuses.items())]
             else:
-                found.append(f"{metric} {counts[name]}")
-        waits = self.waits()
-        for (name, about), number in zip(_GAUGES.items(), (waits.number, waits.seconds), strict=True):
+                lines.append(f"{metric} {counts[name]}")
+        backlog = self.read_backlog()
+        for (name, help_text), number in zip(_GAUGE_HELP.items(), (backlog.number, backlog.seconds), strict=True):
             metric = f"dh_bridge_{name}"
-            found += [f"# HELP {metric} {about}", f"# TYPE {metric} gauge", f"{metric} {number}"]
-        return "\n".join([*found, ""])
+            lines += [f"# HELP {metric} {help_text}", f"# TYPE {metric} gauge", f"{metric} {number}"]
+        return "\n".join([*lines, ""])

@@ -7,28 +7,28 @@ import time
 
 log = logging.getLogger("dh_bridge.receiver")
 
-AGAIN = 60.0
+REPEAT_SECONDS = 60.0
 """Seconds between two lines about what lasts: under load it would be hundreds a second, on a disk that may be full."""
 
 
-class News:
-    """Tells of one thing that may go wrong; ``over`` is what is said when it goes on. ``why`` it does not, None: it does."""
+class OutageLog:
+    """Tells of one thing that may go wrong; ``recovery_text`` is what is said when it goes on. ``reason`` it does not, None: it does."""
 
-    def __init__(self, over: str) -> None:
-        self._over = over
-        self._next = 0.0
-        self.why: str | None = None
+    def __init__(self, recovery_text: str) -> None:
+        self._recovery_text = recovery_text
+        self._next_log = 0.0
+        self.reason: str | None = None
 
-    def bad(self, text: str) -> None:
+    def log_failure(self, text: str) -> None:
         """It has gone wrong."""
         now = time.monotonic()
-        if self.why is None or now >= self._next:
+        if self.reason is None or now >= self._next_log:
             log.error("%s", text)
-            self._next = now + AGAIN
-        self.why = text
+            self._next_log = now + REPEAT_SECONDS
+        self.reason = text
 
-    def good(self) -> None:
+    def log_recovery(self) -> None:
         """It has gone well."""
-        if self.why is not None:
-            self.why = None
-            log.warning("%s", self._over)
+        if self.reason is not None:
+            self.reason = None
+            log.warning("%s", self._recovery_text)

@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.receiver.dispatch import Dispatcher, sender_of
-from dh_bridge.sinks.base import Closing
+from dh_bridge.sinks.base import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dh_bridge.receiver.app import Receiver
-    from dh_bridge.receiver.connections import Connection
+    from dh_bridge.receiver.connections import ClientConnection
     from dh_bridge.settings.receiver import ReceiverSettings
 
-CONNECTIONS = 500
+MAX_CONNECTIONS = 500
 """Connections that are open at a time; those beyond are answered about health alone."""
-CLIENT_CONNECTIONS = 250
+MAX_CLIENT_CONNECTIONS = 250
 """Connections of one address: for another one, the one that has been silent longest is closed."""
-_FILES = 32
+_RESERVED_FILES = 32
 """Files that are open beside connections and the bodies of their requests."""
-_ACCEPTED = 64
+_MAX_ACCEPTS_PER_ROUND = 64
 """Connections that are accepted in a round of the loop."""
-_HEALTH = ("/health", "/metrics")
-_LOOK = 0.2
+_HEALTH_PATHS = ("/health", "/metrics")
+_POLL_SECONDS = 0.2
 """Seconds after which the thread looks whether it is to end."""
-_CLOCK = 0.5
+_DEADLINE_CHECK_SECONDS = 0.5
 """Seconds between two looks at the deadlines of connections."""
 
 
-class Web(Closing):
-    """Listens for an application; ``url`` is where, and ``exposed`` whether other machines reach it.
+class WebServer(Closable):
+    """Listens for an application; ``url`` is where, and ``is_exposed`` whether other machines reach it.
 
     A SettingsError when waitress is not installed, a SinkError when it cannot listen.
     """
@@ -48,16 +48,16 @@ class Web(Closing):
             from dh_bridge.receiver import connections  # noqa: PLC0415 - of it
         except ImportError:
             raise SettingsError(
-                "the web server is not installed", where="dh-bridge serve", now="pip install 'dh-bridge[server]'"
+                "the web server is not installed", location="dh-bridge serve", remedy="pip install 'dh-bridge[server]'"
             ) from None
         self._loop = wasyncore
         self._sockets: dict[int, Any] = {}
-        self._ended = Event()
-        self._connection = partial(connections.Connection, app)
-        self._most = most_connections()
+        self._end_event = Event()
+        self._connection = partial(connections.ClientConnection, app)
+        self._max_connections = max_connections()
         self._proxy = settings.trusted_proxy
-        self._accepted = 0
-        self._dispatcher = Dispatcher(settings.threads, self._sender_of, _at_once)
+        self._accept_count = 0
+        self._dispatcher = Dispatcher(settings.threads, self._sender_of, _needs_no_ledger)
         try:
             self._server = create_server(
                 app, self._sockets, _dispatcher=self._dispatcher, listen=settings.listen, ident="dh-bridge",
@@ -68,92 +68,104 @@ class Web(Closing):
             wasyncore.close_all(self._sockets)
             self._dispatcher.shutdown()
             raise SinkError(
-                f"cannot listen: {error}", where=f"receiver.listen {settings.listen}", now="another port, or host?"
+                f"cannot listen: {error}",
+                location=f"receiver.listen {settings.listen}",
+                remedy="another port, or host?",
             ) from error
         for listener in self._sockets.values():
             if hasattr(listener, "task_dispatcher"):
                 listener.channel_class = self._open
                 listener.handle_accept = partial(self._accept, listener.handle_accept)
         # of a name that has several addresses waitress listens on all of them
-        several = getattr(self._server, "effective_listen", None)
-        places = several or [(self._server.effective_host, self._server.effective_port)]
-        self.exposed = not all(ip_address(host.partition("%")[0]).is_loopback for host, _ in places)
-        host, port = places[0]
+        effective_addresses = getattr(self._server, "effective_listen", None)
+        addresses = effective_addresses or [(self._server.effective_host, self._server.effective_port)]
+        self.is_exposed = not all(ip_address(host.partition("%")[0]).is_loopback for host, _ in addresses)
+        host, port = addresses[0]
         self.url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
         self._thread = Thread(target=self._run, name="dh_bridge.web", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Let go of all sockets."""
-        self._ended.set()
+        self._end_event.set()
         self._thread.join()
 
     def _run(self) -> None:
         next_look = 0.0
-        while not self._ended.is_set():
-            self._loop.loop(_LOOK, True, self._sockets, 1)  # noqa: FBT003 - waitress' own signature: polls, one round
+        while not self._end_event.is_set():
+            self._loop.loop(_POLL_SECONDS, True, self._sockets, 1)  # noqa: FBT003 - waitress' own signature: polls, one round
             if (now := time.monotonic()) >= next_look:
-                next_look = now + _CLOCK
+                next_look = now + _DEADLINE_CHECK_SECONDS
                 for connection in self._connections():
-                    connection.look_at_clock(now)
+                    connection.check_deadlines(now)
         self._dispatcher.shutdown()
         self._loop.close_all(self._sockets)
 
-    def _connections(self) -> list[Connection]:
+    def _connections(self) -> list[ClientConnection]:
         """Return the open connections that are not about to be closed."""
-        return [one for one in self._sockets.values() if hasattr(one, "look_at_clock") and not one.will_close]
+        return [
+            connection
+            for connection in self._sockets.values()
+            if hasattr(connection, "check_deadlines") and not connection.will_close
+        ]
 
     def _accept(self, accept: Callable[[], None]) -> None:
         """Accept several connections in a round: it takes as long as there are connections."""
-        for _ in range(_ACCEPTED):
-            before = self._accepted
+        for _ in range(_MAX_ACCEPTS_PER_ROUND):
+            previous_count = self._accept_count
             accept()
-            if self._accepted == before:
+            if self._accept_count == previous_count:
                 return
 
-    def _open(self, server: Any, socket: Any, address: tuple[Any, ...], *more: Any, **options: Any) -> Connection:
+    def _open(
+        self, server: Any, socket: Any, address: tuple[Any, ...], *arguments: Any, **options: Any
+    ) -> ClientConnection:
         """Make room for a connection, and return it."""
-        self._accepted += 1
-        clients: dict[str, list[Connection]] = {}
+        self._accept_count += 1
+        clients: dict[str, list[ClientConnection]] = {}
         connections = self._connections()
         for connection in connections:
             clients.setdefault(sender_of(connection.addr[0], "", None), []).append(connection)
-        same = clients.get(sender_of(address[0], "", None), [])
-        full, victim = len(connections) >= self._most, None
-        if len(same) >= CLIENT_CONNECTIONS and address[0] != self._proxy:
-            victim = _close_silent(same)
-        elif full:
-            victim = next(filter(None, map(_close_silent, sorted(clients.values(), key=len, reverse=True))), None)
-        spare = full if victim is None else victim.spare
-        return self._connection(server, socket, address, *more, spare=spare, **options)
+        client_connections = clients.get(sender_of(address[0], "", None), [])
+        is_full, victim = len(connections) >= self._max_connections, None
+        if len(client_connections) >= MAX_CLIENT_CONNECTIONS and address[0] != self._proxy:
+            victim = _close_idle(client_connections)
+        elif is_full:
+            victim = next(filter(None, map(_close_idle, sorted(clients.values(), key=len, reverse=True))), None)
+        spare = is_full if victim is None else victim.spare
+        return self._connection(server, socket, address, *arguments, spare=spare, **options)
 
-    def _sender_of(self, connection: Connection) -> str:
-        return sender_of(connection.addr[0], connection.forwarded, self._proxy)
+    def _sender_of(self, connection: ClientConnection) -> str:
+        return sender_of(connection.addr[0], connection.forwarded_for, self._proxy)
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """Return the number of connections that may be open, each with a file for the body of its request."""
     try:
         import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
-        return CONNECTIONS
+        return MAX_CONNECTIONS
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, max(_FILES, files // 2 - _FILES))
+    return (
+        MAX_CONNECTIONS
+        if files == resource.RLIM_INFINITY
+        else min(MAX_CONNECTIONS, max(_RESERVED_FILES, files // 2 - _RESERVED_FILES))
+    )
 
 
-def _close_silent(connections: list[Connection]) -> Connection | None:
+def _close_idle(connections: list[ClientConnection]) -> ClientConnection | None:
     """Close the connection that has been silent longest, first of those without a whole request; return it."""
-    silent = [one for one in connections if not one.busy]
-    if not silent:
+    idle_connections = [connection for connection in connections if not connection.is_busy]
+    if not idle_connections:
         return None
-    victim = min(silent, key=lambda one: (one.answered > 0, one.since))
+    victim = min(idle_connections, key=lambda connection: (connection.request_count > 0, connection.last_active))
     victim.will_close = True
     return victim
 
 
-def _at_once(connection: Connection) -> bool:
+def _needs_no_ledger(connection: ClientConnection) -> bool:
     """Return whether the next request of a connection needs no ledger."""
-    if connection.path in _HEALTH:
+    if connection.path in _HEALTH_PATHS:
         return True
     if connection.spare:
         connection.refuse("too many connections: send it again later")

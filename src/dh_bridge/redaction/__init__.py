@@ -1,6 +1,6 @@
 """Secrets are masked before anything else sees them.
 
-Begin with :func:`redacted`: a text in, the same text without its secrets out. :func:`redacted_json` does the same for JSON, where
+Begin with :func:`redact`: a text in, the same text without its secrets out. :func:`redact_json` does the same for JSON, where
 the name of a member may hide its value, too. :mod:`dh_bridge.openlineage.masking` applies both to an event, once, before the event is
 filtered, folded, digested, stored or reported; so no other module has to think of secrets in events. Texts that are no events (what
 Python callers pass, errors of servers) are redacted where they enter.
@@ -24,12 +24,28 @@ A secret inside a text becomes ``***``, a whole value ``[REDACTED]``. Both stay 
 from __future__ import annotations
 
 from dh_bridge.redaction.descriptions import may_hold_secret
-from dh_bridge.redaction.documents import redacted_json, replaced, texts_redacted
-from dh_bridge.redaction.mode import DEFAULT, MASK, OFF, REDACTED, STRICT, mode, redaction
-from dh_bridge.redaction.names import hides, hides_value, names_of, names_only, secret_name
-from dh_bridge.redaction.texts import redacted, redacted_sql
+from dh_bridge.redaction.documents import is_redacted, redact_json, redact_texts
+from dh_bridge.redaction.mode import DEFAULT, MASK, OFF, REDACTED, STRICT, current_mode, redaction_mode
+from dh_bridge.redaction.names import has_hidden_value, is_hidden_key, is_secret_name, mask_values, nested_names
+from dh_bridge.redaction.texts import redact, redact_sql
 
 __all__ = [
-    "DEFAULT", "MASK", "OFF", "REDACTED", "STRICT", "hides", "hides_value", "may_hold_secret", "mode", "names_of", "names_only", "redacted",
-    "redacted_json", "redacted_sql", "redaction", "replaced", "secret_name", "texts_redacted",
-]  # fmt: skip
+    "DEFAULT",
+    "MASK",
+    "OFF",
+    "REDACTED",
+    "STRICT",
+    "current_mode",
+    "has_hidden_value",
+    "is_hidden_key",
+    "is_redacted",
+    "is_secret_name",
+    "mask_values",
+    "may_hold_secret",
+    "nested_names",
+    "redact",
+    "redact_json",
+    "redact_sql",
+    "redact_texts",
+    "redaction_mode",
+]

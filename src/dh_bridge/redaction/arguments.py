@@ -6,29 +6,31 @@ import re
 from typing import TYPE_CHECKING
 
 from dh_bridge.redaction.mode import MASK
-from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAMES_OF_COLUMNS = re.compile(
+_INSERT_COLUMNS = re.compile(
     r"\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|overwrite\s{1,8})?(?:into\s{1,8})?(?:table\s{1,8})?[^\s(;]{1,200}\s{0,8}\(([^()]{1,8000})\)\s{0,8}(values?|select)\b",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"'[^']*(?:''[^']*)*'|\"[^\"]*\"|[(),;]")
-_NO_SECRETS = (MASK, "[REDACTED")
-_DEEPEST = 1_000
+_MASK_PREFIXES = (MASK, "[REDACTED")
+_MAX_DEPTH = 1_000
 
 
-def lowered(text: str) -> str:
+def to_lower(text: str) -> str:
     """Return ``text`` in lower case, character by character: as long as it was."""
     lower = text.lower()
     return (
-        lower if len(lower) == len(text) else "".join(char if len(low := char.lower()) != 1 else low for char in text)
+        lower
+        if len(lower) == len(text)
+        else "".join(char if len(lower_char := char.lower()) != 1 else lower_char for char in text)
     )
 
 
-def without_arguments(text: str, pattern: re.Pattern[str], positions_of: Mapping[str, tuple[int, ...]]) -> str:
+def mask_arguments(text: str, pattern: re.Pattern[str], positions_of: Mapping[str, tuple[int, ...]]) -> str:
     """Return ``text`` without the literals that functions take as secrets.
 
     Args:
@@ -37,40 +39,40 @@ def without_arguments(text: str, pattern: re.Pattern[str], positions_of: Mapping
         positions_of: the positions of secrets, by the names of functions in lower case.
     """
     parts: list[str] = []
-    done = 0
+    cursor = 0
     positions: tuple[int, ...] = ()
     position = 1
     calls: list[tuple[tuple[int, ...], int]] = []  # the calls around this one
-    for part in pattern.finditer(lowered(text)):
+    for part in pattern.finditer(to_lower(text)):
         start, end = part.span()
-        sign = text[start]
-        if part[1] is not None or sign in "([":
-            if len(calls) < _DEEPEST:
+        symbol = text[start]
+        if part[1] is not None or symbol in "([":
+            if len(calls) < _MAX_DEPTH:
                 calls.append((positions, position))
             positions, position = positions_of[part[1]] if part[1] is not None else (), 1
-        elif sign in ")]":
+        elif symbol in ")]":
             positions, position = calls.pop() if calls else ((), 1)
-        elif sign == ",":
+        elif symbol == ",":
             position += 1
-        elif position in positions and end - start > 2 and not _is_no_secret(text[start + 1 : end - 1]):
-            parts += text[done : start + 1], MASK
-            done = end - 1
-    return "".join([*parts, text[done:]]) if parts else text
+        elif position in positions and end - start > 2 and not _is_harmless(text[start + 1 : end - 1]):
+            parts += text[cursor : start + 1], MASK
+            cursor = end - 1
+    return "".join([*parts, text[cursor:]]) if parts else text
 
 
-def _is_no_secret(value: str) -> bool:
-    return value.startswith(_NO_SECRETS) or "=" in value.rstrip("=") or "***" in value
+def _is_harmless(value: str) -> bool:
+    return value.startswith(_MASK_PREFIXES) or "=" in value.rstrip("=") or "***" in value
 
 
-def without_inserted(text: str) -> str:
+def mask_inserted_values(text: str) -> str:
     """Return ``text`` without the secrets of ``INSERT INTO users (name, password) VALUES ('ann', 'x')``, of each row."""
     parts: list[str] = []
-    done = 0
-    for insert in _NAMES_OF_COLUMNS.finditer(text):
-        if insert.start() < done:
+    cursor = 0
+    for insert in _INSERT_COLUMNS.finditer(text):
+        if insert.start() < cursor:
             continue
         columns = [column.strip(" \t\r\n`\"'[]") for column in insert[1].split(",")]
-        secrets = {number for number, column in enumerate(columns) if secret_name(column)}
+        secrets = {number for number, column in enumerate(columns) if is_secret_name(column)}
         keys = {
             number
             for number, column in enumerate(columns)
@@ -81,23 +83,23 @@ def without_inserted(text: str) -> str:
         }
         if not secrets and not (keys and values):
             continue
-        depth, position, hides = int(insert[2].lower() == "select"), 0, False
+        depth, position, is_secret_row = int(insert[2].lower() == "select"), 0, False
         for part in _PARTS.finditer(text, insert.end()):
-            sign = part[0][0]
-            if sign == "(":
+            symbol = part[0][0]
+            if symbol == "(":
                 depth += 1
                 if depth == 1:
-                    position, hides = 0, False
-            elif sign == ")":
+                    position, is_secret_row = 0, False
+            elif symbol == ")":
                 depth -= 1
-            elif sign == ";" or position > len(columns):
+            elif symbol == ";" or position > len(columns):
                 break
-            elif sign == ",":
+            elif symbol == ",":
                 position += depth == 1
-            elif sign == "'" and depth > 0:
-                hides = hides or (position in keys and secret_name(part[0][1:-1]))
-                hidden = position in secrets or (hides and position in values)
-                if hidden and len(part[0]) > 2 and not part[0][1:-1].startswith(_NO_SECRETS):
-                    parts += text[done : part.start() + 1], MASK
-                    done = part.end() - 1
-    return "".join([*parts, text[done:]]) if parts else text
+            elif symbol == "'" and depth > 0:
+                is_secret_row = is_secret_row or (position in keys and is_secret_name(part[0][1:-1]))
+                is_secret = position in secrets or (is_secret_row and position in values)
+                if is_secret and len(part[0]) > 2 and not part[0][1:-1].startswith(_MASK_PREFIXES):
+                    parts += text[cursor : part.start() + 1], MASK
+                    cursor = part.end() - 1
+    return "".join([*parts, text[cursor:]]) if parts else text

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.redaction import pairs
 from dh_bridge.redaction.mode import MASK
-from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.values import (
-    BARE,
-    LONGEST,
+    BARE_VALUE,
+    MAX_VALUE_LENGTH,
     PLACEHOLDER,
-    QUOTES,
-    Found,
+    QUOTE_CHARS,
+    SecretSpan,
+    find_value,
     is_harmless,
     looks_secret,
-    value_behind,
 )
 from dh_bridge.redaction.words import HALF_KEY, NAME, SCHEME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WORD = re.compile(r"[\w.\-]{2,}")
+_NAME = re.compile(r"[\w.\-]{2,}")
 #: What joins a name and its value.
-_SIGN = re.compile(
+_OPERATOR = re.compile(
     r"(?P<close>(?:[\"'`\\\]]{1,6}\)?|&quot;)?)[ \t]{0,40}(?P<sign>=>|->|:=|!=|<>|=|:(?!:)|%3D)[=>~]{0,2}"
 )
 #: The type between a name and its value: ``DECLARE @password varchar(20) = 'x'``, ``API_KEY: str = "x"``.
-_TYPED = re.compile(
+_TYPE_ANNOTATION = re.compile(
     r"[ \t]{0,4}(:?)[ \t]{0,4}([A-Za-z_][\w.]{0,40})(?:[(\[][\w, ]{0,40}[)\]])?[ \t]{0,4}:?=[ \t]{0,4}(?=[NnEebu]?[\"'])"
 )
 _FLAG_END = re.compile(
@@ -51,178 +51,185 @@ _AUTHORIZATION = re.compile(
 )
 _LAST_WORD = re.compile(r"[A-Za-z]{2,20}\Z")
 _KEY = re.compile(r" keys?(?=[\"']?[ \t]{0,4}[:=])")
-_LEAST_OF_BEARER = 20
-_MAX_SIGNS = 4_000
+_MIN_BEARER_LENGTH = 20
+_MAX_ASSIGNMENTS = 4_000
 """Names of secrets with a sign behind them that are looked at in one text, one by one. A text with more is hidden from there on."""
 _MAX_MENTIONS = 4_000
 """Names of secrets without a sign that are looked at in one text. Those behind them are mentions, as in prose and in plans."""
-_MARKER = "[REDACTED: the rest of this text, which has more than {:,} names of secrets]"
-_ESCAPED = "nrt"
-_LONGEST_NAME = 200
-_LONG, _MANY = 20_000, 100
-_OF_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_TRUNCATION_TEXT = "[REDACTED: the rest of this text, which has more than {:,} names of secrets]"
+_ESCAPE_CHARS = "nrt"
+_MAX_NAME_LENGTH = 200
+_LONG_TEXT_LENGTH, _MAX_PATTERN_NAMES = 20_000, 100
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 
-def without_assignments(text: str, kinds: int, words: tuple[str, ...] = ()) -> str:
+def mask_assignments(text: str, kinds: int, classified: tuple[str, ...] = ()) -> str:
     """Return ``text`` without the values that belong to the names of secrets.
 
     Args:
         text: any text.
         kinds: the kinds of its words.
-        words: the words of it that have a kind; none if they are not known.
+        classified: the words of it that have a kind; none if they are not known.
     """
     if kinds & SCHEME:
         if "uthoriz" in text or "UTHORIZ" in text:
-            text = _AUTHORIZATION.sub(_credentials, text)
-        text = _SCHEME.sub(_after_scheme, text)
-    if kinds & NAME or (kinds & HALF_KEY and _has_spaced_key(text)):
-        return _without_values(text, words)
+            text = _AUTHORIZATION.sub(_mask_credentials, text)
+        text = _SCHEME.sub(_mask_scheme_token, text)
+    if kinds & NAME or (kinds & HALF_KEY and _has_key_phrase(text)):
+        return _mask_values(text, classified)
     return text
 
 
-def _has_spaced_key(text: str) -> bool:
+def _has_key_phrase(text: str) -> bool:
     lower = text.lower()
-    return " key" in lower and any(_spaced_name(text, key.start() + 1, "key") for key in _KEY.finditer(lower))
+    return " key" in lower and any(_phrase_name(text, key.start() + 1, "key") for key in _KEY.finditer(lower))
 
 
 @lru_cache(maxsize=256)
-def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+def _names_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?![\\w.\\-])")
 
 
-def _words(text: str, words: tuple[str, ...]) -> Iterator[re.Match[str]]:
+def _name_matches(text: str, classified: tuple[str, ...]) -> Iterator[re.Match[str]]:
     """Return where the names of secrets may be: of a long text, only its words that are one."""
-    if len(text) < _LONG or not words or "\\" in text or not text.isascii():
-        return _WORD.finditer(text)
+    if len(text) < _LONG_TEXT_LENGTH or not classified or "\\" in text or not text.isascii():
+        return _NAME.finditer(text)
     names = tuple(
-        sorted(word for word in words if len(word) > 1 and (secret_name(word) or word.lower() in ("key", "keys")))
+        sorted(
+            classified_word
+            for classified_word in classified
+            if len(classified_word) > 1
+            and (is_secret_name(classified_word) or classified_word.lower() in ("key", "keys"))
+        )
     )
-    return _pattern(names).finditer(text) if 0 < len(names) < _MANY else _WORD.finditer(text)
+    return _names_pattern(names).finditer(text) if 0 < len(names) < _MAX_PATTERN_NAMES else _NAME.finditer(text)
 
 
-def _without_values(text: str, words: tuple[str, ...] = ()) -> str:
+def _mask_values(text: str, classified: tuple[str, ...] = ()) -> str:
     parts: list[str] = []
-    done = signs = mentions = 0
-    for word in _words(text, words):
-        start, end = word.span()
-        if start < done or (start and text[start - 1] in _OF_WORDS):
+    cursor = assignment_count = mention_count = 0
+    for match in _name_matches(text, classified):
+        start, end = match.span()
+        if start < cursor or (start and text[start - 1] in _NAME_CHARS):
             continue
-        name = word[0] if end - start <= _LONGEST_NAME else text[end - _LONGEST_NAME : end]
-        if name[0] in _ESCAPED and text[start - 1 : start] == "\\":  # the n of a line's end
+        name = match[0] if end - start <= _MAX_NAME_LENGTH else text[end - _MAX_NAME_LENGTH : end]
+        if name[0] in _ESCAPE_CHARS and text[start - 1 : start] == "\\":  # the n of a line's end
             name = name[1:]
-        if not secret_name(name):
-            name = _spaced_name(text, start, name)
+        if not is_secret_name(name):
+            name = _phrase_name(text, start, name)
             if not name:
                 continue
-        sign = _SIGN.match(text, end)
-        if sign is not None:
-            signs += 1
-            if signs > _MAX_SIGNS:
-                return "".join([*parts, text[done:start], _MARKER.format(_MAX_SIGNS)])
+        operator = _OPERATOR.match(text, end)
+        if operator is not None:
+            assignment_count += 1
+            if assignment_count > _MAX_ASSIGNMENTS:
+                return "".join([*parts, text[cursor:start], _TRUNCATION_TEXT.format(_MAX_ASSIGNMENTS)])
         else:
-            mentions += 1
-            if mentions > _MAX_MENTIONS:
+            mention_count += 1
+            if mention_count > _MAX_MENTIONS:
                 continue
-        for found in _secret_of(text, start, end, name, sign) or ():
-            if found.begin >= done:
-                parts += text[done : found.begin], found.mask
-                done = found.end
-    return "".join([*parts, text[done:]]) if parts else text
+        for span in _find_secrets(text, start, end, name, operator) or ():
+            if span.begin >= cursor:
+                parts += text[cursor : span.begin], span.mask
+                cursor = span.end
+    return "".join([*parts, text[cursor:]]) if parts else text
 
 
-def _spaced_name(text: str, start: int, name: str) -> str:
+def _phrase_name(text: str, start: int, name: str) -> str:
     """Return the name of which a word is the end: "Secret Access Key: x"."""
     if name.lower() not in ("key", "keys") or text[start - 1 : start] != " ":
         return ""
-    before = _LAST_WORD.search(text, max(0, start - 21), start - 1)
-    joined = f"{before[0]}_{name}" if before is not None else ""
-    return joined if joined and secret_name(joined) else ""
+    preceding_word = _LAST_WORD.search(text, max(0, start - 21), start - 1)
+    full_name = f"{preceding_word[0]}_{name}" if preceding_word is not None else ""
+    return full_name if full_name and is_secret_name(full_name) else ""
 
 
-def _secret_of(text: str, start: int, end: int, name: str, sign: re.Match[str] | None) -> list[Found] | None:  # noqa: PLR0911 - a line for each form
+def _find_secrets(  # noqa: PLR0911 - a rule each
+    text: str, start: int, end: int, name: str, operator: re.Match[str] | None
+) -> list[SecretSpan] | None:
     """Return the secrets that belong to the name at a place of a text."""
-    if sign is not None:
-        if sign["sign"] == ":" and text[start - 1 : start] == ":" and text[end] == ":":  # a part of an ARN
+    if operator is not None:
+        if operator["sign"] == ":" and text[start - 1 : start] == ":" and text[end] == ":":  # a part of an ARN
             return None
-        block = _BLOCK.match(text, end)
-        if block is not None:
-            return [Found(*block.span(2))] if not block[2].startswith("***") else None
-        tag = _TAG.match(text, end)
-        quoted = bool(sign["close"])
-        if tag is not None:
-            found = value_behind(text, tag.end(), ":", name, quoted=quoted)
+        block_match = _BLOCK.match(text, end)
+        if block_match is not None:
+            return [SecretSpan(*block_match.span(2))] if not block_match[2].startswith("***") else None
+        tag_match = _TAG.match(text, end)
+        is_quoted = bool(operator["close"])
+        if tag_match is not None:
+            span = find_value(text, tag_match.end(), ":", name, is_quoted=is_quoted)
         else:
-            typed = _TYPED.match(text, end) if not quoted and sign["sign"] == ":" else None
-            if typed is not None and typed[2].lower() in rules().types:
-                return _only(value_behind(text, typed.end(), "=", name, quoted=False))
-            found = value_behind(text, sign.end(), sign["sign"], name, quoted=quoted)
-        if found is not None:
-            return [found]
-        return _of_list(text, sign.end(), name) or pairs.of_name(text, start, end, name)
-    typed = _TYPED.match(text, end)
-    if typed is not None and typed[2].lower() in rules().types:
-        return _only(value_behind(text, typed.end(), "=", name, quoted=False))
-    return _flag(text, start, end, name) or pairs.of_name(text, start, end, name)
+            type_match = _TYPE_ANNOTATION.match(text, end) if not is_quoted and operator["sign"] == ":" else None
+            if type_match is not None and type_match[2].lower() in rules().types:
+                return _to_list(find_value(text, type_match.end(), "=", name, is_quoted=False))
+            span = find_value(text, operator.end(), operator["sign"], name, is_quoted=is_quoted)
+        if span is not None:
+            return [span]
+        return _find_list_secrets(text, operator.end(), name) or pairs.find_secrets(text, start, end, name)
+    type_match = _TYPE_ANNOTATION.match(text, end)
+    if type_match is not None and type_match[2].lower() in rules().types:
+        return _to_list(find_value(text, type_match.end(), "=", name, is_quoted=False))
+    return _find_flag_value(text, start, end, name) or pairs.find_secrets(text, start, end, name)
 
 
-def _only(found: Found | None) -> list[Found] | None:
-    return None if found is None else [found]
+def _to_list(span: SecretSpan | None) -> list[SecretSpan] | None:
+    return None if span is None else [span]
 
 
-def _of_list(text: str, start: int, name: str) -> list[Found] | None:
+def _find_list_secrets(text: str, start: int, name: str) -> list[SecretSpan] | None:
     """Return the secrets of a list behind a name."""
-    opened = _LIST.match(text, start)
-    if opened is None:
+    list_start = _LIST.match(text, start)
+    if list_start is None:
         return None
-    found: list[Found] = []
-    position = opened.end()
+    spans: list[SecretSpan] = []
+    position = list_start.end()
     last_is_secret = name.lower().endswith("auth")
-    while len(found) < 100 and (item := _ITEM.match(text, position)) is not None:
+    while len(spans) < 100 and (item := _ITEM.match(text, position)) is not None:
         position = item.end()
-        secret = looks_secret(item[2]) or (
-            last_is_secret and not item[3] and found == [] and text[position : position + 1] == ")"
+        is_secret = looks_secret(item[2]) or (
+            last_is_secret and not item[3] and spans == [] and text[position : position + 1] == ")"
         )
-        if secret and not PLACEHOLDER.match(item[2]):
-            found.append(Found(item.start(2), item.end(2)))
+        if is_secret and not PLACEHOLDER.match(item[2]):
+            spans.append(SecretSpan(item.start(2), item.end(2)))
         if not item[3]:
             break
-    return found or None
+    return spans or None
 
 
-def _flag(text: str, start: int, end: int, name: str) -> list[Found] | None:
+def _find_flag_value(text: str, start: int, end: int, name: str) -> list[SecretSpan] | None:
     """Return the value behind a flag: ``--password x``, ``'--password', 'x'``, ``- --password`` and ``- x`` of YAML."""
     if text[start] != "-":
         return None
     if start > 0 and text[start - 1] not in " \t\r\n\"'[(,=`":
         return None
-    between = _FLAG_END.match(text, end)
-    if between is None:
+    separator = _FLAG_END.match(text, end)
+    if separator is None:
         return None
-    begin = between.end()
+    begin = separator.end()
     quote = text[begin]
-    if quote in QUOTES:
-        close = text.find(quote, begin + 1, begin + LONGEST)
-        stop = close + 1 if close >= 0 else len(text)
+    if quote in QUOTE_CHARS:
+        close = text.find(quote, begin + 1, begin + MAX_VALUE_LENGTH)
+        value_end = close + 1 if close >= 0 else len(text)
     else:
-        match = BARE.match(text, begin)
-        stop = match.end() if match is not None else begin
-    value = text[begin:stop].strip(QUOTES)
+        match = BARE_VALUE.match(text, begin)
+        value_end = match.end() if match is not None else begin
+    value = text[begin:value_end].strip(QUOTE_CHARS)
     if not value or value.lower() in rules().prose or is_harmless(name.lstrip("-"), value):
         return None
-    return [Found(begin, stop)]
+    return [SecretSpan(begin, value_end)]
 
 
-def _credentials(match: re.Match[str]) -> str:
+def _mask_credentials(match: re.Match[str]) -> str:
     value = match[2]
     return match[0] if is_harmless("authorization", value) else f"{match[1]}{MASK}"
 
 
-def _after_scheme(match: re.Match[str]) -> str:
-    word, value = match[1], match[2]
+def _mask_scheme_token(match: re.Match[str]) -> str:
+    scheme, value = match[1], match[2]
     if value.endswith("=") and match.string[match.end() : match.end() + 1] in ('"', "'"):  # Bearer error="…"
         return match[0]
-    if PLACEHOLDER.match(value) or not (looks_secret(value) or (len(value) >= _LEAST_OF_BEARER and value.isalnum())):
+    if PLACEHOLDER.match(value) or not (looks_secret(value) or (len(value) >= _MIN_BEARER_LENGTH and value.isalnum())):
         return match[0]
-    if word.lower() == "basic" and not (len(value) >= 12 and any(map(str.isupper, value))):
+    if scheme.lower() == "basic" and not (len(value) >= 12 and any(map(str.isupper, value))):
         return match[0]
     return f"{match[0][: len(match[0]) - len(value)]}{MASK}"

@@ -7,17 +7,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.redaction.mode import MASK
-from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.values import Found, is_harmless, looks_secret
+from dh_bridge.redaction.values import SecretSpan, is_harmless, looks_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dh_bridge.redaction.rules import Command
+    from dh_bridge.redaction.rules import ProgramCommand
 
-_BEHIND = r"(?=[ \t]|[\"']\s?,)"
-_PART_OF_WORD = re.compile(r"[\w.\-]")
+_LOOKAHEAD = r"(?=[ \t]|[\"']\s?,)"
+_NAME_CHAR = re.compile(r"[\w.\-]")
 #: An argument of a shell; the line may go on behind a backslash.
 _ARGUMENT = re.compile(
     r"(?:[ \t]|\\\r?\n){1,40}((?:[^\s'\"|;&<>`\\]|\\(?![nrt\"'\r\n])|'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"){1,200})"
@@ -43,88 +43,88 @@ class Argument(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _pattern(programs: tuple[str, ...]) -> re.Pattern[str]:
+def _programs_pattern(programs: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of the programs of a text, with a blank, or a quote and a comma, behind them."""
-    return re.compile(f"({'|'.join(map(re.escape, programs))}){_BEHIND}")
+    return re.compile(f"({'|'.join(map(re.escape, programs))}){_LOOKAHEAD}")
 
 
-def without_arguments_of_programs(text: str, words: Iterable[str]) -> str:
-    """Return ``text`` without the secrets that its command lines give to programs; ``words`` are those of it that have a kind."""
+def mask_program_arguments(text: str, classified: Iterable[str]) -> str:
+    """Return ``text`` without the secrets that its command lines give to programs; ``classified`` are those of it that have a kind."""
     parts: list[str] = []
-    done = 0
-    known = rules().commands
-    programs = sorted(word for word in words if _rows(word) is not None)
+    cursor = 0
+    rows_by_program = rules().commands
+    programs = sorted(classified_word for classified_word in classified if _command_rows(classified_word) is not None)
     if len(programs) > _MAX_PROGRAMS:  # no text that people write
-        programs = [*known]
-    commands = 0
-    for program in _pattern(tuple(sorted(programs, key=len, reverse=True))).finditer(text):
+        programs = [*rows_by_program]
+    command_count = 0
+    for program in _programs_pattern(tuple(sorted(programs, key=len, reverse=True))).finditer(text):
         start = program.start()
-        if start < done or (
-            start and _PART_OF_WORD.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS
+        if start < cursor or (
+            start and _NAME_CHAR.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS
         ):
             continue
-        rows = _rows(program[1])
+        rows = _command_rows(program[1])
         if rows is None:
             continue
-        commands += 1
-        if commands > _MAX_COMMANDS:
+        command_count += 1
+        if command_count > _MAX_COMMANDS:
             break
-        for found in _secrets(rows, list(_arguments(text, program.end(), program[1]))):
-            if found.begin >= done:
-                parts += text[done : found.begin], found.mask
-                done = found.end
-    return "".join([*parts, text[done:]]) if parts else text
+        for span in _find_secrets(rows, list(_arguments(text, program.end(), program[1]))):
+            if span.begin >= cursor:
+                parts += text[cursor : span.begin], span.mask
+                cursor = span.end
+    return "".join([*parts, text[cursor:]]) if parts else text
 
 
-def _rows(word: str) -> tuple[Command, ...] | None:
-    known = rules().commands
-    return known.get(word) or known.get(word.lower().removesuffix(".exe"))
+def _command_rows(program: str) -> tuple[ProgramCommand, ...] | None:
+    rows_by_program = rules().commands
+    return rows_by_program.get(program) or rows_by_program.get(program.lower().removesuffix(".exe"))
 
 
 def _arguments(text: str, position: int, program: str) -> Iterator[Argument]:
     """Yield the arguments of a command, up to its end or to the next program."""
-    known = rules().commands
-    inside_list = text[position] in _QUOTES
+    rows_by_program = rules().commands
+    is_list = text[position] in _QUOTES
     for _ in range(_MAX_ARGUMENTS):
-        match = _MEMBER.match(text, position) if inside_list else _ARGUMENT.match(text, position)
+        match = _MEMBER.match(text, position) if is_list else _ARGUMENT.match(text, position)
         if match is None:
             return
         position = match.end()
-        group = 2 if inside_list else 1
+        group = 2 if is_list else 1
         argument = match[group]
-        if argument == program or (argument in known and argument != "connect"):
+        if argument == program or (argument in rows_by_program and argument != "connect"):
             return
         yield Argument(argument, match.start(group))
 
 
-def _secrets(rows: Iterable[Command], arguments: list[Argument]) -> list[Found]:
-    found: list[Found] = []
+def _find_secrets(rows: Iterable[ProgramCommand], arguments: list[Argument]) -> list[SecretSpan]:
+    spans: list[SecretSpan] = []
     for row in rows:
-        rest = arguments
+        remaining = arguments
         if row.after:
-            places = [number for number, argument in enumerate(arguments) if argument.text == row.after]
-            if not places:
+            positions = [number for number, argument in enumerate(arguments) if argument.text == row.after]
+            if not positions:
                 continue
-            rest = arguments[places[0] + 1 :]
-        found += _of_row(row, rest)
-    return sorted(found)
+            remaining = arguments[positions[0] + 1 :]
+        spans += _find_row_secrets(row, remaining)
+    return sorted(spans)
 
 
-def _of_row(row: Command, arguments: list[Argument]) -> Iterator[Found]:
-    plain = 0
-    named = False
+def _find_row_secrets(row: ProgramCommand, arguments: list[Argument]) -> Iterator[SecretSpan]:
+    plain_count = 0
+    follows_name = False
     for number, argument in enumerate(arguments):
         text = argument.text.strip(_QUOTES)
         following = arguments[number + 1] if number + 1 < len(arguments) else None
         if text.startswith("-") and not row.logins:
-            yield from _of_flag(row, argument, following)
+            yield from _find_flag_secrets(row, argument, following)
         elif row.logins:
-            yield from _of_login(row, argument)
+            yield from _find_login_password(row, argument)
         else:
-            plain += 1
-            if row.position == plain or named:
-                yield from _hidden(argument, 0)
-            named = row.named and secret_name(text) and "=" not in text and looks_like_name(text, following)
+            plain_count += 1
+            if row.position == plain_count or follows_name:
+                yield from _find_value(argument, 0)
+            follows_name = row.named and is_secret_name(text) and "=" not in text and looks_like_name(text, following)
 
 
 def looks_like_name(text: str, following: Argument | None) -> bool:
@@ -136,31 +136,35 @@ def looks_like_name(text: str, following: Argument | None) -> bool:
     )
 
 
-def _of_flag(row: Command, argument: Argument, following: Argument | None) -> Iterator[Found]:
+def _find_flag_secrets(row: ProgramCommand, argument: Argument, following: Argument | None) -> Iterator[SecretSpan]:
     text = argument.text
-    for flags, users, attached_only in (
+    for flags, has_user, is_attached in (
         (row.flags, False, False),
         (row.users, True, False),
         (row.attached, False, True),
     ):
         for flag in flags:
-            if text == flag and following is not None and not attached_only:
-                yield from _user(following, 0) if users else _hidden(following, 0)
+            if text == flag and following is not None and not is_attached:
+                yield from _find_user_password(following, 0) if has_user else _find_value(following, 0)
                 return
-            short = len(flag) == 2
+            is_short = len(flag) == 2
             if text.startswith(f"{flag}="):
-                yield from _user(argument, len(flag) + 1) if users else _hidden(argument, len(flag) + 1)
+                yield from (
+                    _find_user_password(argument, len(flag) + 1) if has_user else _find_value(argument, len(flag) + 1)
+                )
                 return
-            if short and text.startswith(flag) and len(text) > 2:
-                yield from _user(argument, 2) if users else _hidden(argument, 2)
+            if is_short and text.startswith(flag) and len(text) > 2:
+                yield from _find_user_password(argument, 2) if has_user else _find_value(argument, 2)
                 return
-            cluster = short and users and len(text) > 2 and text[0] == "-" and text[1] != "-" and text[1:].isalpha()
-            if cluster and text.endswith(flag[1]) and following is not None:  # -sSu ann:x
-                yield from _user(following, 0)
+            is_cluster = (
+                is_short and has_user and len(text) > 2 and text[0] == "-" and text[1] != "-" and text[1:].isalpha()
+            )
+            if is_cluster and text.endswith(flag[1]) and following is not None:  # -sSu ann:x
+                yield from _find_user_password(following, 0)
                 return
 
 
-def _hidden(argument: Argument, offset: int) -> Iterator[Found]:
+def _find_value(argument: Argument, offset: int) -> Iterator[SecretSpan]:
     """Yield the part of an argument behind ``offset``: a quoted text without its quotes, else up to the first quote."""
     value = argument.text[offset:]
     prefix = len("pass:") if value.startswith("pass:") else 0
@@ -174,10 +178,10 @@ def _hidden(argument: Argument, offset: int) -> Iterator[Found]:
     else:
         value = re.split("[\"']", value, maxsplit=1)[0].rstrip(",)]")
     if value and not value.startswith("-") and not is_harmless("password", value):
-        yield Found(begin, begin + len(value))
+        yield SecretSpan(begin, begin + len(value))
 
 
-def _user(argument: Argument, offset: int) -> Iterator[Found]:
+def _find_user_password(argument: Argument, offset: int) -> Iterator[SecretSpan]:
     """Yield the password of ``user:password``."""
     value = argument.text[offset:]
     begin = argument.begin + offset
@@ -190,10 +194,10 @@ def _user(argument: Argument, offset: int) -> Iterator[Found]:
     quote = 1 if match[2][0] in _QUOTES else 0
     password = re.split("[\"']", match[2][quote:], maxsplit=1)[0]
     if password and not is_harmless("password", password):
-        yield Found(begin + match.start(2) + quote, begin + match.start(2) + quote + len(password))
+        yield SecretSpan(begin + match.start(2) + quote, begin + match.start(2) + quote + len(password))
 
 
-def _of_login(row: Command, argument: Argument) -> Iterator[Found]:
+def _find_login_password(row: ProgramCommand, argument: Argument) -> Iterator[SecretSpan]:
     """Yield the password of ``user/password@db``, or of ``host/user,password``."""
     text = argument.text
     shift = 1 if text[:1] in _QUOTES else 0
@@ -204,4 +208,4 @@ def _of_login(row: Command, argument: Argument) -> Iterator[Found]:
         if match is not None and ((row.at and not match[2]) or "//" in text[: match.end()]):
             return
     if match is not None and match[1] != MASK:
-        yield Found(argument.begin + match.start(1), argument.begin + match.end(1))
+        yield SecretSpan(argument.begin + match.start(1), argument.begin + match.end(1))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.redaction.mode import OFF, mode
+from dh_bridge.redaction.mode import OFF, current_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 #: Letters of tokens become one letter, all others blanks: a run of them is then found as fast as a fixed text.
-_RUNS = bytes(97 if chr(code).isalnum() or chr(code) in "_-" else 32 for code in range(128)) + b" " * 128
+_TOKEN_CHARS = bytes(97 if chr(code).isalnum() or chr(code) in "_-" else 32 for code in range(128)) + b" " * 128
 _LONG_WORD = b"a" * 15
-_SIGNS = (b"@", b"=", b":", b"'", b'"', b"--", b"earer ", b"asic ", b"%40")
+_MARKERS = (b"@", b"=", b":", b"'", b'"', b"--", b"earer ", b"asic ", b"%40")
 
 
 def may_hold_secret(texts: Iterable[str | None]) -> bool:
@@ -21,7 +21,7 @@ def may_hold_secret(texts: Iterable[str | None]) -> bool:
     >>> may_hold_secret(["when the order was paid", None]), may_hold_secret(["password: hunter2"])
     (False, True)
     """
-    joined = "\n".join([text for text in texts if text]).encode("utf-8", "replace")
-    if not joined or mode() == OFF:
+    data = "\n".join([text for text in texts if text]).encode("utf-8", "replace")
+    if not data or current_mode() == OFF:
         return False
-    return any([sign in joined for sign in _SIGNS]) or _LONG_WORD in joined.translate(_RUNS)  # noqa: C419 - faster
+    return any([marker in data for marker in _MARKERS]) or _LONG_WORD in data.translate(_TOKEN_CHARS)  # noqa: C419 - faster

@@ -4,64 +4,68 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.redaction.mode import OFF, REDACTED, mode
-from dh_bridge.redaction.names import below, hides, hides_value
+from dh_bridge.redaction.mode import OFF, REDACTED, current_mode
+from dh_bridge.redaction.names import has_hidden_value, is_hidden_key, nested_name_of
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.texts import redacted, redacted_sql
-from dh_bridge.redaction.values import describes
+from dh_bridge.redaction.texts import redact, redact_sql
+from dh_bridge.redaction.values import is_description
 
 #: Addresses that say who sent a facet and how it is made.
 _PROVENANCE = frozenset(("_producer", "_schemaURL"))
 
 
-def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
+def redact_json(value: Any, key: str = "", *, is_hidden: bool = False) -> Any:
     """Return JSON ``value`` with every text redacted, and every scalar below the name of a secret replaced.
 
-    ``key`` is the name of the value, ``hidden`` says that a name above it hides it.
+    ``key`` is the name of the value, ``is_hidden`` says that a name above it hides it.
 
-    >>> redacted_json({"db": {"password": "x", "port": 5432}})
+    >>> redact_json({"db": {"password": "x", "port": 5432}})
     {'db': {'password': '[REDACTED]', 'port': 5432}}
     """
     if isinstance(value, str):
-        return _text(value, key, hidden=hidden or (key != "" and hides(key) and not describes(key, value)))
-    hidden = hidden or (key != "" and hides(key))
+        return _redact_text(
+            value, key, is_hidden=is_hidden or (key != "" and is_hidden_key(key) and not is_description(key, value))
+        )
+    is_hidden = is_hidden or (key != "" and is_hidden_key(key))
     if isinstance(value, dict):
         return {
-            _key(name): redacted_json(
-                member, below(key, name), hidden=hidden or (name == "value" and hides_value(value))
+            _redact_key(name): redact_json(
+                member, nested_name_of(key, name), is_hidden=is_hidden or (name == "value" and has_hidden_value(value))
             )
             for name, member in value.items()
         }
     if isinstance(value, list):
-        return [redacted_json(member, key, hidden=hidden) for member in value]
-    return REDACTED if hidden and value is not None and not isinstance(value, bool) else value
+        return [redact_json(member, key, is_hidden=is_hidden) for member in value]
+    return REDACTED if is_hidden and value is not None and not isinstance(value, bool) else value
 
 
-def texts_redacted(value: Any) -> Any:
+def redact_texts(value: Any) -> Any:
     """Return JSON with its texts redacted; its names are columns or people, which hide nothing."""
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, dict):
-        return {_key(name): texts_redacted(member) for name, member in value.items()}
-    return [texts_redacted(member) for member in value] if isinstance(value, list) else value
+        return {_redact_key(name): redact_texts(member) for name, member in value.items()}
+    return [redact_texts(member) for member in value] if isinstance(value, list) else value
 
 
-def replaced(value: Any, *keys: str, hidden: bool = False) -> bool:
+def is_redacted(value: Any, *keys: str, is_hidden: bool = False) -> bool:
     """Return whether nothing of ``value``, a leaf of JSON, is kept under any of the names ``keys``."""
     if value is None or isinstance(value, (bool, dict, list)):
         return False
-    if hidden or any(hides(key) and not (isinstance(value, str) and describes(key, value)) for key in keys):
+    if is_hidden or any(
+        is_hidden_key(key) and not (isinstance(value, str) and is_description(key, value)) for key in keys
+    ):
         return not isinstance(value, str) or bool(set(value) - {"*"})
-    return isinstance(value, str) and mode() != OFF and redacted(value) == REDACTED
+    return isinstance(value, str) and current_mode() != OFF and redact(value) == REDACTED
 
 
-def _text(value: str, key: str, *, hidden: bool) -> str:
-    if hidden:
+def _redact_text(value: str, key: str, *, is_hidden: bool) -> str:
+    if is_hidden:
         return REDACTED if value and set(value) != {"*"} else value
-    if key.rpartition(".")[2] in rules().sql_leaves:
-        return redacted_sql(value)
-    return redacted(value)
+    if key.rpartition(".")[2] in rules().sql_fields:
+        return redact_sql(value)
+    return redact(value)
 
 
-def _key(name: Any) -> Any:
-    return redacted(name) if isinstance(name, str) and len(name) > 12 else name
+def _redact_key(name: Any) -> Any:
+    return redact(name) if isinstance(name, str) and len(name) > 12 else name

@@ -1,4 +1,4 @@
-"""The mode of redaction of the call that runs: off, default or strict (setting ``redaction``)."""
+"""The mode of redaction of the call that runs: off, default or strict (setting ``redaction_mode``)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
 
 
 @contextmanager
-def redaction(mode: str) -> Iterator[None]:
-    """Let ``mode`` hold inside the ``with`` statement."""
+def redaction_mode(mode: str) -> Iterator[None]:
+    """Let ``current_mode`` hold inside the ``with`` statement."""
     token = _mode.set(mode)
     try:
         yield
@@ -28,6 +28,6 @@ def redaction(mode: str) -> Iterator[None]:
         _mode.reset(token)
 
 
-def mode() -> str:
+def current_mode() -> str:
     """Return the mode that holds here."""
     return _mode.get()

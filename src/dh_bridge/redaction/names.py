@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.redaction.mode import OFF, REDACTED, mode
+from dh_bridge.redaction.mode import OFF, REDACTED, current_mode
 from dh_bridge.redaction.rules import rules
 
 if TYPE_CHECKING:
@@ -16,55 +16,57 @@ if TYPE_CHECKING:
 _AZURE_ACCOUNT = re.compile(
     r"azure\.(?:account\.key|sas|account\.oauth2\.client\.secret)(?:\.[\w-]{1,64}){1,2}\.(?:blob|dfs)\.core\."
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_MAX_NAME = 200
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MAX_NAME_LENGTH = 200
 
 
 @lru_cache(maxsize=16384)
-def secret_name(key: str) -> bool:
+def is_secret_name(key: str) -> bool:
     """Return whether the last two dotted segments of ``key`` name a secret.
 
-    >>> secret_name("spark.ssl.keyStorePassword"), secret_name("FERNET_KEY"), secret_name("token_count")
+    >>> is_secret_name("spark.ssl.keyStorePassword"), is_secret_name("FERNET_KEY"), is_secret_name("token_count")
     (True, True, False)
     """
-    key = key[-_MAX_NAME:]
+    key = key[-_MAX_NAME_LENGTH:]
     if "azure" in key and _AZURE_ACCOUNT.search(key) is not None:
         return True
-    found = rules()
-    if key.lower().endswith(found.whole_names):
+    secret_rules = rules()
+    if key.lower().endswith(secret_rules.whole_names):
         return True
-    name = _HUMP.sub("_", ".".join(key.rsplit(".", 2)[-2:])).lower()
-    name = found.harmless_words.sub("", name)
-    if found.secret_name.search(name) is None:
+    name = _WORD_BOUNDARY.sub("_", ".".join(key.rsplit(".", 2)[-2:])).lower()
+    name = secret_rules.harmless_words.sub("", name)
+    if secret_rules.secret_name_pattern.search(name) is None:
         return False
-    return found.harmless_name.search(name) is None or found.secret_ending.search(name) is not None
+    return (
+        secret_rules.harmless_name_pattern.search(name) is None or secret_rules.secret_ending.search(name) is not None
+    )
 
 
-def hides(key: str) -> bool:
+def is_hidden_key(key: str) -> bool:
     """Return whether a value under ``key`` is hidden, whatever it looks like."""
-    return secret_name(key) and mode() != OFF
+    return is_secret_name(key) and current_mode() != OFF
 
 
-def hides_value(pair: Mapping[str, Any]) -> bool:
+def has_hidden_value(pair: Mapping[str, Any]) -> bool:
     """Return whether the ``value`` of an object is hidden by its ``key`` or ``name``, as in lists of tags and parameters."""
-    return any([isinstance(name := pair.get(leaf), str) and hides(name) for leaf in ("key", "name")])  # noqa: C419 - faster
+    return any([isinstance(name := pair.get(field), str) and is_hidden_key(name) for field in ("key", "name")])  # noqa: C419 - faster
 
 
-def names_only(values: dict[str, Any]) -> dict[str, Any]:
+def mask_values(values: dict[str, Any]) -> dict[str, Any]:
     """Return a configuration as the mode ``strict`` keeps it: the names, and a mask for each value that is not empty."""
     return {name: value if value in (None, "", [], {}) else REDACTED for name, value in values.items()}
 
 
-def names_of(steps: Iterable[str]) -> list[str]:
+def nested_names(steps: Iterable[str]) -> list[str]:
     """Return the names that may hide the value at the end of a path in JSON: each step with the step before it."""
     names: list[str] = []
-    last = ""
+    nested_name = ""
     for step in steps:
-        last = below(last, step)
-        names.append(last)
+        nested_name = nested_name_of(nested_name, step)
+        names.append(nested_name)
     return names
 
 
-def below(key: str, name: str) -> str:
+def nested_name_of(key: str, name: str) -> str:
     """Return the name of a member ``name`` of the object under ``key``: both, so that ``{"api": {"key": …}}`` is recognised."""
     return f"{key.rpartition('.')[2]}.{name}" if key else name

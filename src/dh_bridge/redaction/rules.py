@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from dh_bridge.bundled import MAPPINGS, load_yaml, text_of, typed
+from dh_bridge.bundled import MAPPINGS, convert_document, load_yaml, read_text
 
 _ALPHABETS = {
     "hex": "0-9a-f",
@@ -26,10 +26,10 @@ _ALPHABETS = {
 _CAPITAL = re.compile("[A-Z]")
 _DIGIT = re.compile("[0-9]")
 #: A prefix with such a sign is no part of a word: ``hooks.slack.com/``.
-_SEPARATED = re.compile(r"[^\w.\-]")
+_SEPARATOR_CHAR = re.compile(r"[^\w.\-]")
 _SEPARATORS = re.compile("[^A-Za-z0-9]+")
 #: A part of a name that people give: ``orders``, ``Customer360``, ``v2``, ``ACCOUNTS``, ``2024``.
-_WORD = re.compile("[A-Za-z]?[a-z]{0,20}[0-9]{0,8}|[A-Z]{1,20}[0-9]{0,8}")
+_NAME_PART = re.compile("[A-Za-z]?[a-z]{0,20}[0-9]{0,8}|[A-Z]{1,20}[0-9]{0,8}")
 
 
 class TokenRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ class TokenRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mixed: bool = False
 
 
-class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SecretNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The words of ``names``."""
 
     words: tuple[str, ...]
@@ -57,7 +57,7 @@ class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     harmless: tuple[str, ...]
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FunctionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of ``sql_arguments``."""
 
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: str
 
 
-class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ProgramCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of ``commands``: which arguments of some programs are secrets."""
 
     programs: tuple[str, ...]
@@ -85,107 +85,101 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     named: bool = False
 
 
-class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SecretsDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     tokens: tuple[TokenRow, ...]
     armour: tuple[str, ...]
     key_files: tuple[KeyFile, ...]
-    names: Names
+    names: SecretNames
     prose: tuple[str, ...]
     mechanisms: tuple[str, ...]
     types: tuple[str, ...]
     placeholders: tuple[str, ...]
     directories: tuple[str, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[ProgramCommand, ...]
     setters: tuple[str, ...]
     setter_names: tuple[str, ...]
-    code_arguments: tuple[Arguments, ...]
+    code_arguments: tuple[FunctionArguments, ...]
     columns: tuple[str, ...]
-    sql_leaves: tuple[str, ...]
+    sql_fields: tuple[str, ...]
     sql_starts: tuple[str, ...]
     sql_inside: tuple[str, ...]
-    sql_arguments: tuple[Arguments, ...]
+    sql_arguments: tuple[FunctionArguments, ...]
     sql_procedures: tuple[str, ...]
 
 
-class Token:
+class TokenPattern:
     """Finds the tokens that begin with one prefix."""
 
     def __init__(self, prefix: str, row: TokenRow) -> None:
-        self._before = row.before
+        self._preceding_length = row.before
         self._prefix = prefix
-        self._random = row.alphabet not in ("hex", "base32")
-        self._mixed = row.mixed
-        most = "" if row.most is None else row.most
-        end = "(?![A-Za-z0-9])" if row.most is not None else ""
+        self._is_random = row.alphabet not in ("hex", "base32")
+        self._is_mixed = row.mixed
+        max_length = "" if row.most is None else row.most
+        end_pattern = "(?![A-Za-z0-9])" if row.most is not None else ""
         # ASCII: the tokens of all issuers are
-        start = rf"(?<=[\w\-]{{{row.before}}})" if row.before else "(?<![A-Za-z0-9])"
-        letters = _ALPHABETS[row.alphabet]
-        self.expression = re.compile(f"{start}{re.escape(prefix)}[{letters}]{{{row.least},{most}}}{end}", re.ASCII)
+        start_pattern = rf"(?<=[\w\-]{{{row.before}}})" if row.before else "(?<![A-Za-z0-9])"
+        alphabet = _ALPHABETS[row.alphabet]
+        self.pattern = re.compile(
+            f"{start_pattern}{re.escape(prefix)}[{alphabet}]{{{row.least},{max_length}}}{end_pattern}", re.ASCII
+        )
 
-    def masked(self, text: str, mask: str) -> str:
+    def mask_tokens(self, text: str, mask: str) -> str:
         """Return ``text`` with ``mask`` in place of each token."""
         parts: list[str] = []
-        done = 0
-        for match in self.expression.finditer(text):
-            if self._mixed and not (_CAPITAL.search(match[0]) and _DIGIT.search(match[0])):
+        cursor = 0
+        for match in self.pattern.finditer(text):
+            if self._is_mixed and not (_CAPITAL.search(match[0]) and _DIGIT.search(match[0])):
                 continue
-            if self._random and _is_name(match[0][len(self._prefix) :]):
+            if self._is_random and _is_name(match[0][len(self._prefix) :]):
                 continue
-            parts += text[done : max(done, match.start() - self._before)], mask
-            done = match.end()
-        return "".join([*parts, text[done:]]) if parts else text
+            parts += text[cursor : max(cursor, match.start() - self._preceding_length)], mask
+            cursor = match.end()
+        return "".join([*parts, text[cursor:]]) if parts else text
 
 
 def _is_name(text: str) -> bool:
     """Return whether what stands behind a prefix is a name that people give, such as ``customer_orders_2024``."""
-    return all(_WORD.fullmatch(part) for part in _SEPARATORS.split(text))
+    return all(_NAME_PART.fullmatch(part) for part in _SEPARATORS.split(text))
 
 
-class Rules:
+class RedactionRules:
     """What the modules of this package ask for."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: SecretsDocument) -> None:
         names = document.names
         #: by their prefixes
-        self.tokens = {prefix: Token(prefix, row) for row in document.tokens for prefix in row.prefixes}
-        inner = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
+        self.tokens = {prefix: TokenPattern(prefix, row) for row in document.tokens for prefix in row.prefixes}
+        affixes = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
         #: prefixes that do not begin a word, or go beyond it; the others are found among the words of a text
         self.inner_prefixes = tuple(
-            {*inner, *(prefix for prefix in self.tokens if _SEPARATED.search(prefix) is not None)}
+            {*affixes, *(prefix for prefix in self.tokens if _SEPARATOR_CHAR.search(prefix) is not None)}
         )
-        alphabets = {
-            prefix: row.alphabet
-            for row in document.tokens
-            for prefix in row.prefixes
-            if prefix not in self.inner_prefixes
-        }
         self.shortest_token = min(row.least for row in document.tokens)
-        beginnings = [
-            rf"{re.escape(prefix)}(?=[{_ALPHABETS[alphabets[prefix]]}]{{8}})"
-            for prefix in sorted(alphabets, key=len, reverse=True)
-        ]
-        self.token_start = re.compile(f"(?<![A-Za-z0-9])({'|'.join(beginnings)})", re.ASCII)
+        self.token_start = _token_start_pattern(document.tokens, self.inner_prefixes)
         armour = "|".join(map(re.escape, sorted(document.armour, key=len, reverse=True)))
         self.armour = re.compile(rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}(?:{armour})-----")
-        words = _alternatives(names.words)
-        keys = f"(?:^|[._-]){_alternatives(names.keys)}[._ -]?keys?"
-        long_keys = f"{_alternatives(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
-        ends = _alternatives(names.ends)
+        word_pattern = _alternation(names.words)
+        key_pattern = f"(?:^|[._-]){_alternation(names.keys)}[._ -]?keys?"
+        long_key_pattern = f"{_alternation(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
+        end_pattern = _alternation(names.ends)
         #: what each name of a secret has in it
         self.root = re.compile(
-            f"{words}|{ends}|key|{_alternatives(tuple(name.partition('.')[0] for name in names.whole))}"
+            f"{word_pattern}|{end_pattern}|key|{_alternation(tuple(name.partition('.')[0] for name in names.whole))}"
         )
-        self.secret_name = re.compile(
-            f"{words}|(?:^|[._-]){ends}[0-9]{{0,2}}$|(?:{keys}|{long_keys}|apikey)(?:[0-9]{{0,2}}$|[._-])"
+        self.secret_name_pattern = re.compile(
+            f"{word_pattern}|(?:^|[._-]){end_pattern}[0-9]{{0,2}}$|(?:{key_pattern}|{long_key_pattern}|apikey)(?:[0-9]{{0,2}}$|[._-])"
         )
-        endings = f"(?:[._-]?{_alternatives(names.harmless_endings)}){{1,3}}$"
-        questions = f"(?:^|[._]){_alternatives(names.harmless_beginnings)}[._-]{words}s?(?:[._-]set)?$"
-        self.harmless_name = re.compile(f"(?:{words}|{keys}|{long_keys}|(?:^|[._-]){ends})s?{endings}|{questions}")
+        endings = f"(?:[._-]?{_alternation(names.harmless_endings)}){{1,3}}$"
+        questions = f"(?:^|[._]){_alternation(names.harmless_beginnings)}[._-]{word_pattern}s?(?:[._-]set)?$"
+        self.harmless_name_pattern = re.compile(
+            f"(?:{word_pattern}|{key_pattern}|{long_key_pattern}|(?:^|[._-]){end_pattern})s?{endings}|{questions}"
+        )
         self.whole_names = names.whole
-        self.secret_ending = re.compile(f"{_alternatives(names.secret_endings)}$")
-        self.harmless_words = re.compile(f"(?:^|(?<=[._-])){_alternatives(names.harmless)}(?=$|[._-])")
+        self.secret_ending = re.compile(f"{_alternation(names.secret_endings)}$")
+        self.harmless_words = re.compile(f"(?:^|(?<=[._-])){_alternation(names.harmless)}(?=$|[._-])")
         self.prose = frozenset(document.prose)
         self.key_files = document.key_files
         self.mechanisms = frozenset(document.mechanisms)
@@ -194,35 +188,45 @@ class Rules:
         self.directories = frozenset(document.directories)
         self.setters = frozenset(document.setters)
         self.setter_names = frozenset(document.setter_names)
-        self.commands = _commands(document.commands)
+        self.commands = _commands_by_program(document.commands)
         self.columns = frozenset(document.columns)
-        self.sql_leaves = frozenset(document.sql_leaves)
-        starts = _alternatives(document.sql_starts)
+        self.sql_fields = frozenset(document.sql_fields)
+        starts = _alternation(document.sql_starts)
         self.sql_start = re.compile(rf"\s{{0,40}}(?:(?:--[^\n]{{0,400}}\n|/\*)|\(?{starts}\b\s)", re.IGNORECASE)
-        self.sql_inside = _phrases(document.sql_inside)
-        self.procedures = re.compile(rf"\b{_alternatives(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
-        self.procedures_names = frozenset(document.sql_procedures)
-        self.arguments = _positions(document.sql_arguments)
-        self.code_arguments = _positions(document.code_arguments)
-        self.sql_parts = _parts(self.arguments)
-        self.code_parts = _parts(self.code_arguments)
+        self.sql_phrases = _phrase_pattern(document.sql_inside)
+        self.procedures = re.compile(rf"\b{_alternation(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
+        self.procedure_names = frozenset(document.sql_procedures)
+        self.sql_arguments = _positions_by_function(document.sql_arguments)
+        self.code_arguments = _positions_by_function(document.code_arguments)
+        self.sql_parts = _call_pattern(self.sql_arguments)
+        self.code_parts = _call_pattern(self.code_arguments)
 
 
-def _commands(rows: tuple[Command, ...]) -> dict[str, tuple[Command, ...]]:
+def _token_start_pattern(rows: tuple[TokenRow, ...], inner_prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the expression for tokens at the beginning of a word, longer prefixes first."""
+    alphabets = {prefix: row.alphabet for row in rows for prefix in row.prefixes if prefix not in inner_prefixes}
+    beginnings = [
+        rf"{re.escape(prefix)}(?=[{_ALPHABETS[alphabets[prefix]]}]{{8}})"
+        for prefix in sorted(alphabets, key=len, reverse=True)
+    ]
+    return re.compile(f"(?<![A-Za-z0-9])({'|'.join(beginnings)})", re.ASCII)
+
+
+def _commands_by_program(rows: tuple[ProgramCommand, ...]) -> dict[str, tuple[ProgramCommand, ...]]:
     """Return what programs do with their arguments, by their names."""
-    commands: dict[str, tuple[Command, ...]] = {}
+    commands: dict[str, tuple[ProgramCommand, ...]] = {}
     for row in rows:
         for program in row.programs:
             commands[program] = (*commands.get(program, ()), row)
     return commands
 
 
-def _phrases(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    inside = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in phrases)
-    return re.compile(rf"\b(?:{inside})\b")
+def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    alternatives = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in phrases)
+    return re.compile(rf"\b(?:{alternatives})\b")
 
 
-def _positions(rows: tuple[Arguments, ...]) -> dict[str, tuple[int, ...]]:
+def _positions_by_function(rows: tuple[FunctionArguments, ...]) -> dict[str, tuple[int, ...]]:
     """Return the positions of secrets by the names of functions."""
     positions: dict[str, tuple[int, ...]] = {}
     for row in rows:
@@ -231,18 +235,20 @@ def _positions(rows: tuple[Arguments, ...]) -> dict[str, tuple[int, ...]]:
     return positions
 
 
-def _parts(functions: dict[str, tuple[int, ...]]) -> re.Pattern[str]:
+def _call_pattern(functions: dict[str, tuple[int, ...]]) -> re.Pattern[str]:
     """Return the pattern that finds literals, brackets, commas and the calls of functions (group 1) in a text in lower case."""
-    names = _alternatives(tuple(functions)).replace("(?:", "(", 1)
+    names = _alternation(tuple(functions)).replace("(?:", "(", 1)
     return re.compile(rf"'[^']*(?:''[^']*)*'|\"[^\"]*\"|(?<!\w){names}\s{{0,4}}\(|[(),\[\]]")
 
 
-def _alternatives(words: tuple[str, ...]) -> str:
-    return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
+def _alternation(alternatives: tuple[str, ...]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(alternatives, key=len, reverse=True)))})"
 
 
 @cache
-def rules() -> Rules:
+def rules() -> RedactionRules:
     """Return the rules that travel with the package."""
     path = MAPPINGS / "redaction" / "secrets.yaml"
-    return Rules(typed(load_yaml(text_of(path), str(path)), Document, "redaction", str(path)))
+    return RedactionRules(
+        convert_document(load_yaml(read_text(path), str(path)), SecretsDocument, "redaction", str(path))
+    )

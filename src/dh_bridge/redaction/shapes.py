@@ -17,107 +17,109 @@ _TOKEN_USER = re.compile(r"(https?://)(?=[^/\s:@\d]{0,100}\d)[^/\s:@\"'<>]{20,50
 #: The same, URL-encoded: ``postgres%3A%2F%2Fann%3Ax%40db``.
 _ENCODED_SLASHES = re.compile("%3A%2F%2F", re.IGNORECASE)
 _ENCODED_END = re.compile("[\\s\"'&]|%2F", re.IGNORECASE)
-_ENCODED_USERINFO = 500
+_MAX_USERINFO_LENGTH = 500
 #: ``thin:user/password@host`` of Oracle; ``/DB:password=x;`` of DB2; ``/USER=u,PASSWORD=x`` of Teradata (see `texts`).
-_ORACLE = re.compile(
+_ORACLE_LOGIN = re.compile(
     r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)(?:\\?\"[^\"\n]{1,200}\"|[^\s@\"'/]{1,200})(?=@)", re.IGNORECASE
 )
 #: ``user:password@tcp(host)/db`` of Go, ``user:password@/db``.
-_GO = re.compile(r"(?<![\w.%+/-])([\w.-]{1,64}:)(?!\*{3}@)([^\s@/\"'():]{1,200})(?=@(?:(?:tcp|tcp6|unix)\(|/\w))")
+_GO_USERINFO = re.compile(
+    r"(?<![\w.%+/-])([\w.-]{1,64}:)(?!\*{3}@)([^\s@/\"'():]{1,200})(?=@(?:(?:tcp|tcp6|unix)\(|/\w))"
+)
 _ODBC = re.compile(r"(odbc_connect=)[^&\s\"']{1,2000}", re.IGNORECASE)
 _ARMOUR_END = "-----END "
 _JWT_HEAD = re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]*")
 _JWT_TAIL = re.compile(r"\.[\w-]{8,}(?:\.[\w-]*){0,3}|\.\.[\w-]{8,}(?:\.[\w-]*){1,2}")
-_SHORTEST_HEAD = 11
+_MIN_HEAD_LENGTH = 11
 #: No token is shorter.
-_SHORTEST_TOKEN = 14
+_MIN_TOKEN_LENGTH = 14
 
 
-def without_shapes(text: str, kinds: int) -> str:
+def mask_shapes(text: str, kinds: int) -> str:
     """Return ``text`` without the secrets that have a shape of their own; ``kinds`` are those of its words."""
     if "@" in text and ":" in text:
         text = _USERINFO.sub(rf"\1:{MASK}@", text)
         text = _TOKEN_USER.sub(rf"\1{MASK}@", text)
         if "racle:" in text or "RACLE:" in text:
-            text = _ORACLE.sub(rf"\1{MASK}", text)
+            text = _ORACLE_LOGIN.sub(rf"\1{MASK}", text)
         if "@tcp" in text or "@unix(" in text or "@/" in text:
-            text = _GO.sub(rf"\1{MASK}", text)
+            text = _GO_USERINFO.sub(rf"\1{MASK}", text)
     if "%40" in text:
-        text = _without_encoded_userinfo(text)
+        text = _mask_encoded_userinfo(text)
     if "odbc_connect=" in text:
         text = _ODBC.sub(rf"\1{MASK}", text)
-    if len(text) < _SHORTEST_TOKEN:
+    if len(text) < _MIN_TOKEN_LENGTH:
         return text
     if "-----BEGIN" in text:
-        text = _without_armour(text)
+        text = _mask_armour(text)
     if "---- BEGIN" in text or "PuTTY" in text:
         for file in rules().key_files:
-            text = _without_key_files(text, file.begin, file.end)
+            text = _mask_key_files(text, file.begin, file.end)
     if "eyJ" in text:
-        text = _without_web_tokens(text)
-    return _without_tokens(text, kinds)
+        text = _mask_web_tokens(text)
+    return _mask_tokens(text, kinds)
 
 
-def _without_tokens(text: str, kinds: int) -> str:
-    found = rules()
-    prefixes = [prefix for prefix in found.inner_prefixes if prefix in text]
+def _mask_tokens(text: str, kinds: int) -> str:
+    secret_rules = rules()
+    prefixes = [prefix for prefix in secret_rules.inner_prefixes if prefix in text]
     if kinds & TOKEN:
-        prefixes += set(found.token_start.findall(text))
+        prefixes += set(secret_rules.token_start.findall(text))
     for prefix in prefixes:
-        text = found.tokens[prefix].masked(text, REDACTED)
+        text = secret_rules.tokens[prefix].mask_tokens(text, REDACTED)
     return text
 
 
-def _without_encoded_userinfo(text: str) -> str:
+def _mask_encoded_userinfo(text: str) -> str:
     parts: list[str] = []
-    done = 0
+    cursor = 0
     for slashes in _ENCODED_SLASHES.finditer(text):
         start = slashes.end()
-        if start < done:
+        if start < cursor:
             continue
-        end = text.find("%40", start, start + _ENCODED_USERINFO)
+        end = text.find("%40", start, start + _MAX_USERINFO_LENGTH)
         user, colon, password = text[start : max(start, end)].replace("%3a", "%3A").partition("%3A")
         if end > 0 and colon and password and not _ENCODED_END.search(user + password):
-            parts += text[done : start + len(user) + len(colon)], MASK
-            done = end
-    return "".join([*parts, text[done:]]) if parts else text
+            parts += text[cursor : start + len(user) + len(colon)], MASK
+            cursor = end
+    return "".join([*parts, text[cursor:]]) if parts else text
 
 
-def _without_armour(text: str) -> str:
+def _mask_armour(text: str) -> str:
     """Return ``text`` without armoured keys; one that breaks off hides all behind it."""
     parts: list[str] = []
-    done = 0
-    while (begin := rules().armour.search(text, done)) is not None:
-        parts += text[done : begin.start()], REDACTED
+    cursor = 0
+    while (begin := rules().armour.search(text, cursor)) is not None:
+        parts += text[cursor : begin.start()], REDACTED
         end = text.find(_ARMOUR_END, begin.end())
-        done = len(text) if end < 0 else end + len(_ARMOUR_END)
-        close = text.find("-----", done) if end >= 0 else -1
+        cursor = len(text) if end < 0 else end + len(_ARMOUR_END)
+        close = text.find("-----", cursor) if end >= 0 else -1
         if close >= 0:
-            done = close + len("-----")
-    return "".join([*parts, text[done:]])
+            cursor = close + len("-----")
+    return "".join([*parts, text[cursor:]])
 
 
-def _without_key_files(text: str, begin: str, end: str) -> str:
+def _mask_key_files(text: str, begin: str, end: str) -> str:
     """Return ``text`` without what stands between two texts; one that breaks off hides all behind it."""
     parts: list[str] = []
-    done = 0
-    while (start := text.find(begin, done)) >= 0:
-        parts += text[done:start], REDACTED
+    cursor = 0
+    while (start := text.find(begin, cursor)) >= 0:
+        parts += text[cursor:start], REDACTED
         close = text.find(end, start + len(begin))
         if close < 0:
             return "".join(parts)
-        done = close + len(end)
-    return "".join([*parts, text[done:]])
+        cursor = close + len(end)
+    return "".join([*parts, text[cursor:]])
 
 
-def _without_web_tokens(text: str) -> str:
+def _mask_web_tokens(text: str) -> str:
     """Return ``text`` without JSON web tokens; a head is looked at once, however many begin inside it."""
     parts: list[str] = []
-    done = position = 0
+    cursor = position = 0
     while (head := _JWT_HEAD.search(text, position)) is not None:
         position = head.end()
-        tail = _JWT_TAIL.match(text, position) if position - head.start() >= _SHORTEST_HEAD else None
+        tail = _JWT_TAIL.match(text, position) if position - head.start() >= _MIN_HEAD_LENGTH else None
         if tail is not None:
-            parts += text[done : head.start()], REDACTED
-            done = position = tail.end()
-    return "".join([*parts, text[done:]])
+            parts += text[cursor : head.start()], REDACTED
+            cursor = position = tail.end()
+    return "".join([*parts, text[cursor:]])

@@ -4,93 +4,99 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dh_bridge.redaction.arguments import lowered, without_arguments
-from dh_bridge.redaction.assignments import without_assignments
-from dh_bridge.redaction.commands import without_arguments_of_programs
-from dh_bridge.redaction.mode import OFF, mode
+from dh_bridge.redaction.arguments import mask_arguments, to_lower
+from dh_bridge.redaction.assignments import mask_assignments
+from dh_bridge.redaction.commands import mask_program_arguments
+from dh_bridge.redaction.mode import OFF, current_mode
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.shapes import without_shapes
-from dh_bridge.redaction.statements import is_statement, without_forms, without_literals
-from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, OTHER, PROGRAM, Words, words_of
+from dh_bridge.redaction.shapes import mask_shapes
+from dh_bridge.redaction.statements import is_statement, mask_literals, mask_statement_forms
+from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, PROCEDURE, PROGRAM, WordKinds, classify_words
 
 #: Shorter texts hold no secret that can be recognised.
-_SHORTEST = 6
+_MIN_LENGTH = 6
 #: Texts up to this length are remembered: names, addresses and versions come again with each event.
-_REMEMBERED = 256
+_MAX_CACHED_LENGTH = 256
 #: Of a longer text the head and the tail are kept, which is more than any aspect holds.
-MAX_TEXT = 1_000_000
-_TAIL = 20_000
-_LEFT_OUT = "…[{} characters left out]…"
+MAX_TEXT_LENGTH = 1_000_000
+_TAIL_LENGTH = 20_000
+_OMISSION = "…[{} characters left out]…"
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return ``text`` without the secrets in it.
 
-    >>> redacted("postgres://ann:hunter2@db/x"), redacted("password=hunter2 user=ann")
+    >>> redact("postgres://ann:hunter2@db/x"), redact("password=hunter2 user=ann")
     ('postgres://ann:***@db/x', 'password=*** user=ann')
     """
-    if len(text) < _SHORTEST:
+    if len(text) < _MIN_LENGTH:
         return text
-    clean = _remembered(text) if len(text) <= _REMEMBERED else _without_secrets(text)
-    return clean if clean is text or mode() != OFF else text
+    redacted_text = _redact_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _redact_uncached(text)
+    return redacted_text if redacted_text is text or current_mode() != OFF else text
 
 
-def redacted_sql(text: str) -> str:
-    """Return a statement as :func:`redacted` returns a text that begins as SQL does.
+def redact_sql(text: str) -> str:
+    """Return a statement as :func:`redact` returns a text that begins as SQL does.
 
-    >>> redacted_sql("ALTER USER ann PASSWORD 'hunter2'")
+    >>> redact_sql("ALTER USER ann PASSWORD 'hunter2'")
     "ALTER USER ann PASSWORD '***'"
     """
-    clean = capped_input(text)
-    words = words_of(clean)
-    clean = without_shapes(clean, words.kinds)
+    redacted_text = cap_input(text)
+    words = classify_words(redacted_text)
+    redacted_text = mask_shapes(redacted_text, words.kinds)
     if words.kinds:
-        clean = without_literals(clean, words.kinds)
+        redacted_text = mask_literals(redacted_text, words.kinds)
         if words.kinds & FORM:
-            clean = without_forms(clean)
+            redacted_text = mask_statement_forms(redacted_text)
         if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
-            clean = _without_names(_without_statements(clean, words), words)
-    return clean if mode() != OFF else text
+            redacted_text = _mask_named_values(_mask_statements(redacted_text, words), words)
+    return redacted_text if current_mode() != OFF else text
 
 
-def capped_input(text: str) -> str:
+def cap_input(text: str) -> str:
     """Return ``text``, of one that is longer than any aspect holds its head and tail: patterns are to see no more."""
-    if len(text) <= MAX_TEXT:
+    if len(text) <= MAX_TEXT_LENGTH:
         return text
-    mark = _LEFT_OUT.format(len(text) - MAX_TEXT)
-    return text[: MAX_TEXT - _TAIL - len(mark)] + mark + text[-_TAIL:]
+    omission = _OMISSION.format(len(text) - MAX_TEXT_LENGTH)
+    return text[: MAX_TEXT_LENGTH - _TAIL_LENGTH - len(omission)] + omission + text[-_TAIL_LENGTH:]
 
 
 @lru_cache(maxsize=16384)
-def _remembered(text: str) -> str:
-    return _without_secrets(text)
+def _redact_cached(text: str) -> str:
+    return _redact_uncached(text)
 
 
-def _without_secrets(text: str) -> str:
-    text = capped_input(text)
-    words = words_of(text)
-    clean = without_shapes(text, words.kinds)
+def _redact_uncached(text: str) -> str:
+    text = cap_input(text)
+    words = classify_words(text)
+    redacted_text = mask_shapes(text, words.kinds)
     if not words.kinds:
-        return clean
-    clean = without_literals(clean, words.kinds) if is_statement(clean) else _without_statements(clean, words)
-    return _without_names(clean, words)
+        return redacted_text
+    redacted_text = (
+        mask_literals(redacted_text, words.kinds)
+        if is_statement(redacted_text)
+        else _mask_statements(redacted_text, words)
+    )
+    return _mask_named_values(redacted_text, words)
 
 
-def _without_statements(text: str, words: Words) -> str:
+def _mask_statements(text: str, words: WordKinds) -> str:
     """Return ``text`` without the secrets of the statements that it quotes, as code, errors and logs do."""
-    if not words.kinds & (NAME | OTHER):
+    if not words.kinds & (NAME | PROCEDURE):
         return text
-    inside = rules().sql_inside.search(lowered(text))
-    return text if inside is None else text[: inside.start()] + without_literals(text[inside.start() :], words.kinds)
+    statement = rules().sql_phrases.search(to_lower(text))
+    return (
+        text if statement is None else text[: statement.start()] + mask_literals(text[statement.start() :], words.kinds)
+    )
 
 
-def _without_names(text: str, words: Words) -> str:
+def _mask_named_values(text: str, words: WordKinds) -> str:
     """Return ``text`` without what programs, calls and names say to be secrets."""
     kinds = words.kinds
     if kinds & FORM:
-        text = without_forms(text)
+        text = mask_statement_forms(text)
     if kinds & PROGRAM or (kinds & NAMED_PROGRAM and kinds & NAME):
-        text = without_arguments_of_programs(text, words.special)
+        text = mask_program_arguments(text, words.classified)
     if kinds & CALL and "(" in text:
-        text = without_arguments(text, rules().code_parts, rules().code_arguments)
-    return without_assignments(text, kinds, words.special)
+        text = mask_arguments(text, rules().code_parts, rules().code_arguments)
+    return mask_assignments(text, kinds, words.classified)

@@ -6,13 +6,13 @@ import re
 from typing import NamedTuple
 
 from dh_bridge.redaction.mode import MASK
-from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
 
-BARE = re.compile(r"[^\s\"'`&;,)}\]<>|\\]{1,2000}")
-QUOTES = "\"'`"
-SPACES = " \t"
-LONGEST = 4_000
+BARE_VALUE = re.compile(r"[^\s\"'`&;,)}\]<>|\\]{1,2000}")
+QUOTE_CHARS = "\"'`"
+SPACE_CHARS = " \t"
+MAX_VALUE_LENGTH = 4_000
 """Characters of a quoted value, or of a line, that are looked at."""
 
 _BARE_OF_URL = re.compile(r"(?:[^\s\"'&;<>|\\,]|,(?![\w.-]{1,40}=|\s|$)){1,2000}")
@@ -26,14 +26,14 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
 _HEAD = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"[a-z_][a-z_]*\Z")
-_JDBC = "jdbc:"
+_JDBC_PREFIX = "jdbc:"
 _PASSWORDS = ("password", "passwd", "passphrase", "pwd", "_key", "-key", "apikey", "secret", "_pw", "passcode", "pass")
-_SYMBOLS = frozenset("!@#$%^&*+=~?")
-_LEAST, _LEAST_OF_DIGITS = 6, 8
-_LEAST_OF_A_PATH = 16
+_SYMBOL_CHARS = frozenset("!@#$%^&*+=~?")
+_MIN_LENGTH, _MIN_DIGITS_LENGTH = 6, 8
+_MIN_PATH_LENGTH = 16
 
 
-class Found(NamedTuple):
+class SecretSpan(NamedTuple):
     """A secret in a text: where it begins and ends, and what is written in its place."""
 
     begin: int
@@ -44,14 +44,14 @@ class Found(NamedTuple):
 def looks_secret(value: str) -> bool:
     """Return whether a word looks like a secret rather than like a word of prose or code."""
     value = value.rstrip(".,:;")
-    if len(value) < _LEAST or _DATE.match(value) or _DOTTED.match(value):
+    if len(value) < _MIN_LENGTH or _DATE.match(value) or _DOTTED.match(value):
         return False
     letters = digits = symbols = False
     for char in value[:200]:
         letters = letters or char.isalpha()
         digits = digits or char.isdigit()
-        symbols = symbols or char in _SYMBOLS
-    return (digits and (letters or len(value) >= _LEAST_OF_DIGITS)) or (symbols and letters)
+        symbols = symbols or char in _SYMBOL_CHARS
+    return (digits and (letters or len(value) >= _MIN_DIGITS_LENGTH)) or (symbols and letters)
 
 
 def is_password(name: str) -> bool:
@@ -67,14 +67,14 @@ def is_harmless(name: str, value: str) -> bool:
         PLACEHOLDER.match(value) is not None
         or lower in rules().placeholders
         or lower in rules().types
-        or describes(name, value)
+        or is_description(name, value)
     )
 
 
-def describes(name: str, value: str) -> bool:
+def is_description(name: str, value: str) -> bool:
     """Return whether a value behind the name of a secret is a mechanism (``auth: kerberos``) or a directory (``PWD=/home/ann``).
 
-    >>> describes("http.auth", "kerberos"), describes("PWD", "/home/ann"), describes("password", "kerberos")
+    >>> is_description("http.auth", "kerberos"), is_description("PWD", "/home/ann"), is_description("password", "kerberos")
     (True, True, False)
     """
     label = name.lower()
@@ -92,108 +92,116 @@ def is_type(text: str, value: str, end: int) -> bool:
     return head.end() == len(value) or value[head.end()] in "([<" or text[end : end + 1] in "(["
 
 
-def value_behind(  # noqa: PLR0911, PLR0912 - a line for each form
-    text: str, start: int, sign: str, name: str, *, quoted: bool
-) -> Found | None:
+def find_value(  # noqa: PLR0911, PLR0912 - a line for each form
+    text: str, start: int, operator: str, name: str, *, is_quoted: bool
+) -> SecretSpan | None:
     """Return the secret behind a sign, None where there is none."""
-    tight = text[start - len(sign) - 1 : start - len(sign)] not in SPACES
+    is_tight = text[start - len(operator) - 1 : start - len(operator)] not in SPACE_CHARS
     limit = min(len(text), start + 8)
     begin = start
-    while begin < limit and text[begin] in SPACES:
+    while begin < limit and text[begin] in SPACE_CHARS:
         begin += 1
     if begin >= len(text) or text.startswith(MASK, begin):
         return None
-    spaced = begin > start
-    inner = begin
-    while inner < min(len(text), begin + 4) and text[inner] == "\\":
-        inner += 1
-    if text[inner : inner + 1] in ("b", "N", "E", "u", "r", "f") and text[inner + 1 : inner + 2] in ("'", '"'):
-        inner += 1
+    is_spaced = begin > start
+    quote_start = begin
+    while quote_start < min(len(text), begin + 4) and text[quote_start] == "\\":
+        quote_start += 1
+    if text[quote_start : quote_start + 1] in ("b", "N", "E", "u", "r", "f") and text[
+        quote_start + 1 : quote_start + 2
+    ] in ("'", '"'):
+        quote_start += 1
     if text.startswith("&quot;", begin):
-        close = text.find("&quot;", begin + 6, begin + LONGEST)
-        return Found(begin + 6, close) if close > begin + 6 and not is_harmless(name, text[begin + 6 : close]) else None
-    if inner < len(text) and text[inner] in QUOTES:
-        return _quoted_value(text, begin, inner, name, colon=sign == ":", name_quoted=quoted)
-    if name.lower().endswith("cookie") and sign == ":":
-        return _to_end_of_line(text, begin)
-    url = sign == "=" and not spaced and text[begin] not in "([{"
-    match = (_BARE_OF_URL if url and not _in_brackets(text, begin) else BARE).match(text, begin)
+        close = text.find("&quot;", begin + 6, begin + MAX_VALUE_LENGTH)
+        return (
+            SecretSpan(begin + 6, close)
+            if close > begin + 6 and not is_harmless(name, text[begin + 6 : close])
+            else None
+        )
+    if quote_start < len(text) and text[quote_start] in QUOTE_CHARS:
+        return _find_quoted_value(text, begin, quote_start, name, has_colon=operator == ":", is_name_quoted=is_quoted)
+    if name.lower().endswith("cookie") and operator == ":":
+        return _find_cookie(text, begin)
+    in_url = operator == "=" and not is_spaced and text[begin] not in "([{"
+    match = (_BARE_OF_URL if in_url and not _is_in_brackets(text, begin) else BARE_VALUE).match(text, begin)
     if match is None:
         return None
     value = match[0]
-    if value == MASK or is_harmless(name, value) or (sign in ("!=", "<>") and not looks_secret(value)):
+    if value == MASK or is_harmless(name, value) or (operator in ("!=", "<>") and not looks_secret(value)):
         return None
-    if sign == ":":
-        secret = _behind_colon(text, value, match.end(), name, spaced=spaced)
-    elif spaced or not tight:
-        secret = (looks_secret(value) or _ends_line(text, value, match.end(), name)) and not _CALL.match(value)
+    if operator == ":":
+        is_secret = _is_secret_after_colon(text, value, match.end(), name, is_spaced=is_spaced)
+    elif is_spaced or not is_tight:
+        is_secret = (
+            looks_secret(value) or _is_password_at_line_end(text, value, match.end(), name)
+        ) and not _CALL.match(value)
     else:
-        secret = not _is_reference(text, value, match.end(), name) and not _CALL.match(value)
-        if secret and url and _is_part_of_path(text, begin - len(sign) - len(name) - 1, value):
+        is_secret = not _is_reference(text, value, match.end(), name) and not _CALL.match(value)
+        if is_secret and in_url and _is_part_of_path(text, begin - len(operator) - len(name) - 1, value):
             return None
-    return Found(begin, match.end()) if secret else None
+    return SecretSpan(begin, match.end()) if is_secret else None
 
 
 def _is_reference(text: str, value: str, end: int, name: str) -> bool:
     """Return whether a word is the name of a variable: ``f(password=password)``, ``token=config.api_token``."""
-    if _DOTTED.match(value) is not None and secret_name(value):
+    if _DOTTED.match(value) is not None and is_secret_name(value):
         return True
     if not text[end : end + 1] or text[end] not in ",)":
         return False
-    return _REFERENCE.match(value) is not None and (value == name.lower() or ("_" in value and secret_name(value)))
+    return _REFERENCE.match(value) is not None and (value == name.lower() or ("_" in value and is_secret_name(value)))
 
 
-def _is_part_of_path(text: str, before: int, value: str) -> bool:
+def _is_part_of_path(text: str, position: int, value: str) -> bool:
     """Return whether a pair is a directory of a partitioned table: ``s3://lake/t/secret=1/part-0``."""
-    if before < 0 or text[before] != "/":
+    if position < 0 or text[position] != "/":
         return False
-    first = value.partition("/")[0]
-    if "," in value or "?" in value or text.rfind(_JDBC, max(0, before - 300), before) >= 0:
+    first_part = value.partition("/")[0]
+    if "," in value or "?" in value or text.rfind(_JDBC_PREFIX, max(0, position - 300), position) >= 0:
         return False
-    return len(first) < _LEAST_OF_A_PATH or not looks_secret(first)
+    return len(first_part) < _MIN_PATH_LENGTH or not looks_secret(first_part)
 
 
-def _in_brackets(text: str, begin: int) -> bool:
+def _is_in_brackets(text: str, begin: int) -> bool:
     """Return whether the value may stand in brackets, whose end is no part of it: ``connect(password=x, y)``."""
     return text.rfind("(", max(0, begin - 200), begin) >= 0 or text.rfind("{", max(0, begin - 200), begin) >= 0
 
 
-def _behind_colon(text: str, value: str, end: int, name: str, *, spaced: bool) -> bool:
+def _is_secret_after_colon(text: str, value: str, end: int, name: str, *, is_spaced: bool) -> bool:
     if is_type(text, value, end):
         return False
-    if not spaced:
+    if not is_spaced:
         return is_password(name) and looks_secret(value)
     if value.lower().rstrip(".,;:") in rules().prose:
         return False
     if looks_secret(value):
         return True
-    return _ends_line(text, value, end, name)
+    return _is_password_at_line_end(text, value, end, name)
 
 
-def _ends_line(text: str, value: str, end: int, name: str) -> bool:
+def _is_password_at_line_end(text: str, value: str, end: int, name: str) -> bool:
     """Return whether a word may be a password: the last one of a line, behind a name that leaves no doubt."""
-    last = end >= len(text) or text[end] in "\r\n\\"
-    return last and is_password(name) and len(value) >= _LEAST and value.isalnum()
+    is_last = end >= len(text) or text[end] in "\r\n\\"
+    return is_last and is_password(name) and len(value) >= _MIN_LENGTH and value.isalnum()
 
 
-def _quoted_value(  # noqa: PLR0913 - what is known of the place
-    text: str, begin: int, inner: int, name: str, *, colon: bool, name_quoted: bool
-) -> Found | None:
-    quote = text[inner]
-    close = text.find(quote, inner + 1)
+def _find_quoted_value(  # noqa: PLR0913 - what is known of the place
+    text: str, begin: int, quote_start: int, name: str, *, has_colon: bool, is_name_quoted: bool
+) -> SecretSpan | None:
+    quote = text[quote_start]
+    close = text.find(quote, quote_start + 1)
     while close > 0 and quote == "'" and text[close : close + 2] == "''":
         close = text.find(quote, close + 2)
-    value = text[inner + 1 : close if close >= 0 else len(text)].rstrip("\\")
+    value = text[quote_start + 1 : close if close >= 0 else len(text)].rstrip("\\")
     if not value.strip() or is_harmless(name, value):
         return None
-    if colon and not name_quoted and not (len(value) >= _LEAST and " " not in value):
+    if has_colon and not is_name_quoted and not (len(value) >= _MIN_LENGTH and " " not in value):
         return None
-    return Found(begin, close + 1 if close >= 0 else len(text))
+    return SecretSpan(begin, close + 1 if close >= 0 else len(text))
 
 
-def _to_end_of_line(text: str, begin: int) -> Found | None:
+def _find_cookie(text: str, begin: int) -> SecretSpan | None:
     match = _COOKIE.match(text, begin)
-    return None if match is None else Found(begin, match.end())
+    return None if match is None else SecretSpan(begin, match.end())
 
 
 _COOKIE = re.compile(r"(?=[^\r\n\"'=]{1,200}=)[^\r\n\"']{1,4000}")

@@ -8,97 +8,97 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
 
 #: Kinds of words.
-NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, OTHER, FORM, TOKEN = (
+NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, PROCEDURE, FORM, TOKEN = (
     1 << number for number in range(10)
 )
 
 #: Every byte that is no part of a name becomes a blank.
-_TABLE = bytes(code if chr(code).isalnum() or chr(code) in "_.-" else 32 for code in range(128)) + b" " * 128
+_NAME_CHARS = bytes(code if chr(code).isalnum() or chr(code) in "_.-" else 32 for code in range(128)) + b" " * 128
 _SCHEMES = frozenset(("bearer", "basic", "apikey", "negotiate", "token", "authorization", "proxy-authorization"))
-_OTHERS = frozenset(("identified",))
+_PROCEDURE_WORDS = frozenset(("identified",))
 _FORMS = frozenset(("using", "openrowset", "opendatasource"))
-_LONGEST = 200
-_MOST_KNOWN = 65_536
+_MAX_WORD_LENGTH = 200
+_MAX_CACHED_WORDS = 65_536
 
 #: Words without a kind: nearly all of them. Names of data come again and again.
-_plain: set[bytes] = set()
-_kinds: dict[bytes, int] = {}
+_cached_plain_words: set[bytes] = set()
+_cached_kinds: dict[bytes, int] = {}
 
 
-class Words(NamedTuple):
+class WordKinds(NamedTuple):
     """The kinds of the words of a text, as bits, and the words that have one."""
 
     kinds: int
-    special: tuple[str, ...]
+    classified: tuple[str, ...]
 
 
-_NONE = Words(0, ())
+_NO_KINDS = WordKinds(0, ())
 
 
-def words_of(text: str) -> Words:
+def classify_words(text: str) -> WordKinds:
     """Return the kinds of all words of ``text``."""
     data = text.encode("utf-8", "replace")
     if b"\\" in data:  # the escaped ends of lines belong to no word
         data = data.replace(b"\\n", b"  ").replace(b"\\r", b"  ").replace(b"\\t", b"  ")
-    words = set(data.translate(_TABLE).split())
-    words -= _plain
+    words = set(data.translate(_NAME_CHARS).split())
+    words -= _cached_plain_words
     if not words:
-        return _NONE
+        return _NO_KINDS
     kinds = 0
-    special = []
+    classified = []
     for word in words:
-        kind = _kinds.get(word)
+        kind = _cached_kinds.get(word)
         if kind is None:
-            kind = _kind(word)
+            kind = _classify(word)
         if kind:
             kinds |= kind
-            special.append(word.decode("ascii"))
-    return Words(kinds, tuple(special))
+            classified.append(word.decode("ascii"))
+    return WordKinds(kinds, tuple(classified))
 
 
-def _kind(word: bytes) -> int:
+def _classify(word: bytes) -> int:
     if word.isdigit():
         return 0
-    name = word[-_LONGEST:].decode("ascii")
+    name = word[-_MAX_WORD_LENGTH:].decode("ascii")
     lower = name.lower()
-    found = rules()
-    last = lower.rpartition(".")[2]
+    secret_rules = rules()
+    last_part = lower.rpartition(".")[2]
     kind = 0
-    if found.root.search(lower) is not None and secret_name(name):
+    if secret_rules.root.search(lower) is not None and is_secret_name(name):
         kind = NAME
-    commands = found.commands.get(name) or found.commands.get(lower.removesuffix(".exe"))
+    commands = secret_rules.commands.get(name) or secret_rules.commands.get(lower.removesuffix(".exe"))
     if commands is not None:
         kind |= NAMED_PROGRAM if all(row.named for row in commands) else PROGRAM
-    if last in found.arguments:
+    if last_part in secret_rules.sql_arguments:
         kind |= FUNCTION
-    if last in found.code_arguments or ".".join(lower.split(".")[-2:]) in found.code_arguments:
+    if last_part in secret_rules.code_arguments or ".".join(lower.split(".")[-2:]) in secret_rules.code_arguments:
         kind |= CALL
     if lower in _FORMS:
         kind |= FORM
-    if last in _SCHEMES:
+    if last_part in _SCHEMES:
         kind |= SCHEME
-    if last in ("key", "keys"):
+    if last_part in ("key", "keys"):
         kind |= HALF_KEY
-    if lower in found.procedures_names or lower in _OTHERS:
-        kind |= OTHER
-    if len(word) > found.shortest_token and found.token_start.search(word.decode("ascii")) is not None:
+    if lower in secret_rules.procedure_names or lower in _PROCEDURE_WORDS:
+        kind |= PROCEDURE
+    if len(word) > secret_rules.shortest_token and secret_rules.token_start.search(word.decode("ascii")) is not None:
         kind |= TOKEN
-    _remember(word, kind)
+    _cache_kind(word, kind)
     return kind
 
 
-def _remember(word: bytes, kind: int) -> None:
-    if len(word) > _LONGEST:
+def _cache_kind(word: bytes, kind: int) -> None:
+    if len(word) > _MAX_WORD_LENGTH:
         return
     if kind:
-        if len(_kinds) >= _MOST_KNOWN:
-            _kinds.clear()
-        _kinds[word] = kind
+        if len(_cached_kinds) >= _MAX_CACHED_WORDS:
+            _cached_kinds.clear()
+        _cached_kinds[word] = kind
         return
-    if len(_plain) >= _MOST_KNOWN:
-        _plain.clear()
-    _plain.add(word)
+    if len(_cached_plain_words) >= _MAX_CACHED_WORDS:
+        _cached_plain_words.clear()
+    _cached_plain_words.add(word)

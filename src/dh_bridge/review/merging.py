@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.sinks.abilities import Around
+from dh_bridge.sinks.abilities import SinkWrapper
 from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.abilities import Readable, ReadableSink
-    from dh_bridge.sinks.base import Present
+    from dh_bridge.sinks.base import StoredAspect
 
 
-SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
+SET_FIELDS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
 """Arrays that are sets: their order says nothing, and what others added stands beside what is ours."""
-_JOINED: dict[str, tuple[str, ...] | None] = {
+_MERGED_FIELDS: dict[str, tuple[str, ...] | None] = {
     "dataProcessInstanceProperties": None,
     "dataProcessInstanceRelationships": None,
     "dataProcessInstanceInput": None,
@@ -37,7 +37,7 @@ _JOINED: dict[str, tuple[str, ...] | None] = {
 _SCHEMA = "schemaMetadata"
 
 
-class Merging(Around):
+class MergingSink(SinkWrapper):
     """A sink that reads before it writes; ``left_out`` counts schemas that were left to their owner, and what we may not read.
 
     ``pipeline`` is the name that our own writes have.
@@ -52,70 +52,82 @@ class Merging(Around):
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Read what the proposals replace, and deliver what is then left to say."""
-        wanted: dict[str, set[str]] = {}
-        for one in proposals:
-            if self._reads(one):
-                wanted.setdefault(one.entity_urn, set()).add(one.aspect_name)
-        found = self._readable.read(wanted) if wanted else {}
-        unread = set(self._readable.forbidden)
-        present = {(urn, name): one.value for urn, aspects in found.items() for name, one in aspects.items()}
-        sent: list[Proposal] = []
+        aspects_to_read: dict[str, set[str]] = {}
+        for item in proposals:
+            if self._needs_read(item):
+                aspects_to_read.setdefault(item.entity_urn, set()).add(item.aspect_name)
+        present_aspects = self._readable.read(aspects_to_read) if aspects_to_read else {}
+        unreadable_urns = set(self._readable.forbidden_urns)
+        present = {
+            (urn, name): item.value for urn, aspects in present_aspects.items() for name, item in aspects.items()
+        }
+        sent_proposals: list[Proposal] = []
         originals: dict[int, Proposal] = {}
-        for one in proposals:
-            key = one.entity_urn, one.aspect_name
-            if one.entity_urn in unread and self._reads(one):
-                self.left_out["not-readable"] += 1  # written whole it would replace what others wrote
+        for item in proposals:
+            key = item.entity_urn, item.aspect_name
+            if item.entity_urn in unreadable_urns and self._needs_read(item):
+                self.dropped_counts["not-readable"] += 1  # written whole it would replace what others wrote
                 continue
-            if one.aspect_name == _SCHEMA and self._reads(one):
-                held = found.get(one.entity_urn, {}).get(_SCHEMA)
-                if held is not None and not self._ours(held):
-                    self.left_out["schema-owned"] += 1
+            if item.aspect_name == _SCHEMA and self._needs_read(item):
+                present_schema = present_aspects.get(item.entity_urn, {}).get(_SCHEMA)
+                if present_schema is not None and not self._is_own(present_schema):
+                    self.dropped_counts["schema-owned"] += 1
                     continue
-            written = one
-            if self._join and self._reads(one) and key in present and one.aspect_name in _JOINED:
-                written = upsert(one.entity_type, *key, joined(one.aspect_name, present[key], one.value))
-            if self._reads(one):
-                present[key] = written.value
-            originals[id(written)] = one
-            sent.append(written)
-        delivery = self._sink.emit(sent)
+            merged_proposal = item
+            if self._join and self._needs_read(item) and key in present and item.aspect_name in _MERGED_FIELDS:
+                merged_proposal = upsert(
+                    item.entity_type, *key, merge_aspect(item.aspect_name, present[key], item.value)
+                )
+            if self._needs_read(item):
+                present[key] = merged_proposal.value
+            originals[id(merged_proposal)] = item
+            sent_proposals.append(merged_proposal)
+        delivery = self._sink.emit(sent_proposals)
         failed = [
-            type(one)(originals.get(id(one.proposal), one.proposal), one.reason, one.retryable)
-            for one in delivery.failed
+            type(item)(originals.get(id(item.proposal), item.proposal), item.reason, item.retryable)
+            for item in delivery.failures
         ]
-        return Delivery(delivery.delivered, failed)
+        return Delivery(delivery.delivered_count, failed)
 
-    def _reads(self, proposal: Proposal) -> bool:
+    def _needs_read(self, proposal: Proposal) -> bool:
         if proposal.change_type != "UPSERT":
             return False
-        return self._keep_schemas if proposal.aspect_name == _SCHEMA else self._join and proposal.aspect_name in _JOINED
+        return (
+            self._keep_schemas
+            if proposal.aspect_name == _SCHEMA
+            else self._join and proposal.aspect_name in _MERGED_FIELDS
+        )
 
-    def _ours(self, held: Present) -> bool:
+    def _is_own(self, present: StoredAspect) -> bool:
         """Say whether we wrote an aspect last; a place that does not know is taken to be ours alone."""
-        if held.run_id is None and held.pipeline_name is None:
-            return held.actor is None
-        return held.pipeline_name == self._pipeline or (held.run_id or "").startswith("dh_bridge-")
+        if present.run_id is None and present.pipeline_name is None:
+            return present.actor is None
+        return present.pipeline_name == self._pipeline or (present.run_id or "").startswith("dh_bridge-")
 
 
-def joined(aspect: str, present: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+def merge_aspect(aspect: str, present: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """Return our aspect with what is there and we do not say; ours win, a run is created when it was first said to be."""
-    fields = _JOINED[aspect]
+    fields = _MERGED_FIELDS[aspect]
     if fields is not None:
-        kept = {name: _joined(present[name], ours[name]) for name in fields if present.get(name) and ours.get(name)}
-        return {**ours, **{name: present[name] for name in fields if present.get(name)}, **kept}
-    whole = _joined(present, ours)
-    stamps = [one["created"] for one in (present, ours) if one.get("created", {}).get("time")]
-    if stamps:
-        whole["created"] = min(stamps, key=lambda stamp: int(stamp["time"]))
-    return whole
+        merged_fields = {
+            name: _merge_objects(present[name], written[name])
+            for name in fields
+            if present.get(name) and written.get(name)
+        }
+        return {**written, **{name: present[name] for name in fields if present.get(name)}, **merged_fields}
+    merged = _merge_objects(present, written)
+    audit_stamps = [value["created"] for value in (present, written) if value.get("created", {}).get("time")]
+    if audit_stamps:
+        merged["created"] = min(audit_stamps, key=lambda audit_stamp: int(audit_stamp["time"]))
+    return merged
 
 
-def _joined(present: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    whole = {**present, **ours}
-    for name in present.keys() & ours.keys():
-        there, said = present[name], ours[name]
-        if isinstance(there, dict) and isinstance(said, dict) and name == "customProperties":
-            whole[name] = {**there, **said}
-        elif name in SETS and isinstance(there, list) and isinstance(said, list):
-            whole[name] = said + [one for one in there if one not in said]
-    return whole
+def _merge_objects(present: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**present, **written}
+    for name in present.keys() & written.keys():
+        present_value, written_value = present[name], written[name]
+        if isinstance(present_value, dict) and isinstance(written_value, dict) and name == "customProperties":
+            merged[name] = {**present_value, **written_value}
+        elif name in SET_FIELDS and isinstance(present_value, list) and isinstance(written_value, list):
+            merged[name] = written_value + [element for element in present_value if element not in written_value]
+    return merged

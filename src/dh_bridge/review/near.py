@@ -7,10 +7,10 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
-from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_SIGNS
-from dh_bridge.settings.yaml_source import literal
-from dh_bridge.sinks.abilities import absent
+from dh_bridge.datahub.urns import dataset_urn, is_urn, parse_urn
+from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_CHARS
+from dh_bridge.settings.yaml_source import escape_variables
+from dh_bridge.sinks.abilities import missing_urns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
 _REST = ".{*rest}"
-_FEW = 5
+_MAX_MISSES_PER_DATASET = 5
 #: Their datasets stand beside those of the place where the tables are: siblings, which DataHub's own sources link.
-_BESIDE = frozenset({"dbt", "presto", "trino"})
+_SIBLING_PLATFORMS = frozenset({"dbt", "presto", "trino"})
 
 
-class Near(NamedTuple):
+class NearMiss(NamedTuple):
     """A dataset of ours that is not there, one that is, how their URNs differ, and the settings to try ("": none can say it)."""
 
     urn: str
@@ -44,133 +44,158 @@ class _Dataset(NamedTuple):
         return dataset_urn(self.platform, self.name, self.env)
 
     @property
-    def folded(self) -> str:
-        return _folded(self.name)
+    def normalized_name(self) -> str:
+        return _normalize_name(self.name)
 
 
-class _Same(NamedTuple):
+class _SpellingPair(NamedTuple):
     """One name in two spellings, but for the tiers that only one of them has, and all of theirs that a rule may rename to."""
 
-    ours: str
-    theirs: str
-    whole: str
+    proposed: str
+    existing: str
+    full_name: str
 
 
-def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> Iterator[Near]:
-    """Yield the near misses of ``new``, (URN, namespace if it is known), among the ``known`` URNs, few for each."""
-    ours = [(one, namespace) for urn, namespace in new if (one := _dataset(urn)) is not None]
-    wanted = {_last(one) for one, _ in ours}
+def near_misses(proposed_urns: Iterable[tuple[str, str | None]], existing_urns: Iterable[str]) -> Iterator[NearMiss]:
+    """Yield the near misses of ``proposed_urns``, (URN, namespace if it is known), among the ``existing_urns`` URNs, few for each."""
+    proposed_datasets = [
+        (proposed, namespace) for urn, namespace in proposed_urns if (proposed := _dataset(urn)) is not None
+    ]
+    last_parts = {_last_part(proposed) for proposed, _ in proposed_datasets}
     names: dict[Hashable, list[_Dataset]] = defaultdict(list)
     tails: dict[str, list[_Dataset]] = defaultdict(list)
-    for urn in known if wanted else ():
-        if (theirs := _dataset(urn)) is not None and _last(theirs) in wanted:
-            for key in filter(None, (theirs.folded, _inner(theirs), _host(theirs.name))):
-                names[key].append(theirs)
-            for tail in _tails(theirs.folded):
-                tails[tail].append(theirs)
-    for one, namespace in ours:
-        keys = (*_tails(one.folded), ("inner", one.folded), _host(one.name))
-        others = {*tails.get(one.folded, ()), *(theirs for key in keys for theirs in names.get(key, ()))}
-        found = [near for theirs in others if _last(theirs) == _last(one) and (near := _near(one, theirs, namespace))]
-        yield from sorted(found, key=lambda near: (near.differs.count(","), near.found))[:_FEW]
+    for urn in existing_urns if last_parts else ():
+        if (existing := _dataset(urn)) is not None and _last_part(existing) in last_parts:
+            for key in filter(
+                None, (existing.normalized_name, _name_without_schema(existing), _host_and_path(existing.name))
+            ):
+                names[key].append(existing)
+            for tail in _tails(existing.normalized_name):
+                tails[tail].append(existing)
+    for proposed, namespace in proposed_datasets:
+        keys = (*_tails(proposed.normalized_name), ("inner", proposed.normalized_name), _host_and_path(proposed.name))
+        candidates = {
+            *tails.get(proposed.normalized_name, ()),
+            *(existing for key in keys for existing in names.get(key, ())),
+        }
+        misses = [
+            miss
+            for existing in candidates
+            if _last_part(existing) == _last_part(proposed) and (miss := _near_miss(proposed, existing, namespace))
+        ]
+        yield from sorted(misses, key=lambda miss: (miss.differs.count(","), miss.found))[:_MAX_MISSES_PER_DATASET]
 
 
-def spelled_otherwise(new: Iterable[str], place: Readable) -> set[str]:
-    """Return the URNs of other spellings of ``new`` that ``place`` has: the way where it cannot list all it has."""
-    asked = {other for urn in new if (ours := _dataset(urn)) is not None for other in _spellings(ours)}
-    return asked - absent(place, sorted(asked))
+def existing_respellings(proposed_urns: Iterable[str], target: Readable) -> set[str]:
+    """Return the URNs of other spellings of ``proposed_urns`` that ``target`` has: the way where it cannot list all it has."""
+    respelled_urns = {
+        respelled_urn
+        for urn in proposed_urns
+        if (proposed := _dataset(urn)) is not None
+        for respelled_urn in _spellings(proposed)
+    }
+    return respelled_urns - missing_urns(target, sorted(respelled_urns))
 
 
-def _spellings(ours: _Dataset) -> Iterator[str]:
-    bare = ours.name.translate(_QUOTES)
-    names = {ours.name, ours.name.lower(), ours.name.upper(), bare, bare.lower()}
-    short = ours.name
+def _spellings(proposed: _Dataset) -> Iterator[str]:
+    unquoted = proposed.name.translate(_QUOTES)
+    names = {proposed.name, proposed.name.lower(), proposed.name.upper(), unquoted, unquoted.lower()}
+    short = proposed.name
     while "/" not in short and "." in short:
         short = short.partition(".")[2]
         names |= {short, short.lower()}
-    for name in names - {ours.name}:
-        yield ours._replace(name=name).urn
+    for name in names - {proposed.name}:
+        yield proposed._replace(name=name).urn
     for env in sorted(FABRIC_TYPES):
-        if env != ours.env:
-            yield ours._replace(env=env).urn
+        if env != proposed.env:
+            yield proposed._replace(env=env).urn
 
 
-def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | None:
+def _near_miss(proposed: _Dataset, existing: _Dataset, namespace: str | None) -> NearMiss | None:
     """Return how two datasets with one last name differ, None when they are probably two."""
     differs: list[str] = []
     rule: dict[str, str] = {"namespace": namespace} if namespace else {}
-    if ours.platform != theirs.platform:
-        if _BESIDE & {ours.platform, theirs.platform}:
+    if proposed.platform != existing.platform:
+        if _SIBLING_PLATFORMS & {proposed.platform, existing.platform}:
             return None
         differs.append("platform")
-        rule["platform"] = theirs.platform
-    if ours.env != theirs.env:
+        rule["platform"] = existing.platform
+    if proposed.env != existing.env:
         differs.append("env")
-        rule["env"] = theirs.env
-    if ours.folded != theirs.folded:
-        tiers = _tiers(ours, theirs, namespace)
+        rule["env"] = existing.env
+    if proposed.normalized_name != existing.normalized_name:
+        tiers = _tier_difference(proposed, existing, namespace)
         if tiers is not None:
             differs.append("instance or tiers")
-            added, same = tiers
-            rule |= added
-            if same.ours != same.theirs:
-                differs.append(_spelling(same))
-                rule |= _respelled(ours.name, same, namespace)
-        elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
+            rule_part, spelling_pair = tiers
+            rule |= rule_part
+            if spelling_pair.proposed != spelling_pair.existing:
+                differs.append(_spelling_difference(spelling_pair))
+                rule |= _respelling_rule(proposed.name, spelling_pair, namespace)
+        elif _host_and_path(proposed.name) and _host_and_path(proposed.name) == _host_and_path(existing.name):
             differs.append("host")
         else:
             return None
-    elif ours.name != theirs.name:
-        same = _Same(ours.name, theirs.name, theirs.name)
-        differs.append(_spelling(same))
-        rule |= _respelled(ours.name, same, namespace)
+    elif proposed.name != existing.name:
+        spelling_pair = _SpellingPair(proposed.name, existing.name, existing.name)
+        differs.append(_spelling_difference(spelling_pair))
+        rule |= _respelling_rule(proposed.name, spelling_pair, namespace)
     return (
-        Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs, _hosts(ours, theirs)))
+        NearMiss(
+            proposed.urn, existing.urn, ", ".join(differs), _settings_line(rule, differs, _hosts(proposed, existing))
+        )
         if differs
         else None
     )
 
 
-def _tiers(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> tuple[dict[str, str], _Same] | None:
+def _tier_difference(
+    proposed: _Dataset, existing: _Dataset, namespace: str | None
+) -> tuple[dict[str, str], _SpellingPair] | None:
     """Return what gives a name the parts of theirs, which has one more or less, and what is then the same; None for another name."""
-    mine, other = ours.folded, theirs.folded
-    if other.endswith(f".{mine}"):
-        instance = _before(mine, theirs.name)
-        rest = theirs.name[len(instance) + 1 :]
-        return {"platform_instance": instance}, _Same(ours.name, rest, rest)
-    if mine.endswith(f".{other}"):
-        before = _before(other, ours.name)
-        rule = {"name": f"{before}{_REST}", "rename": "{rest}"}
-        return rule, _Same(ours.name[len(before) + 1 :], theirs.name, theirs.name)
-    if _inner(theirs) != ("inner", mine):
+    proposed_name, existing_name = proposed.normalized_name, existing.normalized_name
+    if existing_name.endswith(f".{proposed_name}"):
+        instance = _prefix_before(proposed_name, existing.name)
+        remainder = existing.name[len(instance) + 1 :]
+        return {"platform_instance": instance}, _SpellingPair(proposed.name, remainder, remainder)
+    if proposed_name.endswith(f".{existing_name}"):
+        prefix = _prefix_before(existing_name, proposed.name)
+        rule = {"name": f"{prefix}{_REST}", "rename": "{rest}"}
+        return rule, _SpellingPair(proposed.name[len(prefix) + 1 :], existing.name, existing.name)
+    if _name_without_schema(existing) != ("inner", proposed_name):
         return None
-    first, schema, rest = theirs.name.split(".", 2)
-    same = _Same(ours.name, f"{first}.{rest}", theirs.name)
+    first, schema, remainder = existing.name.split(".", 2)
+    spelling_pair = _SpellingPair(proposed.name, f"{first}.{remainder}", existing.name)
     if (namespace or "").endswith(f"/{first}"):
-        return {"default_schema": schema}, same
-    return {"name": f"{_before(mine.partition('.')[2], ours.name)}{_REST}", "default_schema": schema}, same
+        return {"default_schema": schema}, spelling_pair
+    return {
+        "name": f"{_prefix_before(proposed_name.partition('.')[2], proposed.name)}{_REST}",
+        "default_schema": schema,
+    }, spelling_pair
 
 
-def _spelling(same: _Same) -> str:
+def _spelling_difference(spelling_pair: _SpellingPair) -> str:
     """Return how two spellings differ."""
-    return "quoting" if same.ours.translate(_QUOTES) == same.theirs.translate(_QUOTES) else "case"
+    return (
+        "quoting" if spelling_pair.proposed.translate(_QUOTES) == spelling_pair.existing.translate(_QUOTES) else "case"
+    )
 
 
-def _respelled(name: str, same: _Same, namespace: str | None) -> dict[str, str]:
+def _respelling_rule(name: str, spelling_pair: _SpellingPair, namespace: str | None) -> dict[str, str]:
     """Return what spells a name as theirs: a rule for the case of all names where theirs has one case, else for this name alone."""
-    alone = {"name": _told(name, namespace), "rename": _told(same.whole, namespace)}
-    if _spelling(same) == "quoting":
-        return alone
-    if same.whole in (same.whole.lower(), same.whole.upper()):
-        return {"case": "lower" if same.whole == same.whole.lower() else "upper"}
-    return {**alone, "case": "keep"}
+    name_rule = {"name": _event_name(name, namespace), "rename": _event_name(spelling_pair.full_name, namespace)}
+    if _spelling_difference(spelling_pair) == "quoting":
+        return name_rule
+    if spelling_pair.full_name in (spelling_pair.full_name.lower(), spelling_pair.full_name.upper()):
+        return {"case": "lower" if spelling_pair.full_name == spelling_pair.full_name.lower() else "upper"}
+    return {**name_rule, "case": "keep"}
 
 
-def _inner(one: _Dataset) -> tuple[str, str] | None:
+def _name_without_schema(dataset: _Dataset) -> tuple[str, str] | None:
     """Return the name without its second tier, as Spark's JDBC leaves a schema out: `shop.orders`; None where there is none."""
-    first, _, rest = one.folded.partition(".")
-    _, dot, last = rest.partition(".")
-    return ("inner", f"{first}.{last}") if dot and "/" not in one.name else None
+    first, _, remainder = dataset.normalized_name.partition(".")
+    _, dot, last = remainder.partition(".")
+    return ("inner", f"{first}.{last}") if dot and "/" not in dataset.name else None
 
 
 def _tails(name: str) -> Iterator[str]:
@@ -181,54 +206,62 @@ def _tails(name: str) -> Iterator[str]:
         yield name
 
 
-def _before(rest: str, name: str) -> str:
-    """Return what a name has before its part that is ``rest`` without quotes and case, which need not be as long."""
-    return next(name[:at] for at, sign in enumerate(name) if sign == "." and _folded(name[at + 1 :]) == rest)
+def _prefix_before(remainder: str, name: str) -> str:
+    """Return what a name has before its part that is ``remainder`` without quotes and case, which need not be as long."""
+    return next(
+        name[:position]
+        for position, char in enumerate(name)
+        if char == "." and _normalize_name(name[position + 1 :]) == remainder
+    )
 
 
-def _folded(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.translate(_QUOTES).casefold()
 
 
-def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:
+def _settings_line(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:
     """Return a line of YAML for the settings file (flow style, which JSON is part of), "" where no pattern can say it."""
     namespace = rule.get("namespace", "")
     texts = namespace, rule.get("name", "").removesuffix(_REST), rule.get("rename", "").removeprefix("{rest}")
-    if any(PATTERN_SIGNS & set(text) for text in texts):
+    if any(PATTERN_CHARS & set(text) for text in texts):
         return ""
     if differs == ["host"]:
         location = {"canonical": namespace.replace(*hosts, 1), "aliases": [namespace]}
-        return f"naming: {{locations: [{_flow(location)}]}}"
-    return f"naming: {{rules: [{_flow(rule)}]}}"
+        return f"naming: {{locations: [{_flow_yaml(location)}]}}"
+    return f"naming: {{rules: [{_flow_yaml(rule)}]}}"
 
 
-def _flow(value: dict[str, Any]) -> str:
-    return literal(json.dumps(value, ensure_ascii=False))
+def _flow_yaml(value: dict[str, Any]) -> str:
+    return escape_variables(json.dumps(value, ensure_ascii=False))
 
 
-def _told(name: str, namespace: str | None) -> str:
+def _event_name(name: str, namespace: str | None) -> str:
     """Return the name that events have beside their namespace, which may be a bucket or a host that leads the dataset's name."""
-    first, slash, rest = name.partition("/")
-    return rest if slash and (namespace or "").endswith(f"//{first}") else name
+    first, slash, path = name.partition("/")
+    return path if slash and (namespace or "").endswith(f"//{first}") else name
 
 
-def _hosts(ours: _Dataset, theirs: _Dataset) -> tuple[str, str]:
-    return ours.name.partition("/")[0], theirs.name.partition("/")[0]
+def _hosts(proposed: _Dataset, existing: _Dataset) -> tuple[str, str]:
+    return proposed.name.partition("/")[0], existing.name.partition("/")[0]
 
 
-def _host(name: str) -> tuple[str, str] | None:
+def _host_and_path(name: str) -> tuple[str, str] | None:
     """Return the first label of the host and the rest of a path; None for what is no path."""
-    first, slash, rest = name.partition("/")
-    return (re.split("[.:]", first)[0].casefold(), rest.casefold()) if slash and first else None
+    first, slash, path = name.partition("/")
+    return (re.split("[.:]", first)[0].casefold(), path.casefold()) if slash and first else None
 
 
-def _last(one: _Dataset) -> str:
+def _last_part(dataset: _Dataset) -> str:
     """Return the last part of the name, in which near misses are equal."""
-    return one.folded.rpartition("/")[2] if "/" in one.name else one.folded.rpartition(".")[2]
+    return (
+        dataset.normalized_name.rpartition("/")[2]
+        if "/" in dataset.name
+        else dataset.normalized_name.rpartition(".")[2]
+    )
 
 
 def _dataset(urn: str) -> _Dataset | None:
     if not urn.startswith("urn:li:dataset:") or not is_urn(urn):
         return None
-    platform, name, env = parse(urn)[1]
+    platform, name, env = parse_urn(urn)[1]
     return _Dataset(platform.removeprefix(_PLATFORM), name, env)

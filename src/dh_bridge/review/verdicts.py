@@ -4,54 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dh_bridge.catalog.dump import canonical
+from dh_bridge.catalog.dump import canonical_aspect
 from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
-from dh_bridge.datahub.floats import stored
-from dh_bridge.review.merging import SETS
+from dh_bridge.datahub.floats import round_floats
+from dh_bridge.review.merging import SET_FIELDS
 
 if TYPE_CHECKING:
-    from dh_bridge.review.state import Change
-    from dh_bridge.sinks.base import Present
+    from dh_bridge.review.state import AspectChange
+    from dh_bridge.sinks.base import StoredAspect
 
-Word = Literal["held", "missing", "trimmed", "overwritten"]
+VerdictStatus = Literal["held", "missing", "trimmed", "overwritten"]
 
 
 class Verdict(NamedTuple):
     """``held``, or what is wrong: the paths that are gone or say something else, and who wrote the aspect last."""
 
-    word: Word
+    status: VerdictStatus
     paths: list[str]
     writer: str | None
 
 
-def verdict(change: Change) -> Verdict:
+def judge_change(change: AspectChange) -> Verdict:
     """Compare an aspect as it is there with what the delivery would leave; what others added beside it is no fault."""
-    whole = stored(change.aspect, change.after)
-    after = canonical(change.aspect, whole)
+    expected_value = round_floats(change.aspect, change.after)
+    after = canonical_aspect(change.aspect, expected_value)
     if change.before is None:
         return Verdict("held" if after is None else "missing", [], None)
-    wanted, there = (
-        _tree(change.aspect, after or whole),
-        _tree(change.aspect, stored(change.aspect, change.before.value)),
+    expected, present = (
+        _tree(change.aspect, after or expected_value),
+        _tree(change.aspect, round_floats(change.aspect, change.before.value)),
     )
-    gone: list[str] = []
-    other: list[str] = []
-    _compare(wanted, there, "", gone, other)
+    missing_paths: list[str] = []
+    different_paths: list[str] = []
+    _compare(expected, present, "", missing_paths, different_paths)
     if after is None:
-        gone.clear()  # what says nothing may as well be absent
-    taken = [pointers.steps(path) for path in sorted(change.taken)]
-    other += ["/" + "/".join(parts) for parts in taken if _holds(there, parts) and not _holds(wanted, parts)]
-    if not gone and not other:
+        missing_paths.clear()  # what says nothing may as well be absent
+    removed_paths = [pointers.steps(path) for path in sorted(change.removed_paths)]
+    different_paths += [
+        "/" + "/".join(parts)
+        for parts in removed_paths
+        if _has_value(present, parts) and not _has_value(expected, parts)
+    ]
+    if not missing_paths and not different_paths:
         return Verdict("held", [], None)
-    return Verdict("overwritten" if other else "trimmed", other or gone, writer(change.before))
+    return Verdict(
+        "overwritten" if different_paths else "trimmed", different_paths or missing_paths, last_writer(change.before)
+    )
 
 
-def writer(present: Present) -> str | None:
+def last_writer(present: StoredAspect) -> str | None:
     """Return who wrote an aspect: the pipeline and its run, else the actor."""
-    said = [text for text in (present.pipeline_name, present.run_id) if text and text != "no-run-id-provided"]
-    return " ".join(said) or present.actor
+    names = [text for text in (present.pipeline_name, present.run_id) if text and text != "no-run-id-provided"]
+    return " ".join(names) or present.actor
 
 
 def _tree(aspect: str, value: dict[str, Any]) -> Any:
@@ -63,25 +69,25 @@ def _tree(aspect: str, value: dict[str, Any]) -> Any:
         return value
 
 
-def _compare(wanted: Any, there: Any, path: str, gone: list[str], other: list[str]) -> None:
-    if isinstance(wanted, dict) and isinstance(there, dict):
-        for key, value in wanted.items():
+def _compare(expected: Any, present: Any, path: str, missing_paths: list[str], different_paths: list[str]) -> None:
+    if isinstance(expected, dict) and isinstance(present, dict):
+        for key, value in expected.items():
             if value in (None, [], {}):
                 continue
-            if key not in there or there[key] is None:
-                gone.append(f"{path}/{key}")
+            if key not in present or present[key] is None:
+                missing_paths.append(f"{path}/{key}")
             else:
-                _compare(value, there[key], f"{path}/{key}", gone, other)
-    elif isinstance(wanted, list) and isinstance(there, list) and path.rpartition("/")[2] in SETS:
-        gone += [path] * any(one not in there for one in wanted)
-    elif isinstance(wanted, list) and isinstance(there, list) and len(wanted) == len(there):
-        for at, (one, found) in enumerate(zip(wanted, there, strict=True)):
-            _compare(one, found, f"{path}/{at}", gone, other)
-    elif wanted != there:
-        other.append(path)
+                _compare(value, present[key], f"{path}/{key}", missing_paths, different_paths)
+    elif isinstance(expected, list) and isinstance(present, list) and path.rpartition("/")[2] in SET_FIELDS:
+        missing_paths += [path] * any(expected_item not in present for expected_item in expected)
+    elif isinstance(expected, list) and isinstance(present, list) and len(expected) == len(present):
+        for index, (expected_item, present_item) in enumerate(zip(expected, present, strict=True)):
+            _compare(expected_item, present_item, f"{path}/{index}", missing_paths, different_paths)
+    elif expected != present:
+        different_paths.append(path)
 
 
-def _holds(tree: Any, path: list[str]) -> bool:
+def _has_value(tree: Any, path: list[str]) -> bool:
     """Say whether anything is left where a patch takes something away."""
     for step in path:
         tree = tree.get(step) if isinstance(tree, dict) else None

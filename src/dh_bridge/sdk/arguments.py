@@ -8,34 +8,38 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.msgspec_threads import prepared
-from dh_bridge.sdk.plain import plain
+from dh_bridge.msgspec_threads import prepare_type
+from dh_bridge.sdk.plain import to_plain
 
 
-def need_texts(**said: Any) -> None:
+def require_texts(**texts: Any) -> None:
     """Refuse what is neither a text nor None."""
-    for name, one in said.items():
-        if one is not None and not isinstance(one, str):
-            raise EventError(f"a text is wanted, not {type(one).__name__}", where=name, now="give a str")
+    for name, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise EventError(f"a text is wanted, not {type(value).__name__}", location=name, remedy="give a str")
 
 
-def need_exception(error: Any) -> None:
+def require_exception(error: Any) -> None:
     """Refuse what is no exception."""
     if not isinstance(error, BaseException):
-        raise EventError(f"{type(error).__name__} is no error", where="error", now="give a message or an exception")
+        raise EventError(
+            f"{type(error).__name__} is no error", location="error", remedy="give a message or an exception"
+        )
 
 
-def mapping(name: str, said: Any) -> dict[str, Any]:
+def require_mapping(name: str, value: Any) -> dict[str, Any]:
     """Return a mapping, an empty one for None."""
-    if said is not None and not isinstance(said, Mapping):
-        raise EventError(f"a mapping is wanted, not {type(said).__name__}", where=name, now='e.g. {"team": "finance"}')
-    return dict(said or {})
+    if value is not None and not isinstance(value, Mapping):
+        raise EventError(
+            f"a mapping is wanted, not {type(value).__name__}", location=name, remedy='e.g. {"team": "finance"}'
+        )
+    return dict(value or {})
 
 
-def need_sound(definition: msgspec.Struct) -> None:
+def require_valid(definition: msgspec.Struct) -> None:
     """Refuse a definition with a field of another type than it says; what numpy, pandas and decimals hold is what it means."""
     kind = type(definition)
     try:
-        msgspec.convert(plain(msgspec.structs.asdict(definition)), prepared(kind))
+        msgspec.convert(to_plain(msgspec.structs.asdict(definition)), prepare_type(kind))
     except msgspec.ValidationError as error:
-        raise EventError(str(error), where=kind.__name__, now="see the fields of the class") from error
+        raise EventError(str(error), location=kind.__name__, remedy="see the fields of the class") from error

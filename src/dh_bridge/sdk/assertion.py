@@ -8,40 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.assertions import (
+    Check,
+    add_error_message,
+    assertion_platform,
+    check_partition,
+    datahub_severity,
+    measured_value,
+    redact_check_values,
+    reported_outcome,
+    run_event,
+    supports_severity,
+)
+from dh_bridge.assertions.bounds import parse_number
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.errors import AspectError, EventError
-from dh_bridge.json_safe import said_by
-from dh_bridge.openlineage.parsing import parse
-from dh_bridge.redaction import redacted, redacted_json, redaction
-from dh_bridge.sdk.arguments import mapping, need_exception, need_texts
-from dh_bridge.sdk.plain import plain
-from dh_bridge.translation.assertions import (
-    Check,
-    assertion_platform,
-    check_partition,
-    ended_as,
-    measured,
-    run_event,
-    severity_of,
-    takes_severity,
-    with_cause,
-    without_values,
-)
-from dh_bridge.translation.assertions.bounds import number
-from dh_bridge.translation.properties import bounded, kept_unmasked
-from dh_bridge.translation.translate import Fold
+from dh_bridge.json_safe import error_text
+from dh_bridge.model.properties import limit_properties, masked_property_text
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.pipeline import RunAggregator
+from dh_bridge.redaction import redact, redact_json, redaction_mode
+from dh_bridge.sdk.arguments import require_exception, require_mapping, require_texts
+from dh_bridge.sdk.plain import to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dh_bridge.assertions import CheckOutcome, ErrorTable
     from dh_bridge.sdk.pipeline import Pipeline
-    from dh_bridge.sdk.references import Table
+    from dh_bridge.sdk.references import ResolvedDataset
     from dh_bridge.sdk.run import Run
-    from dh_bridge.translation.assertions import ErrorTable, Outcome
 
 ENTITY = "assertion"
-_BATCH = ("id", "query", "limit", "properties")
+_BATCH_KEYS = ("id", "query", "limit", "properties")
 
 
 class Assertion:
@@ -56,42 +56,42 @@ class Assertion:
         self,
         pipeline: Pipeline,
         urn: str,
-        on: Table,
+        dataset: ResolvedDataset,
         check: Check,
         info: dict[str, Any],
         platform: str,
         instance: str | None,
-        lost: Iterable[str] = (),
-        secret: Iterable[str] = (),
+        dropped_paths: Iterable[str] = (),
+        secret_paths: Iterable[str] = (),
     ) -> None:
         self.urn = urn
-        self.entity = on.urn
+        self.entity = dataset.urn
         self.info = info
-        self.dropped = [*_lines(urn, lost), *_lines(urn, secret, "secret")]
+        self.dropped = [*_report_lines(urn, dropped_paths), *_report_lines(urn, secret_paths, "secret")]
         self._pipeline = pipeline
         self._tables = pipeline.options.tables
-        self._on = on
+        self._dataset_ref = dataset
         self._check = check
         self._platform = platform
-        self._companion = assertion_platform(platform, instance)
+        self._platform_instance = assertion_platform(platform, instance)
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield what makes the dataset known, what is checked, and whose check it is."""
-        if self._on.pair is not None:
-            yield from self._dataset(*self._on.pair)
+        if self._dataset_ref.pair is not None:
+            yield from self._dataset_proposals(*self._dataset_ref.pair)
         yield upsert(ENTITY, self.urn, "assertionInfo", self.info)
-        yield upsert(ENTITY, self.urn, "dataPlatformInstance", self._companion)
+        yield upsert(ENTITY, self.urn, "dataPlatformInstance", self._platform_instance)
 
-    def _dataset(self, namespace: str, name: str) -> list[Proposal]:
+    def _dataset_proposals(self, namespace: str, name: str) -> list[Proposal]:
         event = {
             "eventTime": "1970-01-01T00:00:00Z",  # nothing of it is written
             "dataset": {"namespace": namespace, "name": name},
         }
         options = self._pipeline.options
-        with redaction(options.settings.redaction):
-            fold = Fold(options)
-            fold.add(parse(json.dumps(event).encode(), self.urn))
-            return fold.close()
+        with redaction_mode(options.settings.redaction):
+            aggregator = RunAggregator(options)
+            aggregator.add(parse_event(json.dumps(event).encode(), self.urn))
+            return aggregator.close()
 
     def report(  # noqa: PLR0913 - what may be said of a result
         self,
@@ -127,160 +127,176 @@ class Assertion:
         The same run, time and partition overwrite an earlier report. An AspectError when what is checked is no dataset:
         DataHub keeps results for datasets only.
         """
-        self._refuse_all_but_datasets()
-        need_texts(url=url, severity=severity)
-        ended = _outcome(success, error)
-        native = {key: value for key, value in plain(mapping("results", results)).items() if value is not None}
-        parameters = plain(mapping("context", context))
-        with redaction(self._pipeline.options.settings.redaction):
-            result = self._ended(ended, severity, native)
+        self._require_dataset()
+        require_texts(url=url, severity=severity)
+        outcome = _check_outcome(success, error)
+        native_results = {
+            key: value for key, value in to_plain(require_mapping("results", results)).items() if value is not None
+        }
+        parameters = to_plain(require_mapping("context", context))
+        with redaction_mode(self._pipeline.options.settings.redaction):
+            result = self._result_type(outcome, severity, native_results)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
-            measured, secret = self._measured(plain(actual), native)
-            result |= self._ending(measured, url, error)
+            measurement, secret_paths = self._measurement(to_plain(actual), native_results)
+            result |= self._with_error(measurement, url, error)
             event = run_event(
-                self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else _millis(time),
+                self.urn, self.entity, time=self._pipeline.now_micros() // 1000 if time is None else _millis(time),
                 run_id=None if run_id is None else str(getattr(run_id, "run_id", run_id)),
-                result=result, context=parameters, batch=_batch(batch), partition=self._partition(partition, where),
+                result=result, context=parameters, batch=_batch_spec(batch), partition=self._partition(partition, where),
             )  # fmt: skip
-            of_batch = plain(batch.get("properties") or {}) if isinstance(batch, Mapping) else {}
-            lost = [
-                *_left_out("results", native, result.get("nativeResults", {})),
-                *_left_out("context", parameters, event.get("runtimeContext", {})),
-                *_left_out("batch.properties", of_batch, event.get("batchSpec", {}).get("customProperties", {})),
+            batch_properties = to_plain(batch.get("properties") or {}) if isinstance(batch, Mapping) else {}
+            dropped_paths = [
+                *_dropped_paths("results", native_results, result.get("nativeResults", {})),
+                *_dropped_paths("context", parameters, event.get("runtimeContext", {})),
+                *_dropped_paths("batch.properties", batch_properties, _batch_properties(event)),
             ]
         self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
-        return [*_lines(self.urn, lost), *_lines(self.urn, secret, "secret")]
+        return [*_report_lines(self.urn, dropped_paths), *_report_lines(self.urn, secret_paths, "secret")]
 
-    def _refuse_all_but_datasets(self) -> None:
+    def _require_dataset(self) -> None:
         if urns.entity_type(self.entity) != "dataset":
             raise AspectError(
                 f"{self.entity} is no dataset",
-                where="assertionRunEvent asserteeUrn",
-                now="results are of datasets only",
+                location="assertionRunEvent asserteeUrn",
+                remedy="results are of datasets only",
             )
 
-    def _ended(self, ended: Outcome, word: str | None, found: dict[str, Any]) -> dict[str, Any]:
+    def _result_type(
+        self, outcome: CheckOutcome, severity_name: str | None, native_results: dict[str, Any]
+    ) -> dict[str, Any]:
         """Return the result's type, and the typed severity of a failure.
 
         Else, and before 1.6, the severity's word is among the results.
         """
-        if word is None:
-            return {"type": ended}
-        severity = severity_of(word, self._tables.assertions)
+        if severity_name is None:
+            return {"type": outcome}
+        severity = datahub_severity(severity_name, self._tables.assertions)
         if severity is None:
-            raise EventError(f"no severity: {word!r}", where="severity", now="error, warn or info")
-        ended = ended_as(ended, severity, self._pipeline.options.settings.assertions.warn_as)
-        if ended == "FAILURE" and takes_severity(self._pipeline.options.profile):
-            return {"type": ended, "severity": severity}
-        found["severity"] = word
-        return {"type": ended}
+            raise EventError(f"no severity: {severity_name!r}", location="severity", remedy="error, warn or info")
+        outcome = reported_outcome(outcome, severity, self._pipeline.options.settings.assertions.warn_as)
+        if outcome == "FAILURE" and supports_severity(self._pipeline.options.profile):
+            return {"type": outcome, "severity": severity}
+        native_results["severity"] = severity_name
+        return {"type": outcome}
 
-    def _measured(self, actual: Any, native: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _measurement(self, actual: Any, native_results: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return what was measured, a number in its field, and the leaves that may be values and are hidden.
 
-        As it was said it stands among the ``native`` results, where its field does not have it so.
+        As it was said it stands among the ``native_results`` results, where its field does not have it so.
         """
-        said = msgspec.structs.replace(self._check, actual=actual, params={**self._check.params, **native})
-        shown, hidden = without_values(said, self._platform, self._tables.assertions)
-        native.update((key, shown.params[key]) for key in list(native))
-        found: dict[str, Any] = {}
+        reported_check = msgspec.structs.replace(
+            self._check, actual=actual, params={**self._check.params, **native_results}
+        )
+        visible_check, hidden_fields = redact_check_values(reported_check, self._platform, self._tables.assertions)
+        native_results.update((key, visible_check.params[key]) for key in list(native_results))
+        result: dict[str, Any] = {}
         kind = self._pipeline.options.settings.assertions.type
-        value = measured(said, self._platform, self._tables.assertions, kind)
+        value = measured_value(reported_check, self._platform, self._tables.assertions, kind)
         if value is not None:
-            found["actualAggValue"] = value
-        if actual is not None and (value is None or value != number(actual)):
-            native["actual"] = str(actual) if isinstance(actual, float) else shown.actual
-        if written := _texts(native):
-            found["nativeResults"] = written
-        told = {f"params.{key}": f"results.{key}" for key in native} | {"actual": "actual"}
-        return found, [told[leaf] for leaf in hidden if leaf in told]
+            result["actualAggValue"] = value
+        if actual is not None and (value is None or value != parse_number(actual)):
+            native_results["actual"] = str(actual) if isinstance(actual, float) else visible_check.actual
+        if texts := _bounded_texts(native_results):
+            result["nativeResults"] = texts
+        path_by_field = {f"params.{key}": f"results.{key}" for key in native_results} | {"actual": "actual"}
+        return result, [path_by_field[field] for field in hidden_fields if field in path_by_field]
 
-    def _ending(self, measured: dict[str, Any], url: str | None, error: Any) -> dict[str, Any]:
+    def _with_error(self, measurement: dict[str, Any], url: str | None, error: Any) -> dict[str, Any]:
         """Return what was measured, the link, and the error of a check, whose message is a native result, too."""
-        link = {} if url is None else {"externalUrl": redacted(url)}
+        link = {} if url is None else {"externalUrl": redact(url)}
         if error is None:
-            return measured | link
-        cause = _error(error, self._tables.assertion_errors)
-        native = with_cause(measured.get("nativeResults", {}), cause)
-        return {**measured, "nativeResults": native, **link, "error": cause}
+            return measurement | link
+        cause = _error_json(error, self._tables.assertion_errors)
+        native_results = add_error_message(measurement.get("nativeResults", {}), cause)
+        return {**measurement, "nativeResults": native_results, **link, "error": cause}
 
-    def _partition(self, partition: Any, where: str | None) -> dict[str, Any] | None:
-        if partition is not None and where is not None:
-            raise EventError("partition and where", where="report", now="DataHub takes one of them")
+    def _partition(self, partition: Any, predicate: str | None) -> dict[str, Any] | None:
+        if partition is not None and predicate is not None:
+            raise EventError("partition and where", location="report", remedy="DataHub takes one of them")
         if partition is not None:
-            written = redacted(partition) if isinstance(partition, str) else json.dumps(redacted_json(plain(partition)))
-            return {"partition": written, "type": "PARTITION"}
-        return check_partition(Check("", params={"where": where}) if where is not None else self._check)
+            text = redact(partition) if isinstance(partition, str) else json.dumps(redact_json(to_plain(partition)))
+            return {"partition": text, "type": "PARTITION"}
+        return check_partition(Check("", params={"where": predicate}) if predicate is not None else self._check)
 
 
-def _outcome(success: Any, error: Any) -> Outcome:
+def _check_outcome(success: Any, error: Any) -> CheckOutcome:
     """Return how a check ended; a text would be true whatever it says."""
     if (success is None) is (error is None):
-        raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
+        raise EventError("success or error, one of them", location="report", remedy="report(True), report(error=…)")
     if success is None:
         return "ERROR"
-    if plain(success) not in (True, False):
-        raise EventError(f"{success!r} is neither true nor false", where="success", now="report(True), report(False)")
+    if to_plain(success) not in (True, False):
+        raise EventError(
+            f"{success!r} is neither true nor false", location="success", remedy="report(True), report(False)"
+        )
     return "SUCCESS" if success else "FAILURE"
 
 
 def _millis(time: Any) -> int:
-    found = plain(time)
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise EventError(f"{time!r} is no time", where="time", now="give whole milliseconds since 1970")
-    return found
+    millis = to_plain(time)
+    if not isinstance(millis, int) or isinstance(millis, bool):
+        raise EventError(f"{time!r} is no time", location="time", remedy="give whole milliseconds since 1970")
+    return millis
 
 
 def _counts(**counts: int | None) -> dict[str, int]:
-    found = {field: plain(count) for field, count in counts.items() if count is not None}
-    for field, count in found.items():
+    counts_by_field = {field: to_plain(count) for field, count in counts.items() if count is not None}
+    for field, count in counts_by_field.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
-            raise EventError(f"{count!r} is no count", where=field, now="give a whole number from 0")
-    return found
+            raise EventError(f"{count!r} is no count", location=field, remedy="give a whole number from 0")
+    return counts_by_field
 
 
-def _error(error: BaseException | str | tuple[str, str], errors: ErrorTable) -> dict[str, Any]:
+def _error_json(error: BaseException | str | tuple[str, str], errors: ErrorTable) -> dict[str, Any]:
     if isinstance(error, tuple) and len(error) == 2:
         kind, message = error
-        need_texts(error=message)
-        return {**errors.error(message), "type": kind}
+        require_texts(error=message)
+        return {**errors.build_error(message), "type": kind}
     if isinstance(error, str):
-        return errors.error(error)
-    need_exception(error)
-    found = errors.error(f"{type(error).__name__}: {said_by(error)}")
-    return {**found, "properties": {"exception": type(error).__name__, **found["properties"]}}
+        return errors.build_error(error)
+    require_exception(error)
+    error_json = errors.build_error(f"{type(error).__name__}: {error_text(error)}")
+    return {**error_json, "properties": {"exception": type(error).__name__, **error_json["properties"]}}
 
 
-def _batch(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _batch_spec(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
     if batch is None:
         return None
-    said: dict[str, Any] = {"id": batch} if isinstance(batch, str) else plain(mapping("batch", batch))
-    if unknown := sorted(said.keys() - set(_BATCH)):
-        raise EventError(f"unknown: {', '.join(unknown)}", where="batch", now=f"give {', '.join(_BATCH)}")
-    found: dict[str, Any] = {"customProperties": _texts(mapping("batch.properties", said.get("properties")))}
+    members: dict[str, Any] = {"id": batch} if isinstance(batch, str) else to_plain(require_mapping("batch", batch))
+    if unknown := sorted(members.keys() - set(_BATCH_KEYS)):
+        raise EventError(f"unknown: {', '.join(unknown)}", location="batch", remedy=f"give {', '.join(_BATCH_KEYS)}")
+    batch_spec: dict[str, Any] = {
+        "customProperties": _bounded_texts(require_mapping("batch.properties", members.get("properties")))
+    }
     for key, field in (("id", "nativeBatchId"), ("query", "query")):
-        if said.get(key) is not None:
-            found[field] = kept_unmasked(field, said[key])
-    if said.get("limit") is not None:
-        found["limit"] = said["limit"]
-    return found
+        if members.get(key) is not None:
+            batch_spec[field] = masked_property_text(field, members[key])
+    if members.get("limit") is not None:
+        batch_spec["limit"] = members["limit"]
+    return batch_spec
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return bounded(_all_texts(values))
+def _bounded_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return limit_properties(_all_texts(values))
 
 
 def _all_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    written = {key: kept_unmasked(key, value) for key, value in sorted(values.items())}
-    return {key: value for key, value in written.items() if value is not None}
+    texts = {key: masked_property_text(key, value) for key, value in sorted(values.items())}
+    return {key: value for key, value in texts.items() if value is not None}
 
 
-def _left_out(where: str, given: Mapping[str, Any], written: Mapping[str, str]) -> list[str]:
-    return [f"{where}.{key}" for key in sorted(_all_texts(given).keys() - written)]
+def _batch_properties(event: dict[str, Any]) -> dict[str, str]:
+    """Return the properties of the batch that a run event holds."""
+    properties: dict[str, str] = event.get("batchSpec", {}).get("customProperties", {})
+    return properties
 
 
-def _lines(urn: str, lost: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
+def _dropped_paths(prefix: str, values: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+    return [f"{prefix}.{key}" for key in sorted(_all_texts(values).keys() - texts)]
+
+
+def _report_lines(urn: str, paths: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
     """Return lines as those of the report of events: what was dropped, for want of room by default."""
     return [
-        {"event": urn, "path": f"$.{path}", "outcome": "dropped", "target": None, "reason": reason} for path in lost
+        {"event": urn, "path": f"$.{path}", "outcome": "dropped", "target": None, "reason": reason} for path in paths
     ]

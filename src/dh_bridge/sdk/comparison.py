@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from dh_bridge.bundled import table
+from dh_bridge.assertions import AssertionTable
+from dh_bridge.bundled import load_table
 from dh_bridge.errors import EventError
-from dh_bridge.sdk.plain import plain
-from dh_bridge.translation.assertions import AssertionTable
-from dh_bridge.translation.properties import text
+from dh_bridge.model.properties import json_text
+from dh_bridge.sdk.plain import to_plain
 
 Limit = str | int | float
-_VALUELESS = frozenset(("NULL", "NOT_NULL", "IS_TRUE", "IS_FALSE", "_NATIVE_"))
+_OPERATORS_WITHOUT_VALUE = frozenset(("NULL", "NOT_NULL", "IS_TRUE", "IS_FALSE", "_NATIVE_"))
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,25 +29,25 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     min: Limit | None = None
     max: Limit | None = None
 
-    def compared(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return ``operator`` and, where it has any, ``parameters``; an EventError for what says nothing or too much."""
-        operator, ends = self._operator(), {"maxValue": self.max, "minValue": self.min}
+        operator, limits = self._operator(), {"maxValue": self.max, "minValue": self.min}
         if operator == "BETWEEN":
-            if self.value is not None or None in ends.values():
-                raise _unclear("BETWEEN takes min and max")
-            return {"operator": operator, "parameters": {name: parameter(end) for name, end in ends.items()}}
-        value = next((one for one in (self.value, self.min, self.max) if one is not None), None)
-        if operator in _VALUELESS:
+            if self.value is not None or None in limits.values():
+                raise _comparison_error("BETWEEN takes min and max")
+            return {"operator": operator, "parameters": {name: std_parameter(limit) for name, limit in limits.items()}}
+        value = next((candidate for candidate in (self.value, self.min, self.max) if candidate is not None), None)
+        if operator in _OPERATORS_WITHOUT_VALUE:
             if value is not None:
-                raise _unclear(f"{operator} takes no value")
+                raise _comparison_error(f"{operator} takes no value")
             return {"operator": operator}
         if value is None or [self.value, self.min, self.max].count(None) != 2:
-            raise _unclear(f"{operator} takes one value")
-        return {"operator": operator, "parameters": {"value": parameter(value)}}
+            raise _comparison_error(f"{operator} takes one value")
+        return {"operator": operator, "parameters": {"value": std_parameter(value)}}
 
     def _operator(self) -> str:
         if self.operator is not None:
-            return table("assertions", AssertionTable).operators.get(self.operator, self.operator)
+            return load_table("assertions", AssertionTable).operators.get(self.operator, self.operator)
         if self.min is not None and self.max is not None:
             return "BETWEEN"
         if self.min is not None:
@@ -57,14 +57,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return "IN" if isinstance(self.value, (list, tuple, set, frozenset)) else "EQUAL_TO"
 
 
-def parameter(value: Any) -> dict[str, str]:
+def std_parameter(value: Any) -> dict[str, str]:
     """Return an AssertionStdParameter: a NUMBER, a LIST, a SET or a STRING."""
-    said = plain(value)
-    if isinstance(said, list):
-        return {"value": text(said), "type": "SET" if isinstance(value, (set, frozenset)) else "LIST"}
-    is_number = isinstance(said, (int, float)) and not isinstance(said, bool)
-    return {"value": text(said), "type": "NUMBER" if is_number or isinstance(value, Decimal) else "STRING"}
+    plain_value = to_plain(value)
+    if isinstance(plain_value, list):
+        return {"value": json_text(plain_value), "type": "SET" if isinstance(value, (set, frozenset)) else "LIST"}
+    is_number = isinstance(plain_value, (int, float)) and not isinstance(plain_value, bool)
+    return {"value": json_text(plain_value), "type": "NUMBER" if is_number or isinstance(value, Decimal) else "STRING"}
 
 
-def _unclear(what: str) -> EventError:
-    return EventError(what, where="comparison", now="give min, max, or value with an operator")
+def _comparison_error(problem: str) -> EventError:
+    return EventError(problem, location="comparison", remedy="give min, max, or value with an operator")

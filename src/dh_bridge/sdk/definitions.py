@@ -11,25 +11,25 @@ from typing import Any, Literal
 
 import msgspec
 
+from dh_bridge import columns
+from dh_bridge.assertions.native import TIME_UNITS, field_spec, fixed_interval, sql_filter
 from dh_bridge.datahub import urns
 from dh_bridge.errors import AspectError, EventError
+from dh_bridge.model.properties import masked_property_text
 from dh_bridge.sdk.comparison import Comparison
-from dh_bridge.sdk.plain import plain
-from dh_bridge.translation import columns
-from dh_bridge.translation.assertions.native import UNITS, field_spec, fixed_interval, sql_filter
-from dh_bridge.translation.properties import kept_unmasked
+from dh_bridge.sdk.plain import to_plain
 
-Needs = Callable[[str, str], None]
+RequireField = Callable[[str, str], None]
 """``needs(path in assertionInfo, words for people)``."""
 Change = Literal["absolute", "percentage", "ABSOLUTE", "PERCENTAGE"]
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
 
 
-class Target(msgspec.Struct, frozen=True):
+class AssertionTarget(msgspec.Struct, frozen=True):
     """What a definition is about: the entity's URN, how its columns are spelt, its platform id (``postgres``)."""
 
     urn: str
-    column: Callable[[str], str]
+    spell_column: Callable[[str], str]
     platform: str
 
     @property
@@ -37,11 +37,11 @@ class Target(msgspec.Struct, frozen=True):
         """The entity type of the URN."""
         return urns.entity_type(self.urn)
 
-    def only(self, *kinds: str) -> str:
+    def require_kind(self, *kinds: str) -> str:
         """Return the URN; an AspectError when it is of no such entity type."""
         if self.kind not in kinds:
             raise AspectError(
-                f"{self.urn} is no {' or '.join(kinds)}", where="assertionInfo", now="check another entity"
+                f"{self.urn} is no {' or '.join(kinds)}", location="assertionInfo", remedy="check another entity"
             )
         return self.urn
 
@@ -61,22 +61,24 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
     filter: str | None = None
     failure_severity: Severity | None = None
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:
         """Return ``type`` and ``freshnessAssertion``."""
-        of_job = target.only("dataset", "dataJob") == target.urn and target.kind == "dataJob"
-        if of_job and self.filter is not None:
-            raise EventError("a job has no rows to filter", where="filter", now="leave it out")
-        body = {
-            "type": "DATA_JOB_RUN" if of_job else "DATASET_CHANGE",
+        is_job = target.require_kind("dataset", "dataJob") == target.urn and target.kind == "dataJob"
+        if is_job and self.filter is not None:
+            raise EventError("a job has no rows to filter", location="filter", remedy="leave it out")
+        content = {
+            "type": "DATA_JOB_RUN" if is_job else "DATASET_CHANGE",
             "entity": target.urn,
             "schedule": self._schedule(),
         }
-        body |= _severity(self.failure_severity, "freshnessAssertion", needs)
-        return {"type": "FRESHNESS", "freshnessAssertion": {**body, **sql_filter(self.filter)}}
+        content |= _severity_config(self.failure_severity, "freshnessAssertion", require_field)
+        return {"type": "FRESHNESS", "freshnessAssertion": {**content, **sql_filter(self.filter)}}
 
     def _schedule(self) -> dict[str, Any]:
         if [self.cron is not None, self.every is not None, self.since_last_check].count(True) != 1:
-            raise EventError("one schedule is needed", where="Freshness", now="give cron, every or since_last_check")
+            raise EventError(
+                "one schedule is needed", location="Freshness", remedy="give cron, every or since_last_check"
+            )
         if self.cron is not None:
             cron: dict[str, Any] = {"cron": self.cron, "timezone": self.timezone}
             if self.window_start_offset_ms is not None:
@@ -85,8 +87,8 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         if self.every is None:
             return {"type": "SINCE_THE_LAST_CHECK"}
         multiple, unit = self.every
-        if unit.upper() not in UNITS:
-            raise EventError(f"no unit of time: {unit!r}", where="every", now=f"one of {', '.join(UNITS)}")
+        if unit.upper() not in TIME_UNITS:
+            raise EventError(f"no unit of time: {unit!r}", location="every", remedy=f"one of {', '.join(TIME_UNITS)}")
         return fixed_interval(multiple, unit.upper())
 
 
@@ -100,13 +102,13 @@ class Segment(msgspec.Struct, frozen=True):
     native_type: str
     transformer: str | None = None
 
-    def wire(self, target: Target) -> dict[str, Any]:
+    def to_json(self, target: AssertionTarget) -> dict[str, Any]:
         """Return the IncrementingSegmentSpec."""
-        found: dict[str, Any] = {"field": _field_spec(self.column, self.native_type, target)}
+        spec: dict[str, Any] = {"field": _field_spec(self.column, self.native_type, target)}
         if self.transformer is not None:
-            known = self.transformer in _TRANSFORMERS
-            found["transformer"] = {"type": self.transformer} if known else _native(self.transformer)
-        return found
+            is_standard = self.transformer in _TRANSFORMERS
+            spec["transformer"] = {"type": self.transformer} if is_standard else _native_transformer(self.transformer)
+        return spec
 
 
 _TRANSFORMERS = (
@@ -123,25 +125,25 @@ class Volume(Comparison, frozen=True, kw_only=True):
     filter: str | None = None
     failure_severity: Severity | None = None
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:
         """Return ``type`` and ``volumeAssertion``."""
-        entity = target.only("dataset")
-        what = "rowCountTotal" if self.change is None else "rowCountChange"
-        body: dict[str, Any] = {}
+        entity = target.require_kind("dataset")
+        field_name = "rowCountTotal" if self.change is None else "rowCountChange"
+        content: dict[str, Any] = {}
         if self.segment is not None:
-            what = f"incrementingSegment{what[0].upper()}{what[1:]}"
-            body["segment"] = self.segment.wire(target)
+            field_name = f"incrementingSegment{field_name[0].upper()}{field_name[1:]}"
+            content["segment"] = self.segment.to_json(target)
         if self.change is not None:
-            body["type"] = self.change.upper()
-        body |= _with_parameters(self.compared())
+            content["type"] = self.change.upper()
+        content |= _require_parameters(self.to_json())
         if self.failure_severity is not None:
             if self.segment is not None:
-                raise EventError("segments take no severity", where="failure_severity", now="leave it out")
-            body |= _severity(self.failure_severity, f"volumeAssertion.{what}", needs)
-        kind = _shouted(what)
+                raise EventError("segments take no severity", location="failure_severity", remedy="leave it out")
+            content |= _severity_config(self.failure_severity, f"volumeAssertion.{field_name}", require_field)
+        kind = _to_upper_snake(field_name)
         return {
             "type": "VOLUME",
-            "volumeAssertion": {"type": kind, "entity": entity, what: body, **sql_filter(self.filter)},
+            "volumeAssertion": {"type": kind, "entity": entity, field_name: content, **sql_filter(self.filter)},
         }
 
 
@@ -152,14 +154,17 @@ class Sql(Comparison, frozen=True, kw_only=True):
     change: Change | None = None
     failure_severity: Severity | None = None
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:
         """Return ``type`` and ``sqlAssertion``."""
-        body: dict[str, Any] = {"type": "METRIC" if self.change is None else "METRIC_CHANGE"}
-        body |= {"entity": target.only("dataset"), "statement": self.statement}
+        content: dict[str, Any] = {"type": "METRIC" if self.change is None else "METRIC_CHANGE"}
+        content |= {"entity": target.require_kind("dataset"), "statement": self.statement}
         if self.change is not None:
-            body["changeType"] = self.change.upper()
-        body |= _with_parameters(self.compared())
-        return {"type": "SQL", "sqlAssertion": {**body, **_severity(self.failure_severity, "sqlAssertion", needs)}}
+            content["changeType"] = self.change.upper()
+        content |= _require_parameters(self.to_json())
+        return {
+            "type": "SQL",
+            "sqlAssertion": {**content, **_severity_config(self.failure_severity, "sqlAssertion", require_field)},
+        }
 
 
 class Field(Comparison, frozen=True, kw_only=True):
@@ -179,29 +184,34 @@ class Field(Comparison, frozen=True, kw_only=True):
     filter: str | None = None
     failure_severity: Severity | None = None
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:
         """Return ``type`` and ``fieldAssertion``."""
-        body: dict[str, Any] = {"type": "FIELD_VALUES" if self.metric is None else "FIELD_METRIC"}
-        body["entity"] = target.only("dataset")
+        content: dict[str, Any] = {"type": "FIELD_VALUES" if self.metric is None else "FIELD_METRIC"}
+        content["entity"] = target.require_kind("dataset")
         spec = {"field": _field_spec(self.column, self.native_type, target)}
         if self.metric is not None:
             if self.length or self.fail_count is not None or self.fail_percentage is not None:
-                raise EventError("a metric is one number", where="Field", now="leave length and thresholds out")
-            severity = _severity(self.failure_severity, "fieldAssertion.fieldMetricAssertion", needs)
-            body["fieldMetricAssertion"] = {**spec, "metric": self.metric, **self.compared(), **severity}
+                raise EventError("a metric is one number", location="Field", remedy="leave length and thresholds out")
+            severity = _severity_config(self.failure_severity, "fieldAssertion.fieldMetricAssertion", require_field)
+            content["fieldMetricAssertion"] = {**spec, "metric": self.metric, **self.to_json(), **severity}
         else:
-            severity = _severity(self.failure_severity, "fieldAssertion.fieldValuesAssertion", needs)
-            body["fieldValuesAssertion"] = {**spec, **self._of_values(), **severity, "excludeNulls": self.exclude_nulls}
-        return {"type": "FIELD", "fieldAssertion": {**body, **sql_filter(self.filter)}}
+            severity = _severity_config(self.failure_severity, "fieldAssertion.fieldValuesAssertion", require_field)
+            content["fieldValuesAssertion"] = {
+                **spec,
+                **self._values_spec(),
+                **severity,
+                "excludeNulls": self.exclude_nulls,
+            }
+        return {"type": "FIELD", "fieldAssertion": {**content, **sql_filter(self.filter)}}
 
-    def _of_values(self) -> dict[str, Any]:
+    def _values_spec(self) -> dict[str, Any]:
         if self.fail_count is not None and self.fail_percentage is not None:
-            raise EventError("one threshold is enough", where="Field", now="give fail_count or fail_percentage")
+            raise EventError("one threshold is enough", location="Field", remedy="give fail_count or fail_percentage")
         transform = {"transform": {"type": "LENGTH"}} if self.length else {}
         threshold = {"type": "COUNT", "value": self.fail_count or 0}
         if self.fail_percentage is not None:
             threshold = {"type": "PERCENTAGE", "value": self.fail_percentage}
-        return {**transform, **self.compared(), "failThreshold": threshold}
+        return {**transform, **self.to_json(), "failThreshold": threshold}
 
 
 class Schema(msgspec.Struct, frozen=True):
@@ -210,19 +220,24 @@ class Schema(msgspec.Struct, frozen=True):
     fields: Sequence[tuple[str, ...]]
     compatibility: Literal["EXACT_MATCH", "SUPERSET", "SUBSET"] = "EXACT_MATCH"
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:  # noqa: ARG002 - the signature of all definitions
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:  # noqa: ARG002 - the signature of all definitions
         """Return ``type`` and ``schemaAssertion``."""
-        entity = target.only("dataset")
-        if any(len(one) not in (2, 3) for one in self.fields):
-            raise EventError("columns need a name and a type each", where="Schema", now='e.g. [("id", "bigint")]')
-        wanted = [columns.Field(one[0], one[1], one[2] if len(one) > 2 else None) for one in self.fields]
-        found = columns.schema_fields(wanted, platform=target.platform, column=target.column)
-        if not found.fields or found.dropped:
-            raise EventError("columns need a name and a type each", where="Schema", now='e.g. [("id", "bigint")]')
-        name = urns.parse(entity)[1][1]
-        schema = columns.schema_metadata(name, target.platform, found.fields)
-        body = {"entity": entity, "schema": schema, "compatibility": self.compatibility}
-        return {"type": "DATA_SCHEMA", "schemaAssertion": body}
+        entity = target.require_kind("dataset")
+        if any(len(column) not in (2, 3) for column in self.fields):
+            raise EventError("columns need a name and a type each", location="Schema", remedy='e.g. [("id", "bigint")]')
+        given_fields = [
+            columns.SchemaFacetField(column[0], column[1], column[2] if len(column) > 2 else None)
+            for column in self.fields
+        ]
+        rendered_schema = columns.schema_fields(
+            given_fields, platform=target.platform, spell_column=target.spell_column
+        )
+        if not rendered_schema.fields or rendered_schema.dropped_count:
+            raise EventError("columns need a name and a type each", location="Schema", remedy='e.g. [("id", "bigint")]')
+        name = urns.parse_urn(entity)[1][1]
+        schema = columns.schema_metadata(name, target.platform, rendered_schema.fields)
+        content = {"entity": entity, "schema": schema, "compatibility": self.compatibility}
+        return {"type": "DATA_SCHEMA", "schemaAssertion": content}
 
 
 class Custom(Comparison, frozen=True, kw_only=True):
@@ -237,53 +252,62 @@ class Custom(Comparison, frozen=True, kw_only=True):
     native_type: str | None = None
     native_parameters: Mapping[str, Any] = {}
 
-    def info(self, target: Target, needs: Needs) -> dict[str, Any]:
+    def info(self, target: AssertionTarget, require_field: RequireField) -> dict[str, Any]:
         """Return ``type`` and ``customAssertion``."""
-        body: dict[str, Any] = {"type": self.label, "entity": target.only("dataset")}
-        paths = dict.fromkeys(target.column(one) for one in (*((self.column,) if self.column else ()), *self.columns))
+        content: dict[str, Any] = {"type": self.label, "entity": target.require_kind("dataset")}
+        paths = dict.fromkeys(
+            target.spell_column(column) for column in (*((self.column,) if self.column else ()), *self.columns)
+        )
         fields = [urns.schema_field_urn(target.urn, path) for path in paths]
-        more: dict[str, Any] = {"fields": fields} if self.columns else {}
-        said = {"scope": self.scope, "aggregation": self.aggregation}
-        more |= {key: value for key, value in said.items() if value is not None}
+        optional_fields: dict[str, Any] = {"fields": fields} if self.columns else {}
+        texts = {"scope": self.scope, "aggregation": self.aggregation}
+        optional_fields |= {key: value for key, value in texts.items() if value is not None}
         if (self.operator, self.value, self.min, self.max) != (None, None, None, None):
-            more |= self.compared()
+            optional_fields |= self.to_json()
         if self.native_type is not None:
-            more["nativeType"] = self.native_type
-        written = {key: kept_unmasked(key, value) for key, value in sorted(plain(self.native_parameters).items())}
-        if written:
-            more["nativeParameters"] = {key: value for key, value in written.items() if value is not None}
-        for key in more:
-            needs(f"customAssertion.{key}", f"{key} of a custom check")
-        body |= {"field": fields[0]} if fields else {}
-        return {"type": "CUSTOM", "customAssertion": body | more | ({"logic": self.logic} if self.logic else {})}
+            optional_fields["nativeType"] = self.native_type
+        parameters = {
+            key: masked_property_text(key, value) for key, value in sorted(to_plain(self.native_parameters).items())
+        }
+        if parameters:
+            optional_fields["nativeParameters"] = {key: value for key, value in parameters.items() if value is not None}
+        for key in optional_fields:
+            require_field(f"customAssertion.{key}", f"{key} of a custom check")
+        content |= {"field": fields[0]} if fields else {}
+        return {
+            "type": "CUSTOM",
+            "customAssertion": content | optional_fields | ({"logic": self.logic} if self.logic else {}),
+        }
 
 
 Definition = Freshness | Volume | Sql | Field | Schema | Custom
 
 
-def _severity(severity: Severity | None, path: str, needs: Needs) -> dict[str, Any]:
+def _severity_config(severity: Severity | None, path: str, require_field: RequireField) -> dict[str, Any]:
     if severity is None:
         return {}
-    needs(f"{path}.failureSeverityConfig", "failure_severity")
+    require_field(f"{path}.failureSeverityConfig", "failure_severity")
     return {"failureSeverityConfig": {"defaultSeverity": severity, "rules": []}}
 
 
-def _with_parameters(compared: dict[str, Any]) -> dict[str, Any]:
+def _require_parameters(comparison: dict[str, Any]) -> dict[str, Any]:
     """Return operator and parameters; kinds that compare a number require both."""
-    if "parameters" not in compared:
-        raise EventError(f"{compared['operator']} compares no number", where="operator", now="give min, max or value")
-    return compared
+    if "parameters" not in comparison:
+        raise EventError(
+            f"{comparison['operator']} compares no number", location="operator", remedy="give min, max or value"
+        )
+    return comparison
 
 
-def _field_spec(column: str, native_type: str, target: Target) -> dict[str, str]:
+def _field_spec(column: str, native_type: str, target: AssertionTarget) -> dict[str, str]:
     """Return the SchemaFieldSpec; its type is the name that DataHub's schemas have for the native one."""
     kind = columns.data_type(native_type, target.platform)
-    return field_spec({"fieldPath": target.column(column), "type": kind, "nativeDataType": native_type})
+    return field_spec({"fieldPath": target.spell_column(column), "type": kind, "nativeDataType": native_type})
 
 
-def _native(expression: str) -> dict[str, str]:
+def _native_transformer(expression: str) -> dict[str, str]:
     return {"type": "NATIVE", "nativeType": expression}
 
 
-def _shouted(camel: str) -> str:
-    return "".join(f"_{sign}" if sign.isupper() else sign for sign in camel).upper()
+def _to_upper_snake(camel: str) -> str:
+    return "".join(f"_{char}" if char.isupper() else char for char in camel).upper()

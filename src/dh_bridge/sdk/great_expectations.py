@@ -3,7 +3,7 @@
 >>> Checkpoint(                                                                            # doctest: +SKIP
 ...     name="nightly",
 ...     validation_definitions=[…],
-...     actions=[TellDataHub(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
+...     actions=[DataHubAction(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
 ... )
 
 A saved checkpoint is loaded where this module was imported; elsewhere Great Expectations knows ``no action of type dh_bridge``.
@@ -26,7 +26,7 @@ from dh_bridge.sdk.checkpoints import report_checkpoint
 from dh_bridge.sdk.pipeline import Pipeline
 
 
-class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
+class DataHubAction(ValidationAction):  # type: ignore[misc, unused-ignore]
     """Tells each expectation and how it ended, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` says.
 
     ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` gives the dataset of each data asset, ``settings``

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from dh_bridge.datahub.profiles import known_profiles, profile
-from dh_bridge.datahub.search_texts import shortened
+from dh_bridge.datahub.search_texts import cut_long_texts
 from dh_bridge.datahub.validation import validator
-from dh_bridge.delivery import hurried_settings, need_ledger, open_destination, refused
+from dh_bridge.delivery import delivery_error, open_target, require_ledger, settings_with_deadline
 from dh_bridge.errors import AspectError, SettingsError, SinkError
-from dh_bridge.sdk.arguments import mapping
+from dh_bridge.options import Options
+from dh_bridge.sdk.arguments import require_mapping
 from dh_bridge.sdk.assertion import ENTITY as ASSERTION
-from dh_bridge.sdk.naming import Checked, named_check
-from dh_bridge.sdk.plain import plain
-from dh_bridge.sdk.references import several
-from dh_bridge.sdk.run import Run, told_run
-from dh_bridge.sdk.waiting import Waiting
+from dh_bridge.sdk.naming import CheckDescription, build_assertion
+from dh_bridge.sdk.plain import to_plain
+from dh_bridge.sdk.references import to_references
+from dh_bridge.sdk.retry_buffer import BufferedSender
+from dh_bridge.sdk.run import Run, describe_run
 from dh_bridge.session import PLATFORM
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.abilities import is_sink, set_deadline
-from dh_bridge.sinks.base import Closing
-from dh_bridge.translation.options import Options
+from dh_bridge.sinks.base import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
 
-_every: WeakSet[Pipeline] = WeakSet()
-_owing: set[Pipeline] = set()
+_pipelines: WeakSet[Pipeline] = WeakSet()
+_unsent_pipelines: set[Pipeline] = set()
 """Those that hold what is not told yet, and so are not forgotten before the process ends."""
-_LAST = 10.0
+_EXIT_TIMEOUT_SECONDS = 10.0
 """Seconds that the end of the process waits for all of them."""
 PRODUCER = "dh_bridge.sdk"
 """The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
 
 
-class Pipeline(Closing):
+class Pipeline(Closable):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
     ``settings``: an object, a mapping by their keys, or a settings file (:func:`dh_bridge.settings.loading.settings_of`).
@@ -69,48 +69,50 @@ class Pipeline(Closing):
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         if on_error not in ("raise", "warn"):
-            raise SettingsError(f"{on_error!r} says nothing", where="on_error", now="raise or warn")
+            raise SettingsError(f"{on_error!r} says nothing", location="on_error", remedy="raise or warn")
         self.options = settings if isinstance(settings, Options) else Options(settings_of(settings))
-        self._stated = self.options.settings
+        self._settings = self.options.settings
         self.clock = clock
         self.on_error = on_error
         self._lock = RLock()
-        self._end = math.inf
-        _every.add(self)
+        self._deadline = math.inf
+        _pipelines.add(self)
         self._target = sink if isinstance(sink, str) else None
         self._sink = None if isinstance(sink, str) else sink
         if self._sink is not None and not is_sink(self._sink):
-            raise SettingsError(f"{sink!r} is no sink", where="sink", now='a target is a text, e.g. "catalog:shop.db"')
-        self._waiting = Waiting(self._place) if on_error == "warn" else None
+            raise SettingsError(
+                f"{sink!r} is no sink", location="sink", remedy='a target is a text, e.g. "catalog:shop.db"'
+            )
+        self._buffered_sender = BufferedSender(self._open_sink) if on_error == "warn" else None
         try:
-            self._place()
+            self._open_sink()
         except SinkError as error:
-            if self._waiting is None:
+            if self._buffered_sender is None:
                 raise
-            if self._stated.profile is None:  # every server understands the oldest version, whichever will answer
-                self.options = Options(self._stated.model_copy(update={"profile": known_profiles()[0]}))
+            if self._settings.profile is None:  # every server understands the oldest version, whichever will answer
+                self.options = Options(self._settings.model_copy(update={"profile": known_profiles()[0]}))
             warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
-        self._introduced = not self.options.settings.identity.register_platform
+        self._has_platform = not self.options.settings.identity.register_platform
 
     @property
     def sink(self) -> Sink:
         """The open sink; a SinkError where its place cannot be opened."""
-        return self._place()
+        return self._open_sink()
 
-    def _place(self) -> Sink:
+    def _open_sink(self) -> Sink:
         """Return the sink, opened now if it is not; the profile is that of its server unless somebody chose one."""
         if self._sink is None:
             target = str(self._target)
-            settings = self._stated
-            need_ledger(target, settings)
-            if self._end < math.inf:
-                settings = hurried_settings(settings, max(0.1, self._end - time.monotonic()))
-            destination = open_destination(target, settings)
-            if destination.settings.profile != self.options.settings.profile:
-                self.options = Options(destination.settings)
-            self._sink = destination.sink
-        if self._end < math.inf:
-            set_deadline(self._sink, self._end)
+            settings = self._settings
+            require_ledger(target, settings)
+            if self._deadline < math.inf:
+                settings = settings_with_deadline(settings, max(0.1, self._deadline - time.monotonic()))
+            delivery_target = open_target(target, settings)
+            if delivery_target.settings.profile != self.options.settings.profile:
+                self.options = Options(delivery_target.settings)
+            self._sink = delivery_target.sink
+        if self._deadline < math.inf:
+            set_deadline(self._sink, self._deadline)
         return self._sink
 
     def run(  # noqa: PLR0913 - what may be said of a run
@@ -141,14 +143,14 @@ class Pipeline(Closing):
         ``facets`` and ``job_facets`` are OpenLineage facets by key. ``producer``: a URI, which gives the job's platform as
         that of an event does. An EventError says which of these cannot be used.
         """
-        told = told_run(
-            self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=several(upstream), url=url,
-            template=template, properties=plain(mapping("properties", properties)), facets=mapping("facets", facets),
-            job_facets=mapping("job_facets", job_facets),
+        description = describe_run(
+            self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=to_references(upstream), url=url,
+            template=template, properties=to_plain(require_mapping("properties", properties)), facets=require_mapping("facets", facets),
+            job_facets=require_mapping("job_facets", job_facets),
         )  # fmt: skip
-        run = Run(self, told, attempt)
-        run.reads(*several(inputs))
-        run.writes(*several(outputs))
+        run = Run(self, description, attempt)
+        run.reads(*to_references(inputs))
+        run.writes(*to_references(outputs))
         return run
 
     def assertion(  # noqa: PLR0913 - what may be said of a check
@@ -177,14 +179,16 @@ class Pipeline(Closing):
         the URN that OpenLineage events of the same check have. A SettingsError names the DataHub version that a
         definition needs.
         """
-        said = Checked(
+        check_description = CheckDescription(
             platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite,
             id=None if id is None else str(id), name=name, description=description,
-            properties=mapping("properties", properties), url=url,
+            properties=require_mapping("properties", properties), url=url,
         )  # fmt: skip
-        found = named_check(self, dataset, check, said, mapping("parameters", parameters) | params)
-        self.send(found.proposals())
-        return found
+        assertion = build_assertion(
+            self, dataset, check, check_description, require_mapping("parameters", parameters) | params
+        )
+        self.send(assertion.proposals())
+        return assertion
 
     def send(self, proposals: Iterable[Proposal]) -> None:
         """Deliver proposals, all of them or, when one is unsound (an AspectError), none.
@@ -194,85 +198,87 @@ class Pipeline(Closing):
         with self._lock:
             self._send(list(proposals))
 
-    def _send(self, found: list[Proposal]) -> None:
-        first = not self._introduced and any(map(_of_ours, found))
-        if first:  # the platform `openlineage` before what is first said to be of it, as for events
-            found.insert(0, PLATFORM)
+    def _send(self, proposals: list[Proposal]) -> None:
+        is_first = not self._has_platform and any(map(_has_own_platform, proposals))
+        if is_first:  # the platform `openlineage` before what is first said to be of it, as for events
+            proposals.insert(0, PLATFORM)
         checker = validator(self.options.profile)
-        found = [shortened(proposal, checker.version) for proposal in found]
+        proposals = [cut_long_texts(proposal, checker.version) for proposal in proposals]
         try:
-            for proposal in found:
+            for proposal in proposals:
                 checker.check(proposal)
         except AspectError as error:
-            if not error.where.startswith(ASSERTION):
+            if not error.location.startswith(ASSERTION):
                 raise
-            now = "what a check is made of is said by its caller, in words that DataHub's schema knows"
-            raise AspectError(error.what, where=error.where, now=now) from error
-        if not found:
+            remedy = "what a check is made of is said by its caller, in words that DataHub's schema knows"
+            raise AspectError(error.problem, location=error.location, remedy=remedy) from error
+        if not proposals:
             return
-        if self._waiting is not None:
-            _owing.add(self)
-            self._waiting.tell(found)
-            if not self._waiting.owes:
-                _owing.discard(self)
-        elif failed := self.sink.emit(found).failed:
-            raise refused(failed, len(found))
-        self._introduced = self._introduced or first
+        if self._buffered_sender is not None:
+            _unsent_pipelines.add(self)
+            self._buffered_sender.send(proposals)
+            if not self._buffered_sender.has_unsent:
+                _unsent_pipelines.discard(self)
+        elif failures := self.sink.emit(proposals).failures:
+            raise delivery_error(failures, len(proposals))
+        self._has_platform = self._has_platform or is_first
 
-    def micros(self) -> int:
+    def now_micros(self) -> int:
         """Return the clock's time in microseconds."""
         return self.clock() // 1000
 
-    def needs(self, aspect: str, path: str, what: str) -> None:
-        """Raise a SettingsError that says since which DataHub ``what`` can be written, if the profile has no such field."""
+    def require_field(self, aspect: str, path: str, label: str) -> None:
+        """Raise a SettingsError that says since which DataHub ``label`` can be written, if the profile has no such field."""
         if self.options.profile.has_field(aspect, path):
             return
-        since = next((one for one in known_profiles() if profile(one).has_field(aspect, path)), None)
+        first_version = next(
+            (version for version in known_profiles() if profile(version).has_field(aspect, path)), None
+        )
         raise SettingsError(
-            f"{what} needs DataHub {since}, the profile is {self.options.profile.name}",
-            where="profile",
-            now=f"set profile to {since} or later if your server is, or leave it out",
+            f"{label} needs DataHub {first_version}, the profile is {self.options.profile.name}",
+            location="profile",
+            remedy=f"set profile to {first_version} or later if your server is, or leave it out",
         )
 
     def close(self) -> None:
         """Close the sink if it was opened here; with ``on_error="warn"`` what is not told yet is sent once more."""
         with self._lock:
-            if self._waiting is not None:
-                self._waiting.last()
-                _owing.discard(self)
+            if self._buffered_sender is not None:
+                self._buffered_sender.send_last()
+                _unsent_pipelines.discard(self)
             if self._target is not None and self._sink is not None:
                 self._sink.close()
 
-    def end(self, end: float) -> None:
-        """Close it as the process ends; a place that can be hurried is waited for until ``end`` (of the monotonic clock)."""
-        if self._lock.acquire(timeout=max(0.0, end - time.monotonic())):
+    def close_at_exit(self, deadline: float) -> None:
+        """Close it as the process ends; a place that can be hurried is waited for until ``deadline`` (of the monotonic clock)."""
+        if self._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             try:
-                self._end = end
+                self._deadline = deadline
                 self.close()
             finally:
                 self._lock.release()
 
-    def begin_anew(self) -> None:
+    def reset_after_fork(self) -> None:
         """Begin anew in a process that was forked: a thread of the parent's that was sending goes on there alone."""
         self._lock = RLock()
 
 
 @atexit.register
 def _at_exit() -> None:
-    end = time.monotonic() + _LAST
-    for pipeline in list(_owing):
-        pipeline.end(end)
+    deadline = time.monotonic() + _EXIT_TIMEOUT_SECONDS
+    for pipeline in list(_unsent_pipelines):
+        pipeline.close_at_exit(deadline)
 
 
 def _after_fork_in_child() -> None:
-    _owing.clear()  # the parent tells it
-    for pipeline in list(_every):
-        pipeline.begin_anew()
+    _unsent_pipelines.clear()  # the parent tells it
+    for pipeline in list(_pipelines):
+        pipeline.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows forks nothing
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-def _of_ours(proposal: Proposal) -> bool:
+def _has_own_platform(proposal: Proposal) -> bool:
     return proposal.aspect_name == "dataPlatformInstance" and proposal.value.get("platform") == PLATFORM.entity_urn

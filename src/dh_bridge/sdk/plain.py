@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return ``value`` made of dicts, lists, texts, numbers, booleans and None alone.
 
     Sets are sorted, times and dates are ISO 8601, a decimal is its text, of which no digit is lost. What numpy, pandas and
@@ -16,33 +16,33 @@ def plain(value: Any) -> Any:
     else its text is left, or, where that is an address, what it is.
     """
     if isinstance(value, Mapping):
-        return {key if type(key) is str else str(plain(key)): plain(member) for key, member in value.items()}
+        return {key if type(key) is str else str(to_plain(key)): to_plain(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(member) for member in value]
+        return [to_plain(member) for member in value]
     if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value), key=repr)
+        return sorted(map(to_plain, value), key=repr)
     try:
-        return msgspec.to_builtins(value, str_keys=True, enc_hook=_foreign)
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=_convert_foreign)
     except (TypeError, ValueError, RecursionError):  # an object with members that have no names as JSON has them
-        return _worded(value)
+        return _describe(value)
 
 
-def _foreign(value: Any) -> Any:
+def _convert_foreign(value: Any) -> Any:
     """Return what msgspec does not know as something that it does."""
     if isinstance(value, str):
         return str(value)
     if type(value).__name__ in ("NaTType", "NAType"):
         return None
-    if callable(time := getattr(value, "isoformat", None)):  # pandas' Timestamp
-        return str(time()).replace("+00:00", "Z")
+    if callable(format_time := getattr(value, "isoformat", None)):  # pandas' Timestamp
+        return str(format_time()).replace("+00:00", "Z")
     if getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m"):  # numpy's times are numbers by `tolist`
         value = value.astype(str)
-    if callable(members := getattr(value, "tolist", None)):
-        return plain(members())
-    return _worded(value)
+    if callable(list_members := getattr(value, "tolist", None)):
+        return to_plain(list_members())
+    return _describe(value)
 
 
-def _worded(value: Any) -> str:
+def _describe(value: Any) -> str:
     kind: Any = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:  # it would say where it lies
         return f"{kind.__module__}.{kind.__qualname__}"

@@ -9,10 +9,10 @@ import msgspec
 
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
-from dh_bridge.translation.naming import Name
+from dh_bridge.naming import Name
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.options import Options
+    from dh_bridge.options import Options
 
 DatasetRef = Union[str, "tuple[str, str]"]
 """``(namespace, name)``, ``"namespace/name"`` or a dataset URN."""
@@ -31,39 +31,39 @@ RunRef = Union[str, "tuple[str, str, str]", RunLike]
 """A :class:`~dh_bridge.sdk.run.Run`, ``(job namespace, job name, run id)`` or a dataProcessInstance URN."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class ResolvedDataset(msgspec.Struct, frozen=True):
     """A dataset: its URN, and its pair and name where it was not given as a URN."""
 
     urn: str
     pair: tuple[str, str] | None = None
     name: Name | None = None
 
-    def column(self, column: str) -> str:
+    def spell_column(self, column: str) -> str:
         """Return the path of a column as the system's connector writes it."""
-        return column if self.name is None else self.name.column(column)
+        return column if self.name is None else self.name.spell_column(column)
 
 
-def table(ref: DatasetRef, options: Options) -> Table:
+def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
     """Return the dataset that ``ref`` names; an EventError for what names none."""
     if isinstance(ref, str):
         if ref.startswith("urn:"):
             if urns.type_if_urn(ref) != "dataset":
                 raise EventError(
-                    f"{ref!r} is no dataset", where="dataset", now="only datasets are read, written, checked"
+                    f"{ref!r} is no dataset", location="dataset", remedy="only datasets are read, written, checked"
                 )
-            return Table(ref)
-        pair = _pair(ref)
+            return ResolvedDataset(ref)
+        pair = _split_dataset_name(ref)
     else:
-        pair = _strings(ref, 2, "dataset")
+        pair = _require_strings(ref, 2, "dataset")
     name = options.naming(*pair)
     if name.endpoint is None:
         raise name.refusal or EventError(
-            f"{name!r} is no dataset", where="dataset", now="see dh-bridge urn NAMESPACE NAME"
+            f"{name!r} is no dataset", location="dataset", remedy="see dh-bridge urn NAMESPACE NAME"
         )
-    return Table(name.endpoint, pair, name)
+    return ResolvedDataset(name.endpoint, pair, name)
 
 
-def several(refs: Any) -> tuple[Any, ...]:
+def to_references(refs: Any) -> tuple[Any, ...]:
     """Return references as they are given: some, one as a text or a run, or none; what is no reference at all is one."""
     if refs is None:
         return ()
@@ -74,48 +74,56 @@ def several(refs: Any) -> tuple[Any, ...]:
 
 def job_pair(ref: tuple[str, str]) -> tuple[str, str]:
     """Return ``(namespace, name)`` of a job; an EventError for anything else."""
-    return _strings(ref, 2, "job")
+    return _require_strings(ref, 2, "job")
 
 
 def run_names(ref: RunRef) -> tuple[str, str, str] | None:
     """Return ``(job namespace, job name, run id)`` of a run; None for what is known by its URN alone."""
     if isinstance(ref, str):
         return None
-    return _strings(ref, 3, "run") if isinstance(ref, (tuple, list)) else (ref.namespace, ref.name, ref.run_id)
+    return _require_strings(ref, 3, "run") if isinstance(ref, (tuple, list)) else (ref.namespace, ref.name, ref.run_id)
 
 
 def run_urn(ref: RunRef, options: Options) -> str:
     """Return the URN of a run; an EventError for what names none."""
     if isinstance(ref, str):
         if urns.type_if_urn(ref) != "dataProcessInstance":
-            raise EventError(f"{ref!r} is no URN of a run", where="run", now="give (job namespace, job name, run id)")
+            raise EventError(
+                f"{ref!r} is no URN of a run", location="run", remedy="give (job namespace, job name, run id)"
+            )
         return ref
     if isinstance(ref, (tuple, list)):
-        return options.identity.run_urn(*_strings(ref, 3, "run"))
+        return options.identity.run_urn(*_require_strings(ref, 3, "run"))
     if not hasattr(ref, "run_id"):
-        _strings(ref, 3, "run")
+        _require_strings(ref, 3, "run")
     return ref.urn
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _split_dataset_name(text: str) -> tuple[str, str]:
     """Return ``namespace/name`` cut: behind the host of a URL, else at the first slash."""
-    scheme, colon, rest = text.partition("://")
+    scheme, colon, remainder = text.partition("://")
     if colon:
-        host, slash, name = rest.partition("/")
+        host, slash, name = remainder.partition("/")
         if not host:  # file:///path: the root is the name's
             name = f"/{name}"
         namespace = f"{scheme}://{host}"
     else:
         namespace, slash, name = text.partition("/")
     if not slash or not name.strip("/"):
-        raise EventError(f"{text!r} names no dataset", where="dataset", now="give (namespace, name) or a dataset URN")
+        raise EventError(
+            f"{text!r} names no dataset", location="dataset", remedy="give (namespace, name) or a dataset URN"
+        )
     if not namespace:
-        raise EventError(f"{text!r} names no dataset", where="dataset", now=f"a file is file://{text}")
+        raise EventError(f"{text!r} names no dataset", location="dataset", remedy=f"a file is file://{text}")
     return namespace, name
 
 
-def _strings(ref: object, length: int, what: str) -> tuple[Any, ...]:
-    if not isinstance(ref, (tuple, list)) or len(ref) != length or not all(isinstance(one, str) and one for one in ref):
-        wanted = "(job namespace, job name, run id)" if length == 3 else "(namespace, name)"
-        raise EventError(f"{ref!r} names no {what}", where=what, now=f"give {wanted}")
+def _require_strings(ref: object, length: int, kind: str) -> tuple[Any, ...]:
+    if (
+        not isinstance(ref, (tuple, list))
+        or len(ref) != length
+        or not all(isinstance(part, str) and part for part in ref)
+    ):
+        expected = "(job namespace, job name, run id)" if length == 3 else "(namespace, name)"
+        raise EventError(f"{ref!r} names no {kind}", location=kind, remedy=f"give {expected}")
     return tuple(ref)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
-from dh_bridge.sdk.arguments import need_texts
-from dh_bridge.sdk.references import job_pair, run_urn, table
-from dh_bridge.sdk.telling import KINDS, Moment, Told, error_facet, proposals
+from dh_bridge.sdk.arguments import require_texts
+from dh_bridge.sdk.references import job_pair, resolve_dataset, run_urn
+from dh_bridge.sdk.run_proposals import KINDS, RunDescription, RunMoment, build_proposals, error_facet
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.pipeline import Pipeline
     from dh_bridge.sdk.references import DatasetRef
 
-TEMPLATES = ("dataJob", "dataFlow", "dataset")
+TEMPLATE_TYPES = ("dataJob", "dataFlow", "dataset")
 
 
 class Run:
@@ -31,35 +31,35 @@ class Run:
     its job's, ``job`` what that is in DataHub; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
     """
 
-    def __init__(self, pipeline: Pipeline, told: Told, attempt: int) -> None:
+    def __init__(self, pipeline: Pipeline, description: RunDescription, attempt: int) -> None:
         self._pipeline = pipeline
-        self._told = told
-        self.namespace, self.name = told.namespace, told.name
-        self.run_id, self.urn, self.job = told.run_id, told.urn, told.job
-        self.attempt = number_of_try(attempt)
+        self._description = description
+        self.namespace, self.name = description.namespace, description.name
+        self.run_id, self.urn, self.job = description.run_id, description.urn, description.job
+        self.attempt = require_attempt(attempt)
         self.filtered = False
-        self._moments: list[Moment] = []
-        self._ended = False
+        self._moments: list[RunMoment] = []
+        self._is_ended = False
         self._outcome: str | None = None
         self._error: dict[str, str] | None = None
 
     def reads(self, *datasets: DatasetRef) -> None:
         """Add inputs; of a run that has begun they are told at its end, and it takes none after that."""
-        self._refuse_after_its_end()
+        self._require_not_ended()
         for ref in datasets:
-            found = table(ref, self._pipeline.options)
-            self._told.inputs[found.urn] = found
+            dataset = resolve_dataset(ref, self._pipeline.options)
+            self._description.inputs[dataset.urn] = dataset
 
     def writes(self, *datasets: DatasetRef) -> None:
         """Add outputs; of a run that has begun they are told at its end, and it takes none after that."""
-        self._refuse_after_its_end()
+        self._require_not_ended()
         for ref in datasets:
-            found = table(ref, self._pipeline.options)
-            self._told.outputs[found.urn] = found
+            dataset = resolve_dataset(ref, self._pipeline.options)
+            self._description.outputs[dataset.urn] = dataset
 
     def skip(self) -> None:
         """Let the run end as SKIPPED: there was nothing to do."""
-        self._refuse_after_its_end()
+        self._require_not_ended()
         self._outcome = "SKIPPED"
 
     def retry(self, attempt: int | None = None, error: BaseException | str | None = None) -> None:
@@ -68,106 +68,118 @@ class Run:
         With ``attempt`` it is told at once, and the try of that number begins here. Without, the run ends so, also when
         an exception ends it, and whoever tries again says which ``attempt`` that is.
         """
-        self._refuse_after_its_end()
+        self._require_not_ended()
         if attempt is None:
-            self._outcome, self._error = "UP_FOR_RETRY", _told(error)
+            self._outcome, self._error = "UP_FOR_RETRY", _optional_error_facet(error)
             return
-        following = number_of_try(attempt)
+        next_attempt = require_attempt(attempt)
         if not self._moments:
-            raise EventError("the run has not begun", where=self.urn, now="retry inside of its with statement")
-        if following <= self.attempt:
-            raise EventError(f"try {following} is not after try {self.attempt}", where="attempt", now="count upwards")
-        self._end("UP_FOR_RETRY", _told(error))
-        self.attempt = following
+            raise EventError("the run has not begun", location=self.urn, remedy="retry inside of its with statement")
+        if next_attempt <= self.attempt:
+            raise EventError(
+                f"try {next_attempt} is not after try {self.attempt}", location="attempt", remedy="count upwards"
+            )
+        self._end("UP_FOR_RETRY", _optional_error_facet(error))
+        self.attempt = next_attempt
         self._begin()
 
     def __enter__(self) -> Self:
         if self._moments:
-            raise EventError("the run has begun already", where=self.urn, now="make one for each with statement")
+            raise EventError("the run has begun already", location=self.urn, remedy="make one for each with statement")
         self._begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._refuse_after_its_end()
+        self._require_not_ended()
         if not self._moments:
-            raise EventError("the run has not begun", where=self.urn, now="use it in a with statement")
+            raise EventError("the run has not begun", location=self.urn, remedy="use it in a with statement")
         if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
             self._end(self._outcome or "SUCCESS", self._error)
-            self._ended = True
+            self._is_ended = True
             return
-        retried = self._outcome == "UP_FOR_RETRY"
+        is_retried = self._outcome == "UP_FOR_RETRY"
         try:
-            said = self._error if retried else None
-            said = said if said and said["message"] else error_facet(error)
-            self._end("UP_FOR_RETRY" if retried else "FAILURE", said)
-            self._ended = True
-        except Exception as lost:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
+            facet = self._error if is_retried else None
+            facet = facet if facet and facet["message"] else error_facet(error)
+            self._end("UP_FOR_RETRY" if is_retried else "FAILURE", facet)
+            self._is_ended = True
+        except Exception as send_error:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
             # that it could not be told must not be lost either
-            warnings.warn(f"the end of {self.urn} was not told: {lost}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"the end of {self.urn} was not told: {send_error}", RuntimeWarning, stacklevel=2)
 
-    def _refuse_after_its_end(self) -> None:
-        if self._ended:
-            raise EventError("the run has ended", where=self.urn, now="tell all of it inside of its with statement")
+    def _require_not_ended(self) -> None:
+        if self._is_ended:
+            raise EventError(
+                "the run has ended", location=self.urn, remedy="tell all of it inside of its with statement"
+            )
 
     def _begin(self) -> None:
-        self._add(Moment(self._now(), self.attempt))
+        self._add(RunMoment(self._now(), self.attempt))
 
     def _end(self, result: str, error: dict[str, str] | None) -> None:
         time = self._now()
-        start = next(one.time for one in reversed(self._moments) if one.result is None)
-        self._add(Moment(time, self.attempt, result, time - start, error))
+        start = next(moment.time for moment in reversed(self._moments) if moment.result is None)
+        self._add(RunMoment(time, self.attempt, result, time - start, error))
 
     def _now(self) -> int:
         """Return the time in microseconds, always after the moment before: equal ones would have no order."""
-        time = self._pipeline.micros()
+        time = self._pipeline.now_micros()
         return max(time, self._moments[-1].time + 1) if self._moments else time
 
-    def _add(self, moment: Moment) -> None:
+    def _add(self, moment: RunMoment) -> None:
         """Tell a moment; one that could not be told has not been: whoever tries again begins where this began."""
         self._moments.append(moment)
         try:
-            self._tell()
+            self._send()
         except BaseException:
             self._moments.pop()
             raise
 
-    def _tell(self) -> None:
-        found = proposals(self._told, self._moments, self._pipeline.options)
-        self.filtered = found is None
-        self._pipeline.send(found or ())
+    def _send(self) -> None:
+        batch = build_proposals(self._description, self._moments, self._pipeline.options)
+        self.filtered = batch is None
+        self._pipeline.send(batch or ())
 
 
-def _told(error: BaseException | str | None) -> dict[str, str] | None:
+def _optional_error_facet(error: BaseException | str | None) -> dict[str, str] | None:
     return None if error is None else error_facet(error)
 
 
-def told_run(pipeline: Pipeline, job: tuple[str, str], producer: str, run_id: str | None, **said: Any) -> Told:
+def describe_run(
+    pipeline: Pipeline, job: tuple[str, str], producer: str, run_id: str | None, **details: Any
+) -> RunDescription:
     """Return what is known of a run before it begins; an EventError for what cannot be used."""
     namespace, name = job_pair(job)
-    need_texts(producer=producer, name=said["label"], kind=said["kind"], url=said["url"], template=said["template"])
-    own = str(uuid.uuid4()) if run_id is None else str(run_id)
-    if not own.strip():
-        raise EventError("a run id says nothing", where="run_id", now="leave it out for a new one")
+    require_texts(
+        producer=producer, name=details["label"], kind=details["kind"], url=details["url"], template=details["template"]
+    )
+    resolved_id = str(uuid.uuid4()) if run_id is None else str(run_id)
+    if not resolved_id.strip():
+        raise EventError("a run id says nothing", location="run_id", remedy="leave it out for a new one")
     options = pipeline.options
-    told = Told(
-        namespace, name, own,
-        options.identity.run_urn(namespace, name, own), options.identity.job(namespace, name, producer), producer, **said,
+    description = RunDescription(
+        namespace, name, resolved_id,
+        options.identity.run_urn(namespace, name, resolved_id), options.identity.job(namespace, name, producer), producer, **details,
     )  # fmt: skip
-    if told.kind is not None and told.kind not in KINDS:
-        raise EventError(f"no kind of run: {told.kind!r}", where="kind", now=f"one of {', '.join(KINDS)}")
-    if told.url is not None and not told.url.startswith(("http://", "https://")):
-        raise EventError(f"{told.url!r} is no web address", where="url", now="http://… or https://…")
-    if told.template is not None and urns.type_if_urn(told.template) not in TEMPLATES:
-        raise EventError(f"{told.template!r} is no template", where="template", now=f"a URN of {', '.join(TEMPLATES)}")
-    for ref in (*told.upstream, *(() if told.parent is None else (told.parent,))):
+    if description.kind is not None and description.kind not in KINDS:
+        raise EventError(f"no kind of run: {description.kind!r}", location="kind", remedy=f"one of {', '.join(KINDS)}")
+    if description.url is not None and not description.url.startswith(("http://", "https://")):
+        raise EventError(f"{description.url!r} is no web address", location="url", remedy="http://… or https://…")
+    if description.template is not None and urns.type_if_urn(description.template) not in TEMPLATE_TYPES:
+        raise EventError(
+            f"{description.template!r} is no template",
+            location="template",
+            remedy=f"a URN of {', '.join(TEMPLATE_TYPES)}",
+        )
+    for ref in (*description.upstream, *(() if description.parent is None else (description.parent,))):
         run_urn(ref, options)
-    return told
+    return description
 
 
-def number_of_try(number: int) -> int:
+def require_attempt(number: int) -> int:
     """Return ``number`` if it is one of a try: from 1 to what 32 bits hold; else an EventError."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 2**31:
-        raise EventError(f"{number!r} is no number of a try", where="attempt", now="count from 1")
+        raise EventError(f"{number!r} is no number of a try", location="attempt", remedy="count from 1")
     return number

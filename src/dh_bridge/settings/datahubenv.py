@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FILE = ".datahubenv"
-_PROJECTED = "/var/run/secrets/eks.amazonaws.com/serviceaccount/token"
-_ENTRA = "https://login.microsoftonline.com/{}/oauth2/v2.0/token"
+_DEFAULT_TOKEN_FILE = "/var/run/secrets/eks.amazonaws.com/serviceaccount/token"  # noqa: S105 - no secret
+_ENTRA_TOKEN_URL = "https://login.microsoftonline.com/{}/oauth2/v2.0/token"  # noqa: S105 - no secret
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -33,22 +33,26 @@ class Account(NamedTuple):
     login: Mapping[str, Any] = MappingProxyType({})
     """Instead of a token, where it is to be had: fields of the settings ``rest``, as plain values."""
 
-    def login_for(self, server: str) -> Mapping[str, Any]:
-        """Return what may be shown to ``server``, as fields of ``rest``; what was said for another server may not."""
-        if self.server is not None and place_of(server) != place_of(self.server):
+    def login_for(self, url: str) -> Mapping[str, Any]:
+        """Return what may be shown to ``url``, as fields of ``rest``; what was said for another server may not."""
+        if self.server is not None and server_address(url) != server_address(self.server):
             return {}
         return self.login or ({"token": self.token} if self.token else {})
 
 
-def accounts(environ: Mapping[str, str], home: Path) -> list[Account]:
+def read_accounts(environ: Mapping[str, str], home: Path) -> list[Account]:
     """Return what the environment says and what the file says, in this order; a SettingsError when the file is broken."""
-    found = [_from_environment(environ)]
+    account_list = [_from_environment(environ)]
     if environ.get("DATAHUB_SKIP_CONFIG", "").lower() not in ("1", "true"):
-        found.append(_from_file(home / _FILE))
-    login = _login(environ)
+        account_list.append(_from_file(home / _FILE))
+    login = _read_login(environ)
     if login:  # it beats the token of the file, too
-        found = [one._replace(token=None, login=login) for one in found if one.server or one is found[0]]
-    return [one for one in found if one.server or one.token or one.login]
+        account_list = [
+            account._replace(token=None, login=login)
+            for account in account_list
+            if account.server or account is account_list[0]
+        ]
+    return [account for account in account_list if account.server or account.token or account.login]
 
 
 def _from_environment(environ: Mapping[str, str]) -> Account:
@@ -64,35 +68,37 @@ def _from_environment(environ: Mapping[str, str]) -> Account:
     return Account(server or None, token or None, origin if server else "env DATAHUB_GMS_TOKEN")
 
 
-def _login(environ: Mapping[str, str]) -> dict[str, Any]:
+def _read_login(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return how a token is to be had by ``DATAHUB_AUTH_TYPE``, as fields of ``rest``; nothing where that is not said."""
     kind = environ.get("DATAHUB_AUTH_TYPE")
     if not kind:
         return {}
 
-    def said(name: str) -> str:
+    def required(name: str) -> str:
         value = environ.get(f"DATAHUB_AUTH_{name}")
         if not value:
-            raise SettingsError(f"DATAHUB_AUTH_TYPE={kind} needs it", where=f"env DATAHUB_AUTH_{name}", now="set it")
+            raise SettingsError(
+                f"DATAHUB_AUTH_TYPE={kind} needs it", location=f"env DATAHUB_AUTH_{name}", remedy="set it"
+            )
         return value
 
     optional = {name: environ.get(f"DATAHUB_AUTH_{name.upper()}") or None for name in ("scope", "audience")}
     if kind == "oidc_client_credentials":
-        client = {"client_id": said("CLIENT_ID"), "client_secret": said("CLIENT_SECRET")}
-        return {"oauth": {"token_endpoint": said("TOKEN_ENDPOINT"), **client, **optional}}
+        client = {"client_id": required("CLIENT_ID"), "client_secret": required("CLIENT_SECRET")}
+        return {"oauth": {"token_endpoint": required("TOKEN_ENDPOINT"), **client, **optional}}
     if kind == "azure_entra":
-        client = {"client_id": said("AZURE_CLIENT_ID"), "client_secret": said("AZURE_CLIENT_SECRET")}
-        endpoint = _ENTRA.format(said("AZURE_TENANT_ID"))
-        return {"oauth": {"token_endpoint": endpoint, **client, "scope": said("AZURE_SCOPE")}}
+        client = {"client_id": required("AZURE_CLIENT_ID"), "client_secret": required("AZURE_CLIENT_SECRET")}
+        endpoint = _ENTRA_TOKEN_URL.format(required("AZURE_TENANT_ID"))
+        return {"oauth": {"token_endpoint": endpoint, **client, "scope": required("AZURE_SCOPE")}}
     if kind == "k8s_oidc":
-        return {"token_file": environ.get("DATAHUB_AUTH_TOKEN_FILE") or _PROJECTED}
+        return {"token_file": environ.get("DATAHUB_AUTH_TOKEN_FILE") or _DEFAULT_TOKEN_FILE}
     if kind == "pat":
         file, token = environ.get("DATAHUB_AUTH_TOKEN_FILE"), environ.get("DATAHUB_GMS_TOKEN")
-        return {"token": token} if token and not file else {"token_file": said("TOKEN_FILE")}
+        return {"token": token} if token and not file else {"token_file": required("TOKEN_FILE")}
     raise SettingsError(
         f"{kind!r} is not known",
-        where="env DATAHUB_AUTH_TYPE",
-        now="use oidc_client_credentials, azure_entra, k8s_oidc or pat",
+        location="env DATAHUB_AUTH_TYPE",
+        remedy="use oidc_client_credentials, azure_entra, k8s_oidc or pat",
     )
 
 
@@ -103,17 +109,17 @@ def _from_file(path: Path) -> Account:
     except FileNotFoundError:
         return Account(None, None, origin)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is not YAML"
+        reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
         raise SettingsError(
-            f"cannot be read: {what}", where=origin, now="run datahub init again, or mend it"
+            f"cannot be read: {reason}", location=origin, remedy="run datahub init again, or mend it"
         ) from error
     gms = document.get("gms") if isinstance(document, dict) else None
-    said = gms if isinstance(gms, dict) else {}
-    server, token = said.get("server"), said.get("token")
+    section = gms if isinstance(gms, dict) else {}
+    server, token = section.get("server"), section.get("token")
     return Account(server if isinstance(server, str) else None, token if isinstance(token, str) else None, origin)
 
 
-def place_of(url: str) -> tuple[str, str | None, int | None]:
+def server_address(url: str) -> tuple[str, str | None, int | None]:
     """Return scheme, host and port of an address: two that have the same lead to one server."""
     try:
         parts = urlsplit(url)

@@ -32,8 +32,8 @@ class DomainRule(BaseModel):
 
     def matches(self, namespace: str, name: str) -> bool:
         """Whether the rule is about what has this namespace and name."""
-        of_namespace, of_name = self._patterns
-        return of_namespace.refusal(namespace) is None and of_name.refusal(name) is None
+        namespace_filter, name_filter = self._patterns
+        return namespace_filter.refusal(namespace) is None and name_filter.refusal(name) is None
 
 
 class DomainSettings(BaseModel):

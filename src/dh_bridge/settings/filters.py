@@ -19,7 +19,7 @@ Pattern = Annotated[str, StringConstraints(min_length=1)]
 Patterns = tuple[Pattern, ...]
 
 
-def _any_of(patterns: Patterns) -> re.Pattern[str] | None:
+def _compile_patterns(patterns: Patterns) -> re.Pattern[str] | None:
     return re.compile("|".join(translate(pattern) for pattern in patterns)) if patterns else None
 
 
@@ -33,7 +33,7 @@ class AllowDeny(BaseModel):
 
     @cached_property
     def _compiled(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-        return _any_of(self.allow), _any_of(self.deny)
+        return _compile_patterns(self.allow), _compile_patterns(self.deny)
 
     def __bool__(self) -> bool:
         """Whether there is anything to compare."""
@@ -74,11 +74,11 @@ class FilterSettings(BaseModel):
     )
 
     @cached_property
-    def _through(self) -> re.Pattern[str] | None:
-        return _any_of(self.through)
+    def _collapse_pattern(self) -> re.Pattern[str] | None:
+        return _compile_patterns(self.through)
 
-    def runs_through(self, namespace: str, name: str) -> bool:
+    def is_collapsed(self, namespace: str, name: str) -> bool:
         """Whether the dataset is one of the temporary ones that lineage runs through."""
-        return self._through is not None and bool(
-            self._through.match(name) or self._through.match(f"{namespace}/{name}")
+        return self._collapse_pattern is not None and bool(
+            self._collapse_pattern.match(name) or self._collapse_pattern.match(f"{namespace}/{name}")
         )

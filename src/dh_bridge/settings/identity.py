@@ -13,7 +13,7 @@ _MODEL = ConfigDict(extra="forbid", frozen=True)
 _GROUP = re.compile(r"\{(\w*)\}")
 
 
-def _regex(text: str) -> str:
+def _check_regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
@@ -21,16 +21,16 @@ def _regex(text: str) -> str:
     return text
 
 
-def _short(text: str) -> str:
+def _check_length(text: str) -> str:
     if len(text.encode("utf-8", "replace")) > 100:
         raise ValueError("takes more than 100 bytes: nothing would be left of an URN's 512")
     return text
 
 
 Granularity = Literal["operation", "task", "application"]
-Regex = Annotated[str, AfterValidator(_regex)]
+Regex = Annotated[str, AfterValidator(_check_regex)]
 Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,50}$")]
-Instance = Annotated[str, Field(min_length=1), AfterValidator(_short)]
+Instance = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
 
 
 class NamespaceGroup(BaseModel):
@@ -77,7 +77,7 @@ class JobRule(BaseModel):
     skip: bool = Field(default=False, description="Write nothing for these jobs and their runs.")
 
     @model_validator(mode="after")
-    def _useful(self) -> JobRule:
+    def _check_effects(self) -> JobRule:
         groups = {"namespace", "job", *(re.compile(self.name).groupindex if self.name else ())}
         for key, template in (("flow", self.flow), ("job", self.job)):
             for group in _GROUP.findall(template or ""):
@@ -210,13 +210,13 @@ class IdentitySettings(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _joins_somebody(self) -> IdentitySettings:
+    def _check_joined_tools(self) -> IdentitySettings:
         if self.mode == "join" and not self.join.tools:
             raise ValueError("`mode: join` joins nobody: add `join: {tools: [airflow]}`, `[dbt]` or both")
         return self
 
     @model_validator(mode="after")
-    def _one_group_each(self) -> IdentitySettings:
+    def _check_alias_groups(self) -> IdentitySettings:
         owner: dict[str, str] = {}
         for group in self.namespaces:
             for alias in {*group.aliases, group.canonical}:

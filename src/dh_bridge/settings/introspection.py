@@ -24,7 +24,7 @@ REQUIRED = "required"
 _LISTS = (list, tuple, set, frozenset)
 
 
-class Leaf(NamedTuple):
+class SettingField(NamedTuple):
     """One setting: its dotted key, its type and bounds as people read them, its default and its description."""
 
     key: str
@@ -33,34 +33,34 @@ class Leaf(NamedTuple):
     description: str
 
 
-def names(model: type[BaseModel]) -> dict[str, Any]:
+def field_annotations(model: type[BaseModel]) -> dict[str, Any]:
     """Return the annotation of each field of ``model`` by the name that files use (its alias, where it has one)."""
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
-def area(annotation: Any) -> type[BaseModel] | None:
+def model_of(annotation: Any) -> type[BaseModel] | None:
     """Return the model when the annotation is one, or an optional one; else None."""
     choices = [choice for choice in _choices(annotation) if choice is not type(None)]
-    one = choices[0] if len(choices) == 1 else None
-    return one if isinstance(one, type) and issubclass(one, BaseModel) else None
+    model = choices[0] if len(choices) == 1 else None
+    return model if isinstance(model, type) and issubclass(model, BaseModel) else None
 
 
 def annotation_at(root: type[BaseModel], path: tuple[str | int, ...]) -> Any:
     """Return the annotation of the field at ``path``, None where there is no such field; a number is a place in a list."""
     model: type[BaseModel] | None = root
-    found: Any = root
+    annotation: Any = root
     for step in path:
-        inside = names(model) if model is not None else {}
-        found = _listed(found) if isinstance(step, int) else inside.get(step)
-        model = area(found) if found is not None else None
-    return found
+        field_types = field_annotations(model) if model is not None else {}
+        annotation = _item_annotation(annotation) if isinstance(step, int) else field_types.get(step)
+        model = model_of(annotation) if annotation is not None else None
+    return annotation
 
 
 def takes_text(annotation: Any) -> bool:
     """Whether a bare text is a value for the field as it stands (text, numbers, choices, paths: no lists, no areas)."""
     return all(
         get_origin(choice) not in (list, tuple, dict, set, frozenset) for choice in _choices(annotation)
-    ) and not area(annotation)
+    ) and not model_of(annotation)
 
 
 def is_simple(annotation: Any) -> bool:
@@ -85,65 +85,65 @@ def is_secret(key: str, value: Any = None) -> bool:
     return isinstance(value, SecretStr) or bool(_SECRET.search(key.rsplit(".", 1)[-1]))
 
 
-def masked(key: str, value: Any) -> Any:
+def mask_secrets(key: str, value: Any) -> Any:
     """Return ``value`` (JSON) fit to be shown: secrets as stars, also inside lists, mappings and URLs."""
     if isinstance(value, dict):
-        return {name: masked(str(name), inner) for name, inner in value.items()}
+        return {name: mask_secrets(str(name), inner) for name, inner in value.items()}
     if is_secret(key, value) and value not in (None, "", [], ()):
         return MASK
     if isinstance(value, list | tuple):
-        return [masked(key, inner) for inner in value]
-    return _QUERY.sub(_parameter, _USERINFO.sub(f"{MASK}@", value)) if isinstance(value, str) else value
+        return [mask_secrets(key, inner) for inner in value]
+    return _QUERY.sub(_mask_parameter, _USERINFO.sub(f"{MASK}@", value)) if isinstance(value, str) else value
 
 
-def _parameter(found: re.Match[str]) -> str:
+def _mask_parameter(match: re.Match[str]) -> str:
     """Return a parameter of a URL's query, with stars when its name is that of a secret."""
-    return f"{found['sign']}{found['name']}={MASK}" if is_secret(found["name"]) else found[0]
+    return f"{match['sign']}{match['name']}={MASK}" if is_secret(match["name"]) else match[0]
 
 
-def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
+def iter_setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[SettingField]:
     """Yield every setting below ``model`` in the order of the models, members of lists as ``rules[].name``."""
     for name, field in model.model_fields.items():
         key = f"{prefix}{field.alias or name}"
-        inner = area(field.annotation)
+        inner = model_of(field.annotation)
         if inner is not None:
-            about = f"{field.description} " if prefix else ""
-            for leaf in leaves(inner, f"{key}."):
-                yield leaf._replace(description=about + leaf.description)
+            description_prefix = f"{field.description} " if prefix else ""
+            for setting in iter_setting_fields(inner, f"{key}."):
+                yield setting._replace(description=description_prefix + setting.description)
             continue
         default = REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
-        kind = ", ".join([readable(field.annotation), *_bounds(field.metadata)])
-        yield Leaf(key, kind, default, field.description or "")
-        member = _member(field.annotation)
+        kind = ", ".join([readable_type(field.annotation), *_bound_texts(field.metadata)])
+        yield SettingField(key, kind, default, field.description or "")
+        member = _item_model(field.annotation)
         if member is not None:
-            yield from leaves(member, f"{key}[].")
+            yield from iter_setting_fields(member, f"{key}[].")
 
 
-def values(settings: BaseModel, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def iter_setting_values(settings: BaseModel, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the path and the value (as JSON) of every setting in ``settings``."""
     dumped = settings.model_dump(mode="json", by_alias=True)
     for name, field in type(settings).model_fields.items():
         key = field.alias or name
         value = getattr(settings, name)
-        if isinstance(value, BaseModel) and area(field.annotation):
-            yield from values(value, (*prefix, key))
+        if isinstance(value, BaseModel) and model_of(field.annotation):
+            yield from iter_setting_values(value, (*prefix, key))
         else:
             yield (*prefix, key), dumped[key]
 
 
-def readable(annotation: Any) -> str:
+def readable_type(annotation: Any) -> str:
     """Return a type as people read it: ``all | outputs | never``, ``list of text``, ``whole number``."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(f"`{choice}`" for choice in inner)
     if origin in (Union, types.UnionType):
-        return " or ".join(readable(choice) for choice in inner if choice is not type(None))
+        return " or ".join(readable_type(choice) for choice in inner if choice is not type(None))
     if origin in _LISTS:
-        return f"list of {readable(inner[0])}"
+        return f"list of {readable_type(inner[0])}"
     if origin is dict:
-        return f"mapping of {readable(inner[0])} to {readable(inner[1])}"
+        return f"mapping of {readable_type(inner[0])} to {readable_type(inner[1])}"
     if hasattr(annotation, "__metadata__"):
-        return readable(inner[0])
+        return readable_type(inner[0])
     simple = {
         str: "text",
         int: "whole number",
@@ -158,27 +158,30 @@ def readable(annotation: Any) -> str:
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
-def _bounds(constraints: Iterable[Any]) -> Iterator[str]:
+def _bound_texts(constraints: Iterable[Any]) -> Iterator[str]:
     """Yield what a number must keep to, as people read it: ``at least 1,024``, ``below 10``."""
     for constraint in constraints:
-        for name, words in _BOUNDS.items():
+        for name, phrase in _BOUNDS.items():
             bound = getattr(constraint, name, None)
             if bound is not None:
-                yield f"{words} {bound:,}"
+                yield f"{phrase} {bound:,}"
 
 
-def _member(annotation: Any) -> type[BaseModel] | None:
+def _item_model(annotation: Any) -> type[BaseModel] | None:
     """Return the model that a list is made of, or a mapping's values; None for other lists and for no list."""
     for choice in _choices(annotation):
-        inner = [one for one in get_args(choice) if one is not Ellipsis]
+        inner = [argument for argument in get_args(choice) if argument is not Ellipsis]
         if get_origin(choice) in (*_LISTS, dict) and inner:
-            return area(inner[-1])
+            return model_of(inner[-1])
     return None
 
 
-def _listed(annotation: Any) -> Any:
+def _item_annotation(annotation: Any) -> Any:
     """Return what the members of a list are; None for what is no list."""
-    return next((get_args(one)[0] for one in _choices(annotation) if get_origin(one) in _LISTS and get_args(one)), None)
+    return next(
+        (get_args(choice)[0] for choice in _choices(annotation) if get_origin(choice) in _LISTS and get_args(choice)),
+        None,
+    )
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:

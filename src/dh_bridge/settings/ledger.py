@@ -42,7 +42,7 @@ class LedgerSettings(BaseModel):
         description="Runs that are remembered, at most; those that were told of longest ago go first, ended ones before open"
         " ones.",
     )
-    stub_parents: bool = Field(
+    implied_parents: bool = Field(
         default=True, description="Write a parent that only its children name: run, template, job or flow."
     )
     outbox_limit: int = Field(

@@ -21,9 +21,17 @@ from pydantic import ValidationError
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.errors import Given, known_keys, problem
-from dh_bridge.settings.introspection import annotation_at, area, is_path, masked, takes_list, takes_text, values
-from dh_bridge.settings.yaml_source import Document, Steps, TextLoader, dotted
+from dh_bridge.settings.errors import SettingValue, known_keys_advice, to_settings_error
+from dh_bridge.settings.introspection import (
+    annotation_at,
+    is_path,
+    iter_setting_values,
+    mask_secrets,
+    model_of,
+    takes_list,
+    takes_text,
+)
+from dh_bridge.settings.yaml_source import SettingsDocument, Steps, TextLoader, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
 """What a Python caller may mean by settings; see :func:`settings_of`."""
 DEFAULT_FILE = Path("dh_bridge.yml")
-_NEARLY = ("dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml")
+_MISNAMED_FILES = ("dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml")
 """Names of files whose settings would be passed over in silence."""
 PREFIX = "DH_BRIDGE_"
 CONFIG_VARIABLE = "DH_BRIDGE_CONFIG"
@@ -46,7 +54,7 @@ class Flag(NamedTuple):
     name: str
 
 
-class Loaded(NamedTuple):
+class LoadedSettings(NamedTuple):
     """The settings, the file they came from (if any), and the origin of each value that is no default."""
 
     settings: Settings
@@ -55,25 +63,27 @@ class Loaded(NamedTuple):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield ``{"key", "value", "origin"}`` of every setting, secrets masked."""
-        for steps, value in values(self.settings):
+        for steps, value in iter_setting_values(self.settings):
             key = ".".join(steps)
-            yield {"key": key, "value": masked(key, value), "origin": self.origins.get(steps, DEFAULT)}
+            yield {"key": key, "value": mask_secrets(key, value), "origin": self.origins.get(steps, DEFAULT)}
 
 
-class _Part(Document):
+class _PartialDocument(SettingsDocument):
     """What a settings file says of ``only``, an area or a setting, or of all: the rest of it has to be YAML, no more."""
 
-    def __init__(self, text: str, place: str, environ: Mapping[str, str], only: Steps) -> None:
+    def __init__(self, text: str, location: str, environ: Mapping[str, str], only: Steps) -> None:
         self._only = only
-        super().__init__(text, place, environ)
+        super().__init__(text, location, environ)
 
     def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
-        kept = [(key, value) for key, value in node.value if self._leads((*path, str(key.value)), value)]
-        return super()._mapping(yaml.MappingNode(node.tag, kept, node.start_mark, node.end_mark), path)
+        relevant_items = [
+            (key, value) for key, value in node.value if self._is_relevant((*path, str(key.value)), value)
+        ]
+        return super()._mapping(yaml.MappingNode(node.tag, relevant_items, node.start_mark, node.end_mark), path)
 
-    def _leads(self, path: Steps, value: yaml.Node) -> bool:
-        on_the_way = len(path) < len(self._only)
-        return _concerns(path, self._only) and (isinstance(value, yaml.MappingNode) or not on_the_way)
+    def _is_relevant(self, path: Steps, value: yaml.Node) -> bool:
+        is_ancestor = len(path) < len(self._only)
+        return _overlaps(path, self._only) and (isinstance(value, yaml.MappingNode) or not is_ancestor)
 
 
 def load(
@@ -82,7 +92,7 @@ def load(
     flags: Sequence[Flag] = (),
     environ: Mapping[str, str] | None = None,
     only: str = "",
-) -> Loaded:
+) -> LoadedSettings:
     """Return the settings of all four places; a SettingsError names the first value that cannot be used.
 
     ``only``: the key of an area (``airflow``) or of a setting (``airflow.namespace``) that is wanted alone. The others then have
@@ -90,33 +100,37 @@ def load(
     """
     loaded, problems = examine(file, flags=flags, environ=environ, only=only)
     if loaded is None:
-        first, more = problems[0], len(problems) - 1
-        if more:
-            first = SettingsError(
-                first.what, where=first.where, now=f"{first.now}; {more} more: dh-bridge config check"
+        error, remaining = problems[0], len(problems) - 1
+        if remaining:
+            error = SettingsError(
+                error.problem,
+                location=error.location,
+                remedy=f"{error.remedy}; {remaining} more: dh-bridge config check",
             )
-        raise first
+        raise error
     return loaded
 
 
-def settings_of(said: SettingsLike) -> Settings:
+def settings_of(source: SettingsLike) -> Settings:
     """Return the settings that a Python caller means; a SettingsError names the first value that cannot be used.
 
     A mapping holds settings by their keys (``{"profile": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
     or path is a settings file, read with the environment as the commands read theirs. None: the defaults alone.
     """
-    if said is None or isinstance(said, Settings):
-        return said or Settings()
-    if isinstance(said, (str, os.PathLike)):
-        return load(Path(said)).settings
-    if not isinstance(said, Mapping):
+    if source is None or isinstance(source, Settings):
+        return source or Settings()
+    if isinstance(source, (str, os.PathLike)):
+        return load(Path(source)).settings
+    if not isinstance(source, Mapping):
         raise SettingsError(
-            f"{type(said).__name__} holds no settings", where="settings", now="give a mapping, or a file"
+            f"{type(source).__name__} holds no settings", location="settings", remedy="give a mapping, or a file"
         )
-    given: dict[Steps, Given] = {}
-    for key, value in said.items():
-        given |= {steps: Given(inner, "settings") for steps, inner in _spread(tuple(str(key).split(".")), value)}
-    settings, problems = _checked(given)
+    setting_values: dict[Steps, SettingValue] = {}
+    for key, value in source.items():
+        setting_values |= {
+            steps: SettingValue(inner, "settings") for steps, inner in _iter_settings(tuple(str(key).split(".")), value)
+        }
+    settings, problems = _validate(setting_values)
     if settings is None:
         raise problems[0]
     return settings
@@ -128,53 +142,57 @@ def examine(
     flags: Sequence[Flag] = (),
     environ: Mapping[str, str] | None = None,
     only: str = "",
-) -> tuple[Loaded | None, list[SettingsError]]:
+) -> tuple[LoadedSettings | None, list[SettingsError]]:
     """Return the settings, or None and everything that is wrong with them, one error each; ``only`` as of :func:`load`."""
     environ = os.environ if environ is None else environ
-    wanted: Steps = tuple(only.split(".")) if only else ()
+    only_steps: Steps = tuple(only.split(".")) if only else ()
     try:
-        above = _from_environment(environ, wanted) | _from_flags(flags, wanted)
+        overrides = _from_environment(environ, only_steps) | _from_flags(flags, only_steps)
         # What is wanted alone and given above the file is known, whatever the file is like.
-        path, document = (None, None) if wanted in above else _document(file, environ, wanted)
-        given: dict[Steps, Given] = {}
+        path, document = (None, None) if only_steps in overrides else _read_document(file, environ, only_steps)
+        setting_values: dict[Steps, SettingValue] = {}
         if document is not None:
-            given |= _from_file(document, path)
-        given |= above
-        given = {steps: one for steps, one in given.items() if steps[: len(wanted)] == wanted}
+            setting_values |= _from_file(document, path)
+        setting_values |= overrides
+        setting_values = {
+            steps: setting_value
+            for steps, setting_value in setting_values.items()
+            if steps[: len(only_steps)] == only_steps
+        }
     except SettingsError as error:
         return None, [error]
-    settings, problems = _checked(given)
-    origins = {steps: one.origin for steps, one in given.items()}
-    return (Loaded(settings, path, origins) if settings is not None else None), problems
+    settings, problems = _validate(setting_values)
+    origins = {steps: setting_value.origin for steps, setting_value in setting_values.items()}
+    return (LoadedSettings(settings, path, origins) if settings is not None else None), problems
 
 
-def _checked(given: Mapping[Steps, Given]) -> tuple[Settings | None, list[SettingsError]]:
+def _validate(setting_values: Mapping[Steps, SettingValue]) -> tuple[Settings | None, list[SettingsError]]:
     try:
-        settings = Settings.model_validate(_nested(given))
+        settings = Settings.model_validate(_build_tree(setting_values))
     except SettingsError as error:
         return None, [error]
     except ValidationError as error:
-        return None, [problem(dict(one), given) for one in error.errors(include_url=False)]
+        return None, [to_settings_error(dict(details), setting_values) for details in error.errors(include_url=False)]
     folder = settings.mappings
     if folder is not None and not folder.is_dir():
-        where, now = given[("mappings",)].origin, "name the folder of your mapping files"
-        return None, [SettingsError(f"`mappings` {folder} is no folder", where=where, now=now)]
+        location, remedy = setting_values[("mappings",)].origin, "name the folder of your mapping files"
+        return None, [SettingsError(f"`mappings` {folder} is no folder", location=location, remedy=remedy)]
     return settings, []
 
 
-def flags_of(settings: Any, where: str, *, ledger: Any = None) -> Iterator[Flag]:
-    """Yield settings by their keys, as the configuration of another program holds them; ``where`` they stand in it.
+def flags_of(settings: Any, location: str, *, ledger: Any = None) -> Iterator[Flag]:
+    """Yield settings by their keys, as the configuration of another program holds them; ``location`` they stand in it.
 
     ``ledger`` is what it names beside them, ``ledger.file``. A null sets nothing. A SettingsError when they are no mapping.
     """
     if not isinstance(settings, dict | None):
-        raise SettingsError("`settings` holds no settings", where=where, now="e.g. settings: {profile: '1.4'}")
+        raise SettingsError("`settings` holds no settings", location=location, remedy="e.g. settings: {profile: '1.4'}")
     for key, value in (settings or {}).items():
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-            yield Flag(str(key), text, f"{where}.settings.{key}")
+            yield Flag(str(key), text, f"{location}.settings.{key}")
     if ledger:
-        yield Flag("ledger.file", str(ledger), f"{where}.ledger")
+        yield Flag("ledger.file", str(ledger), f"{location}.ledger")
 
 
 def json_schema() -> dict[str, Any]:
@@ -186,62 +204,64 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _concerns(path: Steps, wanted: Steps) -> bool:
+def _overlaps(path: Steps, only_steps: Steps) -> bool:
     """Whether one lies inside of the other."""
-    return all(one == other for one, other in zip(path, wanted, strict=False))
+    return all(step == only_step for step, only_step in zip(path, only_steps, strict=False))
 
 
-def _document(
-    file: Path | str | None, environ: Mapping[str, str], wanted: Steps
-) -> tuple[Path | None, Document | None]:
-    named = file or environ.get(CONFIG_VARIABLE) or None
-    if named is None and not DEFAULT_FILE.is_file():
-        for near in filter(os.path.isfile, _NEARLY):
+def _read_document(
+    file: Path | str | None, environ: Mapping[str, str], only_steps: Steps
+) -> tuple[Path | None, SettingsDocument | None]:
+    config_file = file or environ.get(CONFIG_VARIABLE) or None
+    if config_file is None and not DEFAULT_FILE.is_file():
+        for misnamed_file in filter(os.path.isfile, _MISNAMED_FILES):
             raise SettingsError(
-                "is not read by this name", where=near, now=f"rename it to {DEFAULT_FILE}, or name it with -c"
+                "is not read by this name",
+                location=misnamed_file,
+                remedy=f"rename it to {DEFAULT_FILE}, or name it with -c",
             )
         return None, None
-    path = Path(named or DEFAULT_FILE)
+    path = Path(config_file or DEFAULT_FILE)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        source = "" if file or named is None else f" (named by {CONFIG_VARIABLE})"
+        source = "" if file or config_file is None else f" (named by {CONFIG_VARIABLE})"
         raise SettingsError(
-            f"the settings file cannot be read{source}: {error}", where=str(path), now="name another one with -c"
+            f"the settings file cannot be read{source}: {error}", location=str(path), remedy="name another one with -c"
         ) from error
-    return path, _Part(text, str(path), environ, wanted)
+    return path, _PartialDocument(text, str(path), environ, only_steps)
 
 
-def _from_file(document: Document, path: Path | None) -> dict[Steps, Given]:
-    given = {}
-    for steps, value in _spread((), document.data):
+def _from_file(document: SettingsDocument, path: Path | None) -> dict[Steps, SettingValue]:
+    setting_values = {}
+    for steps, value in _iter_settings((), document.data):
         line = document.lines.get(steps, 1)
         if is_path(annotation_at(Settings, steps)) and isinstance(value, str) and path is not None:
             value = str(path.parent / value)  # noqa: PLW2901 - a path in a file is relative to that file
-        given[steps] = Given(value, f"{path}:{line}", document.lines)
-    return given
+        setting_values[steps] = SettingValue(value, f"{path}:{line}", document.lines)
+    return setting_values
 
 
-def _from_environment(environ: Mapping[str, str], wanted: Steps) -> dict[Steps, Given]:
-    given: dict[Steps, Given] = {}
+def _from_environment(environ: Mapping[str, str], only_steps: Steps) -> dict[Steps, SettingValue]:
+    setting_values: dict[Steps, SettingValue] = {}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name != CONFIG_VARIABLE and environ[name]:
             steps = tuple(name.removeprefix(PREFIX).lower().split("__"))
-            if _concerns(steps, wanted):
-                given |= _parsed(steps, environ[name], f"env {name}")
-    return given
+            if _overlaps(steps, only_steps):
+                setting_values |= _parse_text(steps, environ[name], f"env {name}")
+    return setting_values
 
 
-def _from_flags(flags: Sequence[Flag], wanted: Steps) -> dict[Steps, Given]:
-    given: dict[Steps, Given] = {}
+def _from_flags(flags: Sequence[Flag], only_steps: Steps) -> dict[Steps, SettingValue]:
+    setting_values: dict[Steps, SettingValue] = {}
     for flag in flags:
         steps = tuple(flag.key.split("."))
-        if _concerns(steps, wanted):
-            given |= _parsed(steps, flag.text, f"flag {flag.name}")
-    return given
+        if _overlaps(steps, only_steps):
+            setting_values |= _parse_text(steps, flag.text, f"flag {flag.name}")
+    return setting_values
 
 
-def _parsed(steps: Steps, text: str, origin: str) -> dict[Steps, Given]:
+def _parse_text(steps: Steps, text: str, origin: str) -> dict[Steps, SettingValue]:
     """Return the value of one text from the environment or the command line, read as its field wants it."""
     annotation = annotation_at(Settings, steps)
     value: Any = text
@@ -254,37 +274,37 @@ def _parsed(steps: Steps, text: str, origin: str) -> dict[Steps, Given]:
             value = yaml.load(text, Loader=TextLoader)  # noqa: S506 - a safe loader: text and null
         except (yaml.YAMLError, RecursionError) as error:
             raise SettingsError(
-                f"`{dotted(steps)}` is not YAML", where=origin, now="quote it, or use a file"
+                f"`{format_path(steps)}` is not YAML", location=origin, remedy="quote it, or use a file"
             ) from error
-    return {path: Given(inner, origin) for path, inner in _spread(steps, value)}
+    return {path: SettingValue(inner, origin) for path, inner in _iter_settings(steps, value)}
 
 
-def _spread(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
+def _iter_settings(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
     """Yield path and value of each single setting in ``value``; an area that is left empty says nothing."""
-    said = annotation_at(Settings, steps)
-    if area(said) is None or not isinstance(value, dict | None):
-        yield steps, _at_home(value) if is_path(said) and isinstance(value, str) else value
+    annotation = annotation_at(Settings, steps)
+    if model_of(annotation) is None or not isinstance(value, dict | None):
+        yield steps, _expand_home(value) if is_path(annotation) and isinstance(value, str) else value
         return
     for key, inner in (value or {}).items():
-        yield from _spread((*steps, str(key)), inner)
+        yield from _iter_settings((*steps, str(key)), inner)
 
 
-def _at_home(path: str) -> str:
+def _expand_home(path: str) -> str:
     """Return a path whose ``~`` is written out, as a shell does where it sees one."""
     return os.path.expanduser(path)  # noqa: PTH111 - Path's raises where there is no such user
 
 
-def _nested(given: Mapping[Steps, Given]) -> dict[Any, Any]:
+def _build_tree(setting_values: Mapping[Steps, SettingValue]) -> dict[Any, Any]:
     tree: dict[Any, Any] = {}
-    for steps, one in given.items():
+    for steps, setting_value in setting_values.items():
         branch = tree
-        for end, step in enumerate(steps[:-1], 1):
-            if steps[:end] in given and not isinstance(branch.setdefault(step, {}), dict):
+        for length, step in enumerate(steps[:-1], 1):
+            if steps[:length] in setting_values and not isinstance(branch.setdefault(step, {}), dict):
                 raise SettingsError(
-                    f"`{dotted(steps[:end])}` is an area",
-                    where=given[steps[:end]].origin,
-                    now=known_keys(area(annotation_at(Settings, steps[:end])), ""),
+                    f"`{format_path(steps[:length])}` is an area",
+                    location=setting_values[steps[:length]].origin,
+                    remedy=known_keys_advice(model_of(annotation_at(Settings, steps[:length])), ""),
                 )
             branch = branch.setdefault(step, {})
-        branch[steps[-1]] = one.value
+        branch[steps[-1]] = setting_value.value
     return tree

@@ -22,7 +22,7 @@ def _upper(env: Any) -> Any:
 
 Env = Annotated[_FabricType, BeforeValidator(_upper)]
 """DataHub's FabricType, in any case, as in recipes of its connectors."""
-PATTERN_SIGNS = frozenset("{}[]*")
+PATTERN_CHARS = frozenset("{}[]*")
 """What means something in the patterns of rules and locations, and can stand for itself in none."""
 Text = Annotated[str, StringConstraints(min_length=1)]
 Platform = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]

@@ -231,7 +231,7 @@ class EventTimeSettings(BaseModel):
 
     @field_validator("default_zone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_zone(cls, name: str) -> str:
         try:
             name.upper() == "UTC" or ZoneInfo(name)  # UTC needs no table of zones
         except (KeyError, ValueError, OSError) as error:

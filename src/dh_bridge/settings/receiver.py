@@ -6,7 +6,7 @@ import re
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-_PORTS = 65_535
+_MAX_PORT = 65_535
 _ADDRESS = re.compile(r"^[^\s/]+:\d{1,5}$")
 
 
@@ -46,7 +46,7 @@ class ReceiverSettings(BaseModel):
 
     @field_validator("token")
     @classmethod
-    def _is_a_key(cls, token: SecretStr | None) -> SecretStr | None:
+    def _check_token(cls, token: SecretStr | None) -> SecretStr | None:
         if token is None:
             return None
         key = token.get_secret_value().strip()  # a file of secrets ends its line
@@ -56,9 +56,9 @@ class ReceiverSettings(BaseModel):
 
     @field_validator("listen")
     @classmethod
-    def _is_a_port(cls, listen: str) -> str:
+    def _check_address(cls, listen: str) -> str:
         if not _ADDRESS.search(listen):
             raise ValueError("should be HOST:PORT")
-        if int(listen.rpartition(":")[2]) > _PORTS:  # sockets would take another one
-            raise ValueError(f"names a port beyond {_PORTS:,}")
+        if int(listen.rpartition(":")[2]) > _MAX_PORT:  # sockets would take another one
+            raise ValueError(f"names a port beyond {_MAX_PORT:,}")
         return listen

@@ -32,27 +32,31 @@ class TextLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore
     }
 
 
-class Document:
+class SettingsDocument:
     """A parsed settings file: ``data`` (dicts, lists, text, None) and ``lines``, the line of each path into it."""
 
-    def __init__(self, text: str, place: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, text: str, location: str, environ: Mapping[str, str]) -> None:
         self.lines: dict[Steps, int] = {}
-        self._place = place
+        self._location = location
         self._environ = environ
-        self._open: set[int] = set()
+        self._open_nodes: set[int] = set()
         try:
             node = yaml.compose(text, Loader=TextLoader)
             self.data: Any = self._value(node, ()) if node is not None else None
         except RecursionError as error:
-            raise SettingsError("nested too deeply", where=place, now="mend the file") from error
+            raise SettingsError("nested too deeply", location=location, remedy="mend the file") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise SettingsError(f"not YAML: {error.problem}", where=f"{place}:{line}", now="mend the file") from error
+            raise SettingsError(
+                f"not YAML: {error.problem}", location=f"{location}:{line}", remedy="mend the file"
+            ) from error
         except yaml.YAMLError as error:
-            raise SettingsError(f"not YAML: {error}".replace("\n", " "), where=place, now="mend the file") from error
+            raise SettingsError(
+                f"not YAML: {error}".replace("\n", " "), location=location, remedy="mend the file"
+            ) from error
         self.data = {} if self.data is None else self.data
         if not isinstance(self.data, dict):
-            raise SettingsError("holds no mapping of settings", where=place, now="write `key: value` lines")
+            raise SettingsError("holds no mapping of settings", location=location, remedy="write `key: value` lines")
 
     def _value(self, node: yaml.Node, path: Steps) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
@@ -60,54 +64,58 @@ class Document:
             return self._collection(node, path)
         if node.tag == "tag:yaml.org,2002:null":
             return None
-        text = substituted(node.value, self._environ, self._at(path))
-        plain = isinstance(node, yaml.ScalarNode) and not node.style
-        return None if plain and text != node.value and text in _NULLS else text
+        text = substitute_variables(node.value, self._environ, self._location_of(path))
+        is_plain = isinstance(node, yaml.ScalarNode) and not node.style
+        return None if is_plain and text != node.value and text in _NULLS else text
 
     def _collection(self, node: yaml.CollectionNode, path: Steps) -> Any:
-        if id(node) in self._open:  # an alias, *name, inside of what it stands for
+        if id(node) in self._open_nodes:  # an alias, *name, inside of what it stands for
             raise SettingsError(
-                f"`{dotted(path)}` contains itself", where=self._at(path), now="write it without an alias"
+                f"`{format_path(path)}` contains itself",
+                location=self._location_of(path),
+                remedy="write it without an alias",
             )
-        self._open.add(id(node))
+        self._open_nodes.add(id(node))
         value: Any
         if isinstance(node, yaml.MappingNode):
             value = self._mapping(node, path)
         else:
             value = [self._value(member, (*path, position)) for position, member in enumerate(node.value)]
-        self._open.remove(id(node))
+        self._open_nodes.remove(id(node))
         return value
 
     def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            here = (*path, key)
+            key_path = (*path, key)
             if key in values:
                 line = key_node.start_mark.line + 1
                 raise SettingsError(
-                    f"`{dotted(here)}` stands here twice", where=f"{self._place}:{line}", now="keep one"
+                    f"`{format_path(key_path)}` stands here twice",
+                    location=f"{self._location}:{line}",
+                    remedy="keep one",
                 )
-            self.lines[here] = key_node.start_mark.line + 1
-            values[key] = self._value(value_node, here)
+            self.lines[key_path] = key_node.start_mark.line + 1
+            values[key] = self._value(value_node, key_path)
         return values
 
-    def _at(self, path: Steps) -> str:
-        return f"{self._place}:{self.lines[path]}"
+    def _location_of(self, path: Steps) -> str:
+        return f"{self._location}:{self.lines[path]}"
 
 
-def dotted(path: Steps) -> str:
+def format_path(path: Steps) -> str:
     """Return the path as people write it: ``filters.job_name.deny[0]``."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".")
 
 
-def literal(text: str) -> str:
+def escape_variables(text: str) -> str:
     """Return text as a settings file has to write it, lest a variable be filled in."""
     return text.replace("${", "$${")
 
 
-def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
+def substitute_variables(text: str, environ: Mapping[str, str], location: str) -> str:
     """Return ``text`` with its ``${VAR}`` filled in; a SettingsError names a variable that is not set."""
 
     def fill(match: re.Match[str]) -> str:
@@ -115,8 +123,8 @@ def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
             if match["broken"]:
                 raise SettingsError(
                     "the value holds a `${` that names no variable, or stands in the default of another",
-                    where=where,
-                    now="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
+                    location=location,
+                    remedy="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
                 )
             return "${"
         value = environ.get(match["name"], "")
@@ -125,8 +133,8 @@ def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
         if match["name"] not in environ:
             raise SettingsError(
                 f"the variable {match['name']} is not set",
-                where=where,
-                now=f"set it, or write ${{{match['name']}:-default}}",
+                location=location,
+                remedy=f"set it, or write ${{{match['name']}:-default}}",
             )
         return value
 

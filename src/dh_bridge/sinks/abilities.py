@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
 from dh_bridge.datahub.urns import key_aspect
-from dh_bridge.sinks.base import Closing, Sink, address, kind_of, load_sink
+from dh_bridge.sinks.base import Closable, Sink, address_of, kind_of, load_sink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.generic_aspect import PatchForms
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Delivery, Present
+    from dh_bridge.sinks.base import Delivery, StoredAspect
 
 
 @runtime_checkable
-class Versioned(Protocol):
+class SupportsVersion(Protocol):
     """A sink that names the version of its server: proposals are rendered for it unless the settings choose one."""
 
     def version(self) -> str | None:
@@ -36,12 +36,12 @@ class Readable(Protocol):
     """A place that can be read; its subclasses may read all that they are asked for, unless they say otherwise."""
 
     @property
-    def forbidden(self) -> Collection[str]:
+    def forbidden_urns(self) -> Collection[str]:
         """The entities that ``read`` was asked for and that we may not read: whether they exist is not known."""
         return ()
 
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects by URN and name: ``wanted`` names URNs and their aspects, none of them meaning all.
+    def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
+        """Return the present aspects by URN and name: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all.
 
         An entity that exists has an entry, empty where it has none of the aspects, if its key aspect is asked for.
         """
@@ -53,7 +53,7 @@ class ReadableSink(Sink, Readable, Protocol):
 
 
 @runtime_checkable
-class Listing(Readable, Protocol):
+class Listable(Readable, Protocol):
     """A place that can be read, and that knows all its entities."""
 
     def urns(self) -> Iterable[str]:
@@ -61,16 +61,16 @@ class Listing(Readable, Protocol):
         ...
 
 
-class ListingSink(Sink, Listing, Protocol):
+class ListableSink(Sink, Listable, Protocol):
     """A sink that can be read, and that knows all its entities."""
 
 
 @runtime_checkable
-class Hurried(Protocol):
+class SupportsDeadline(Protocol):
     """A sink whose emit and read can be bounded in time."""
 
-    def until(self, end: float) -> None:
-        """Send nothing, and wait for no answer, after ``end`` (seconds of the monotonic clock)."""
+    def set_deadline(self, deadline: float) -> None:
+        """Send nothing, and wait for no answer, after ``deadline`` (seconds of the monotonic clock)."""
         ...
 
 
@@ -85,7 +85,7 @@ class LedgerHolder(Sink, Protocol):
 
 
 @runtime_checkable
-class PatchLearner(Protocol):
+class SupportsPatchForms(Protocol):
     """A sink that learns from answers which form of patches its server takes."""
 
     @property
@@ -94,67 +94,67 @@ class PatchLearner(Protocol):
         ...
 
 
-def names_version(sink: Sink) -> TypeGuard[Versioned]:
+def reports_version(sink: Sink) -> TypeGuard[SupportsVersion]:
     """Return whether a sink names the version of its server."""
-    return kind_of(sink).names_version
+    return kind_of(sink).reports_version
 
 
 def can_read(sink: Sink) -> TypeGuard[ReadableSink]:
     """Return whether a sink can be read."""
-    return kind_of(sink).readable
+    return kind_of(sink).is_readable
 
 
 def holds_ledger(sink: Sink) -> TypeGuard[LedgerHolder]:
     """Return whether the target of a sink keeps the state of runs itself."""
-    return kind_of(sink).own_ledger
+    return kind_of(sink).has_own_ledger
 
 
-def learns_patch_forms(sink: Sink) -> TypeGuard[PatchLearner]:
+def learns_patch_forms(sink: Sink) -> TypeGuard[SupportsPatchForms]:
     """Return whether a sink learns which form of patches its server takes."""
     return kind_of(sink).learns_patch_forms
 
 
-def set_deadline(sink: Sink, end: float) -> None:
-    """Let a sink end at ``end`` (seconds of the monotonic clock), if its emit and read can be bounded."""
-    if kind_of(sink).deadline:
-        cast("Hurried", sink).until(end)
+def set_deadline(sink: Sink, deadline: float) -> None:
+    """Let a sink end at ``deadline`` (seconds of the monotonic clock), if its emit and read can be bounded."""
+    if kind_of(sink).has_deadline:
+        cast("SupportsDeadline", sink).set_deadline(deadline)
 
 
-def left_out(sink: Sink) -> Counter[str]:
+def dropped_counts(sink: Sink) -> Counter[str]:
     """Return how many proposals a sink did not let through, by the rule; it goes on counting."""
-    counts: Counter[str] | None = getattr(sink, "left_out", None)
+    counts: Counter[str] | None = getattr(sink, "dropped_counts", None)
     return Counter() if counts is None else counts
 
 
-def is_sink(thing: object) -> TypeGuard[Sink]:
+def is_sink(value: object) -> TypeGuard[Sink]:
     """Return whether a caller's object can be used as a sink."""
-    return callable(getattr(thing, "emit", None))
+    return callable(getattr(value, "emit", None))
 
 
-def open_readonly(target: str) -> ListingSink:
+def open_readonly(target: str) -> ListableSink:
     """Return the sink of a target that lists its entities, opened to be read; a SinkError if there is none."""
-    opener = cast("Callable[[str], ListingSink]", load_sink(target).open_readonly)
-    return opener(address(target))
+    opener = cast("Callable[[str], ListableSink]", load_sink(target).open_readonly)
+    return opener(address_of(target))
 
 
-def absent(place: Readable, urns: Iterable[str]) -> set[str]:
+def missing_urns(readable: Readable, urns: Iterable[str]) -> set[str]:
     """Return which of the entities a place does not have."""
-    asked = {urn: [key_aspect(urn)] for urn in urns}
-    return asked.keys() - place.read(asked).keys() if asked else set()
+    aspects_by_urn = {urn: [key_aspect(urn)] for urn in urns}
+    return aspects_by_urn.keys() - readable.read(aspects_by_urn).keys() if aspects_by_urn else set()
 
 
-class Around(Closing, Readable):
+class SinkWrapper(Closable, Readable):
     """A sink around another one: it is of the same kind, and has the abilities of the inner sink.
 
-    ``left_out`` counts by its rule what the sinks on the way did not let through.
+    ``dropped_counts`` counts by its rule what the sinks on the way did not let through.
     """
 
     def __init__(self, sink: Sink) -> None:
         self.name = sink.name
         self.kind = kind_of(sink)
-        self.left_out = left_out(sink)
+        self.dropped_counts = dropped_counts(sink)
         self._sink = sink
-        self._able: Any = sink  # it has the abilities of its kind, and is asked for no other
+        self._untyped_sink: Any = sink  # it has the abilities of its kind, and is asked for no other
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Hand a batch to the inner sink."""
@@ -173,38 +173,38 @@ class Around(Closing, Readable):
     ) -> None:
         self._sink.__exit__(kind, error, trace)
 
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+    def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
         """Read from the inner sink."""
-        present: dict[str, dict[str, Present]] = self._able.read(wanted)
-        return present
+        stored_aspects: dict[str, dict[str, StoredAspect]] = self._untyped_sink.read(aspects_by_urn)
+        return stored_aspects
 
     @property
-    def forbidden(self) -> Collection[str]:
+    def forbidden_urns(self) -> Collection[str]:
         """The entities that the inner sink may not read."""
-        urns: Collection[str] = self._able.forbidden
+        urns: Collection[str] = self._untyped_sink.forbidden_urns
         return urns
 
     def urns(self) -> Iterable[str]:
         """Return all entities of the inner sink."""
-        urns: Iterable[str] = self._able.urns()
+        urns: Iterable[str] = self._untyped_sink.urns()
         return urns
 
     def version(self) -> str | None:
         """Return the version of the inner sink's server."""
-        version: str | None = self._able.version()
+        version: str | None = self._untyped_sink.version()
         return version
 
-    def until(self, end: float) -> None:
+    def set_deadline(self, deadline: float) -> None:
         """Bound the inner sink in time."""
-        self._able.until(end)
+        self._untyped_sink.set_deadline(deadline)
 
     @property
     def catalog(self) -> Any:
         """The open file of the inner sink."""
-        return self._able.catalog
+        return self._untyped_sink.catalog
 
     @property
     def patch_forms(self) -> PatchForms | None:
         """The forms of patches that the inner sink has learned."""
-        forms: PatchForms | None = self._able.patch_forms
+        forms: PatchForms | None = self._untyped_sink.patch_forms
         return forms

@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 
     import requests
 
-MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 """Bytes of an answer with its headers, and of its body when unzipped; the largest are those to questions for 100 entities."""
 PIECE_BYTES = 64 * 1024
 ACCEPT_ENCODING = "gzip"
 """The only encoding of answers that is asked for, since the size of its output can be bounded while it is unzipped."""
 
-_GZIP = 31  # as zlib calls it
+_GZIP_WINDOW_BITS = 31  # as zlib calls it
 
 
-class AnswerTooLargeError(OSError):
-    """An answer with more than MAX_ANSWER_BYTES."""
+class ResponseTooLargeError(OSError):
+    """An answer with more than MAX_RESPONSE_BYTES."""
 
     def __init__(self) -> None:
-        super().__init__(f"more than {MAX_ANSWER_BYTES:,} bytes")
+        super().__init__(f"more than {MAX_RESPONSE_BYTES:,} bytes")
 
 
 class BoundedAdapter(HTTPAdapter):
     """The transport of a ``requests`` session, for ``session.mount``: its timeout for reading is that of the whole answer.
 
     Sending a request takes no longer than the timeout for connecting, again as a whole. The body of an answer must be read by
-    :func:`read_answer`, of a response with ``stream=True``.
+    :func:`read_response`, of a response with ``stream=True``.
     """
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make the pools of direct connections."""
         super().init_poolmanager(*args, **kwargs)
-        _bound(self.poolmanager)
+        _bound_pools(self.poolmanager)
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
         """Return the pools of connections through a proxy."""
-        return _bound(super().proxy_manager_for(*args, **kwargs))
+        return _bound_pools(super().proxy_manager_for(*args, **kwargs))
 
 
-def read_answer(response: requests.Response) -> bytes:
+def read_response(response: requests.Response) -> bytes:
     """Return the whole body of a response.
 
     Raises:
@@ -72,53 +72,53 @@ def read_answer(response: requests.Response) -> bytes:
             pieces = _unzip(pieces)
         elif encoding not in ("", "identity"):
             raise OSError("an encoding that was not asked for")  # noqa: TRY301 - closed as all others
-        return _joined(pieces)
+        return _join(pieces)
     except ReadTimeoutError as error:
         response.close()
         raise TimeoutError("timed out") from error
     except (HTTPError, zlib.error) as error:
         response.close()
-        if any(isinstance(inner, AnswerTooLargeError) for inner in error.args):
-            raise AnswerTooLargeError from error
+        if any(isinstance(inner, ResponseTooLargeError) for inner in error.args):
+            raise ResponseTooLargeError from error
         raise OSError(str(error)) from error
     except OSError:
         response.close()
         raise
 
 
-def _joined(pieces: Iterable[bytes]) -> bytes:
+def _join(pieces: Iterable[bytes]) -> bytes:
     body = bytearray()
     for piece in pieces:
         body += piece
-        if len(body) > MAX_ANSWER_BYTES:
-            raise AnswerTooLargeError
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise ResponseTooLargeError
     return bytes(body)
 
 
 def _unzip(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the unzipped bytes, PIECE_BYTES at a time, of one gzip member or several."""
-    decoder = zlib.decompressobj(_GZIP)
+    decoder = zlib.decompressobj(_GZIP_WINDOW_BITS)
     for piece in pieces:
-        rest = piece
-        while rest:
+        remaining = piece
+        while remaining:
             if decoder.eof:
-                decoder = zlib.decompressobj(_GZIP)
-            yield decoder.decompress(rest, PIECE_BYTES)
-            rest = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
+                decoder = zlib.decompressobj(_GZIP_WINDOW_BITS)
+            yield decoder.decompress(remaining, PIECE_BYTES)
+            remaining = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
     yield decoder.flush()
     if not decoder.eof:
         raise zlib.error("the gzip stream ends early")
 
 
 class _BoundedFile(io.RawIOBase):
-    """What a socket receives, for as long as its timeout is now, and MAX_ANSWER_BYTES at most."""
+    """What a socket receives, for as long as its timeout is now, and MAX_RESPONSE_BYTES at most."""
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
         self._file = sock.makefile("rb", buffering=0)
         timeout = sock.gettimeout()
-        self._end = inf if timeout is None else monotonic() + timeout
-        self._left = MAX_ANSWER_BYTES
+        self._deadline = inf if timeout is None else monotonic() + timeout
+        self._bytes_left = MAX_RESPONSE_BYTES
 
     def readable(self) -> bool:
         """Return True."""
@@ -126,11 +126,11 @@ class _BoundedFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read into ``buffer``, as RawIOBase says."""
-        _limit(self._sock, self._end)
+        _limit_timeout(self._sock, self._deadline)
         count = self._file.readinto(buffer) or 0
-        self._left -= count
-        if self._left < 0:
-            raise AnswerTooLargeError
+        self._bytes_left -= count
+        if self._bytes_left < 0:
+            raise ResponseTooLargeError
         return count
 
     def fileno(self) -> int:
@@ -171,24 +171,24 @@ class _BoundedConnection:
             send(data)
             return
         timeout = self.sock.gettimeout()
-        end = inf if timeout is None else monotonic() + timeout
+        deadline = inf if timeout is None else monotonic() + timeout
         view = memoryview(data)
         for start in range(0, len(view), PIECE_BYTES):
-            _limit(self.sock, end)
+            _limit_timeout(self.sock, deadline)
             send(view[start : start + PIECE_BYTES])
 
 
-def _limit(sock: socket, end: float) -> None:
-    """Let the next operation of a socket end by ``end``, a moment of the monotonic clock."""
-    if end == inf:
+def _limit_timeout(sock: socket, deadline: float) -> None:
+    """Let the next operation of a socket end by ``deadline``, a moment of the monotonic clock."""
+    if deadline == inf:
         return
-    left = end - monotonic()
-    if left <= 0:
+    timeout = deadline - monotonic()
+    if timeout <= 0:
         raise TimeoutError("timed out")
-    sock.settimeout(left)
+    sock.settimeout(timeout)
 
 
-def _bound(manager: Any) -> Any:
+def _bound_pools(manager: Any) -> Any:
     """Make all connections of a PoolManager bounded ones, also those through a proxy."""
     classes = manager.pool_classes_by_scheme
     manager.pool_classes_by_scheme = {scheme: _bounded_pool(pool) for scheme, pool in classes.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.abilities import Readable
-from dh_bridge.sinks.base import SINKS, Closing, Present
+from dh_bridge.sinks.base import SINK_KINDS, Closable, StoredAspect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,30 +17,32 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Delivery, SinkOptions
 
 
-class CatalogSink(Closing, Readable):
+class CatalogSink(Closable, Readable):
     """Applies each batch to ``catalog`` in one transaction; it owns the catalogue and closes it."""
 
     name = "catalog"
-    kind = SINKS[name]
+    kind = SINK_KINDS[name]
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._closed = False
+        self._is_closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Apply a batch; a proposal that DataHub would refuse is among the failed ones, the others are kept."""
-        if self._closed:
-            raise SinkError("is closed", where=f"catalog:{self.catalog.path}")
+        if self._is_closed:
+            raise SinkError("is closed", location=f"catalog:{self.catalog.path}")
         return self.catalog.apply(proposals)
 
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
-        found = {}
-        for urn, names in wanted.items():
+    def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
+        """Return the present aspects: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all."""
+        stored_aspects = {}
+        for urn, names in aspects_by_urn.items():
             aspects = self.catalog.aspects(urn)
             if aspects:
-                found[urn] = {name: Present(value) for name, value in aspects.items() if not names or name in names}
-        return found
+                stored_aspects[urn] = {
+                    name: StoredAspect(value) for name, value in aspects.items() if not names or name in names
+                }
+        return stored_aspects
 
     def urns(self) -> Iterable[str]:
         """Return the URNs of all entities."""
@@ -49,24 +51,24 @@ class CatalogSink(Closing, Readable):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        self._closed = True
+        self._is_closed = True
         self.catalog.__exit__(kind, error, trace)
 
     def close(self) -> None:
         """Close the catalogue."""
-        self._closed = True
+        self._is_closed = True
         self.catalog.close()
 
 
-def open_target(place: str, options: SinkOptions) -> CatalogSink:
+def open_target(address: str, options: SinkOptions) -> CatalogSink:
     """Return the sink of ``catalog:FILE``; a SettingsError for what it cannot heed."""
-    if not place:
-        raise SettingsError("catalog: needs a file", where="--to", now="write --to catalog:FILE")
+    if not address:
+        raise SettingsError("catalog: needs a file", location="--to", remedy="write --to catalog:FILE")
     if options.file_format:
-        raise SettingsError("catalog: has one format", where="--format", now="leave it out")
-    return CatalogSink(Catalog(place))
+        raise SettingsError("catalog: has one format", location="--format", remedy="leave it out")
+    return CatalogSink(Catalog(address))
 
 
-def open_readonly(place: str) -> CatalogSink:
+def open_readonly(address: str) -> CatalogSink:
     """Return the sink of a catalogue that is there, opened to be read; a SinkError when there is none."""
-    return CatalogSink(Catalog(place, readonly=True))
+    return CatalogSink(Catalog(address, readonly=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import SINKS, Closing, Delivery
+from dh_bridge.sinks.base import SINK_KINDS, Closable, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import SinkOptions
 
 
-class MemorySink(Closing):
+class MemorySink(Closable):
     """Keeps every proposal in ``proposals``, in order; they stay readable after close."""
 
     name = "memory"
-    kind = SINKS[name]
+    kind = SINK_KINDS[name]
 
     def __init__(self) -> None:
         self.proposals: list[Proposal] = []
-        self._closed = False
+        self._is_closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Keep a batch."""
-        if self._closed:
-            raise SinkError("is closed", where="memory:")
+        if self._is_closed:
+            raise SinkError("is closed", location="memory:")
         self.proposals.extend(proposals)
         return Delivery(len(proposals), [])
 
     def close(self) -> None:
         """Take no more."""
-        self._closed = True
+        self._is_closed = True
 
 
-def open_target(place: str, options: SinkOptions) -> MemorySink:
+def open_target(address: str, options: SinkOptions) -> MemorySink:
     """Return the sink of ``memory:``; a SettingsError for what it cannot heed."""
-    if place or options.file_format:
-        raise SettingsError("memory: takes neither a name nor a file format", where="--to", now="write --to memory:")
+    if address or options.file_format:
+        raise SettingsError(
+            "memory: takes neither a name nor a file format", location="--to", remedy="write --to memory:"
+        )
     return MemorySink()

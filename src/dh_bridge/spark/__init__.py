@@ -7,22 +7,22 @@
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
-from dh_bridge.spark.executors import deliver_apart
+from dh_bridge.spark.executors import deliver_from_executors
 from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
-from dh_bridge.spark.sources import frame, parts_for, read, stream_files, stream_rows
+from dh_bridge.spark.sources import frame, partitions_for, read, stream_files, stream_rows
 from dh_bridge.spark.streaming import stream
 from dh_bridge.spark.targets import deliver, write_batch, write_folder
 from dh_bridge.spark.topics import kafka
-from dh_bridge.spark.translation import Translated, translate
+from dh_bridge.spark.translation import SparkTranslation, translate
 
 __all__ = [
-    "Translated",
+    "SparkTranslation",
     "deliver",
-    "deliver_apart",
+    "deliver_from_executors",
     "frame",
     "kafka",
-    "parts_for",
+    "partitions_for",
     "read",
     "report",
     "session",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.aspect_diff import patch_diff, path_fingerprints, removal, restoration, says_the_same
+from dh_bridge.datahub.aspect_diff import (
+    has_same_write,
+    patch_diff,
+    path_fingerprints,
+    removal_operation,
+    restoring_proposal,
+)
 from dh_bridge.datahub.proposal import patch
 
 if TYPE_CHECKING:
@@ -16,31 +22,31 @@ BEFORE, AFTER, BOTH = 1, 2, 3
 """When a piece of what runs share counts."""
 
 
-def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
+def diff_proposals(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
     """Yield what is to be sent so that a place that holds ``before`` holds ``after``.
 
     A PATCH takes back what is gone; a removal of ours that nothing calls for any more is undone.
     """
-    known = {(one.entity_urn, one.aspect_name): one for one in before}
+    before_by_aspect = {(proposal.entity_urn, proposal.aspect_name): proposal for proposal in before}
     for proposal in after:
-        old = known.pop((proposal.entity_urn, proposal.aspect_name), None)
+        old = before_by_aspect.pop((proposal.entity_urn, proposal.aspect_name), None)
         if old is None or old.change_type != "PATCH" or proposal.change_type != "PATCH":
-            if old is None or not says_the_same(old, proposal):
+            if old is None or not has_same_write(old, proposal):
                 yield proposal
             continue
-        operations = patched(old.value, proposal.value)
+        operations = diff_operations(old.value, proposal.value)
         if operations:
             yield patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operations)
-    for old in known.values():
-        if old.change_type == "PATCH" and (operations := patched(old.value, [])):
+    for old in before_by_aspect.values():
+        if old.change_type == "PATCH" and (operations := diff_operations(old.value, [])):
             yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
         if old.aspect_name == "status" and old.value == {"removed": True}:
-            yield restoration(old.entity_type, old.entity_urn)
+            yield restoring_proposal(old.entity_type, old.entity_urn)
 
 
-def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def diff_operations(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
     diff = patch_diff(path_fingerprints(old), path_fingerprints(new))
     added = {operation["path"] for operation in old if operation["op"] == "add"}
-    removals = [removal(path) for path in diff.gone if path in added]
-    return removals + [operation for operation in new if operation["path"] in diff.changed]
+    removals = [removal_operation(path) for path in diff.removed_paths if path in added]
+    return removals + [operation for operation in new if operation["path"] in diff.changed_paths]

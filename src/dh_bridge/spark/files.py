@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.spark")
 
-PART = 64 << 20
+MAX_PART_BYTES = 64 << 20
 """Files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
-_SMALLEST = 16 << 20
-_UNZIPPED = 8
+_MIN_PART_BYTES = 16 << 20
+_GZIP_RATIO = 8
 """Times that events are as large as their gzip, about."""
 
 
-def local_ones(paths: Sequence[str]) -> list[str]:
+def local_paths(paths: Sequence[str]) -> list[str]:
     """Return the paths that are of this machine; all others have a scheme, and are Spark's."""
     return [path for path in paths if "://" not in path and not path.startswith("dbfs:/")]
 
 
-def packed_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, bytes]]:
+def encode_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, bytes]]:
     """Yield (path to show, part) for each of :func:`file_parts`."""
     for path, start, end in file_parts(paths, tasks):
         name = os.fsencode(path)
         yield name.decode("utf-8", "replace"), b"%d-%d:%s" % (start, end, name)
 
 
-def unpacked_part(part: bytes) -> tuple[str, int, int]:
+def decode_part(part: bytes) -> tuple[str, int, int]:
     """Return the path, start and end of a part."""
     span, _, name = part.partition(b":")
     start, _, end = span.partition(b"-")
@@ -51,34 +51,34 @@ def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int,
 
     ``tasks`` share them, where their parts do not get too small.
     """
-    files = [(file, _size(file)) for file in named_files(paths)]
-    share = sum(size for _, size in files) // tasks
-    part = min(PART, max(share, _SMALLEST))
+    files = [(file, _size(file)) for file in list_files(paths)]
+    bytes_per_task = sum(size for _, size in files) // tasks
+    part_bytes = min(MAX_PART_BYTES, max(bytes_per_task, _MIN_PART_BYTES))
     for file, size in files:
-        if size <= part or not _holds_lines(file):
+        if size <= part_bytes or not _has_json_lines(file):
             yield str(file), 0, 0
             continue
-        for start in range(0, size, part):
-            yield str(file), start, min(start + part, size)
+        for start in range(0, size, part_bytes):
+            yield str(file), start, min(start + part_bytes, size)
 
 
-def named_files(paths: Sequence[str]) -> Iterator[Path]:
+def list_files(paths: Sequence[str]) -> Iterator[Path]:
     """Yield the files that ``dh-bridge emit`` would read; a SettingsError where a path names nothing."""
     for path in map(Path, paths):
         if not path.exists():
-            raise SettingsError(f"there is no {path}", where="--events", now="name a file or a folder")
-        outside: list[Path] = []
-        yield from event_files(path, outside=outside.append)
-        if outside:
+            raise SettingsError(f"there is no {path}", location="--events", remedy="name a file or a folder")
+        outside_links: list[Path] = []
+        yield from event_files(path, on_outside_link=outside_links.append)
+        if outside_links:
             log.warning(
                 "%d links of %s that lead out of it were not followed, such as %s: name what is behind them",
-                len(outside), path, outside[0],
+                len(outside_links), path, outside_links[0],
             )  # fmt: skip
 
 
 def unzipped_size(paths: Sequence[str]) -> int:
     """Return how many bytes the events of files have, about."""
-    return sum(_size(file) * (_UNZIPPED if file.suffix == ".gz" else 1) for file in named_files(paths))
+    return sum(_size(file) * (_GZIP_RATIO if file.suffix == ".gz" else 1) for file in list_files(paths))
 
 
 def _size(file: Path) -> int:
@@ -88,17 +88,17 @@ def _size(file: Path) -> int:
         return 0  # the worker that opens it says why it cannot
 
 
-def _holds_lines(file: Path) -> bool:
+def _has_json_lines(file: Path) -> bool:
     """Return whether the first line is an event, and not the beginning of a document that goes on, or gzip."""
     try:
-        with file.open("rb") as opened:
-            first = opened.readline().strip()
+        with file.open("rb") as stream:
+            first_line = stream.readline().strip()
     except OSError:
         return False  # as above
-    if first[:1] != b"{":
+    if first_line[:1] != b"{":
         return False
     try:
-        msgspec.json.decode(first, type=msgspec.Raw)
+        msgspec.json.decode(first_line, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings.loading import settings_of
-from dh_bridge.spark.rows import Row, batches, rows_of
+from dh_bridge.spark.rows import Row, rows_of, to_record_batches
 from dh_bridge.spark.stages import Step
-from dh_bridge.spark.translation import ordered, parts_of, records_of
+from dh_bridge.spark.translation import default_partitions, records_of, sort_by_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 REPORT = "producer string, facet string, outcome string, reason string, fields long"
 """Columns of a report: ``facet`` as ``inputs.facets.schema``, "" for the envelope; ``outcome`` is mapped, property or dropped."""
 
-_FACET = re.compile(
+_FACET_PATH = re.compile(
     r'\$\.(run|job|dataset|inputs|outputs)(?:\[\d+\])?\.(facets|inputFacets|outputFacets)[.\[]"?([^.\["\]]+)'
 )
-_MOST = 10_000
+_MAX_COMBINATIONS = 10_000
 """Combinations that a worker counts before it hands them on."""
 
 
@@ -44,41 +44,44 @@ def report(
     partitions: int | None = None,
     between: tuple[str | None, str | None] = (None, None),
 ) -> DataFrame:
-    """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
-    chosen = settings_of(settings)
+    """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `SparkTranslation`."""
+    resolved_settings = settings_of(settings)
     return field_counts(
-        ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession)), chosen
+        sort_by_run(
+            records_of(events, resolved_settings, between), partitions or default_partitions(events.sparkSession)
+        ),
+        resolved_settings,
     )
 
 
 def field_counts(records: DataFrame, settings: Settings) -> DataFrame:
     """Return the same of records, sorted by run."""
-    counted = records.mapInArrow(FieldCounts(settings), REPORT)
-    found = counted.groupBy("producer", "facet", "outcome", "reason").agg({"fields": "sum"})
-    return found.withColumnRenamed("sum(fields)", "fields").orderBy("fields", ascending=False)
+    part_counts = records.mapInArrow(FieldCounts(settings), REPORT)
+    totals = part_counts.groupBy("producer", "facet", "outcome", "reason").agg({"fields": "sum"})
+    return totals.withColumnRenamed("sum(fields)", "fields").orderBy("fields", ascending=False)
 
 
 class FieldCounts(Step):
     """RECORD, sorted by key -> REPORT."""
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the counts of a part."""
-        return batches(self._rows(found), REPORT)
+        return to_record_batches(self._rows(record_batches), REPORT)
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         counts: Counter[tuple[str, str, str, str]] = Counter()
-        for _, run in groupby((row for row in rows_of(found) if row[4] is None), key=itemgetter(0)):
+        for _, run in groupby((row for row in rows_of(record_batches) if row[4] is None), key=itemgetter(0)):
             items = [item for row in run for item in events_of(row[3], row[2], self.bridge.zone)]
-            counts.update(self._counted([item for item in items if not isinstance(item, DeadLetter)]))
-            if len(counts) > _MOST:
+            counts.update(self._field_outcomes([item for item in items if not isinstance(item, DeadLetter)]))
+            if len(counts) > _MAX_COMBINATIONS:
                 yield from ((*key, number) for key, number in counts.items())
                 counts.clear()
         yield from ((*key, number) for key, number in counts.items())
 
-    def _counted(self, events: list[Event]) -> Iterator[tuple[str, str, str, str]]:
-        producers = {event.place: event.producer or "" for event in events}
-        told = self.bridge.translate(events, report=True).report
-        for line in told.lines() if told is not None else ():
-            match = _FACET.match(line["path"])
+    def _field_outcomes(self, events: list[Event]) -> Iterator[tuple[str, str, str, str]]:
+        producers = {event.location: event.producer or "" for event in events}
+        field_report = self.bridge.translate(events, report=True).report
+        for line in field_report.lines() if field_report is not None else ():
+            match = _FACET_PATH.match(line["path"])
             facet = ".".join(match.groups()) if match else ""
             yield producers.get(line["event"], ""), facet, line["outcome"], line["reason"] or ""

@@ -9,10 +9,12 @@ from dh_bridge.errors import SettingsError
 try:
     import pyarrow as pa
 except ModuleNotFoundError as missing:  # an optional extra
-    raise SettingsError("pyarrow is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from missing
+    raise SettingsError(
+        "pyarrow is not installed", location="spark", remedy="pip install 'dh-bridge[spark]'"
+    ) from missing
 except ImportError as broken:  # such as 26 beside NumPy 1, which pip lets be
     raise SettingsError(
-        f"pyarrow does not start: {broken}", where="spark", now="pip install -U numpy pyarrow"
+        f"pyarrow does not start: {broken}", location="spark", remedy="pip install -U numpy pyarrow"
     ) from broken
 
 if TYPE_CHECKING:
@@ -28,14 +30,14 @@ RECORD = "key string, time long, place string, raw binary, reason string"
 #: A run, and another one that it is one with
 LINK = "key string, other string"
 #: What a step finds, told apart by ``kind``: a proposal, a piece of what runs share, what a run says of others, counts …
-FOUND = (
+STEP_OUTPUT = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
     " aspect string, time long, run_id string, place string, data binary"
 )
 _TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
 
-MOST_ROWS = 2_000
-MOST_BYTES = 8 << 20
+MAX_BATCH_ROWS = 2_000
+MAX_BATCH_BYTES = 8 << 20
 """A batch ends at either bound, so that memory stays flat whatever the events' size."""
 
 
@@ -44,34 +46,34 @@ def arrow_schema(columns: str) -> pa.Schema:
     return pa.schema([(name, _TYPES[kind]) for name, kind in (part.split() for part in columns.split(","))])
 
 
-def rows_of(found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+def rows_of(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
     """Yield the rows of Arrow batches."""
-    for batch in found:
+    for batch in record_batches:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def fetched(frame: DataFrame, *, ahead: bool = False) -> Iterator[SparkRow]:
-    """Yield the rows of a frame in the driver, partition by partition; ``ahead``: the next one is worked out meanwhile.
+def fetch_rows(frame: DataFrame, *, prefetch: bool = False) -> Iterator[SparkRow]:
+    """Yield the rows of a frame in the driver, partition by partition; ``prefetch``: the next one is worked out meanwhile.
 
     As an RDD: the jobs of ``DataFrame.toLocalIterator`` run when the query that they count for has ended, and Spark 4 then
     keeps them, with all that they refer to, for as long as it lives.
     """
-    return frame.rdd.toLocalIterator(prefetchPartitions=ahead)
+    return frame.rdd.toLocalIterator(prefetchPartitions=prefetch)
 
 
-def batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:
+def to_record_batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows as Arrow batches."""
     schema = arrow_schema(columns)
-    held: list[Row] = []
+    batch_rows: list[Row] = []
     size = 0
     for row in rows:
-        held.append(row)
+        batch_rows.append(row)
         size += sum(len(cell) for cell in row if isinstance(cell, (str, bytes)))
-        if len(held) >= MOST_ROWS or size >= MOST_BYTES:
-            yield _batch(held, schema)
-            held, size = [], 0
-    if held:
-        yield _batch(held, schema)
+        if len(batch_rows) >= MAX_BATCH_ROWS or size >= MAX_BATCH_BYTES:
+            yield _batch(batch_rows, schema)
+            batch_rows, size = [], 0
+    if batch_rows:
+        yield _batch(batch_rows, schema)
 
 
 def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
@@ -81,8 +83,10 @@ def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     )
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: list[Any], data_type: pa.DataType) -> pa.Array:
     try:
-        return pa.array(values, kind)
+        return pa.array(values, data_type)
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can name and UTF-8 cannot
-        return pa.array([None if one is None else one.encode("utf-8", "replace").decode() for one in values], kind)
+        return pa.array(
+            [None if value is None else value.encode("utf-8", "replace").decode() for value in values], data_type
+        )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_LOCAL = {
+_LOCAL_CONF = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -42,29 +42,31 @@ def session(
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra, loaded when it is asked for
     except ImportError as error:
-        raise SettingsError("pyspark is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from error
-    active = SparkSession.getActiveSession() or _of_another_thread()
-    if active is not None:
-        return active
+        raise SettingsError(
+            "pyspark is not installed", location="spark", remedy="pip install 'dh-bridge[spark]'"
+        ) from error
+    active_session = SparkSession.getActiveSession() or _session_of_another_thread()
+    if active_session is not None:
+        return active_session
     builder = SparkSession.builder.appName(name)
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit started us: master and the rest are its own
-    if master is None and not submitted:
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit started us: master and the rest are its own
+    if master is None and not is_submitted:
         master = "local[*]"
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
             os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-            for key, value in _LOCAL.items():
+            for key, value in _LOCAL_CONF.items():
                 builder = builder.config(key, value)
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _of_another_thread() -> SparkSession | None:
+def _session_of_another_thread() -> SparkSession | None:
     """Return the session of this program that another thread works with: to build one would change its settings."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
 
-    found: SparkSession | None = SparkSession._instantiatedSession  # noqa: SLF001 - there is no public way
-    return found if found is not None and found.sparkContext._jsc is not None else None  # noqa: SLF001 - None: it was stopped
+    instantiated: SparkSession | None = SparkSession._instantiatedSession  # noqa: SLF001 - there is no public way
+    return instantiated if instantiated is not None and instantiated.sparkContext._jsc is not None else None  # noqa: SLF001 - None: it was stopped

@@ -1,7 +1,7 @@
-"""What Spark's workers do: Arrow batches in, Arrow batches out, by the loops of :mod:`dh_bridge.replay`. No pyspark here.
+"""What Spark's workers do: Arrow batches in, Arrow batches out, by the loops of :mod:`dh_bridge.partitioned`. No pyspark here.
 
-Three steps: :class:`Records` finds the events in lines, arrays and files; :class:`FoldRuns` folds records that are sorted by
-run; :class:`FoldEntities` folds pieces that are sorted by group. Each travels to the workers with the settings.
+Three steps: :class:`RecordStep` finds the events in lines, arrays and files; :class:`RunStep` folds records that are sorted by
+run; :class:`EntityStep` folds pieces that are sorted by group. Each travels to the workers with the settings.
 """
 
 from __future__ import annotations
@@ -17,34 +17,48 @@ import msgspec
 import orjson
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cache import collect_rarely
+from dh_bridge.cache import relax_garbage_collection
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
-from dh_bridge.replay.entities import Entities, gather
-from dh_bridge.replay.families import Links
-from dh_bridge.replay.records import Record, record
-from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
+from dh_bridge.partitioned.entities import GroupRenderer, merge_pieces
+from dh_bridge.partitioned.families import RunLinks
+from dh_bridge.partitioned.records import EventRecord, to_record
+from dh_bridge.partitioned.runs import (
+    MAX_HELD_ENTITIES,
+    PIECES_BY_RUN,
+    CrossRunFacts,
+    PartitionTranslator,
+    TranslatedRun,
+)
 from dh_bridge.session import Counts
 from dh_bridge.settings import Settings
-from dh_bridge.spark.changes import AFTER, BEFORE, changes
-from dh_bridge.spark.files import unpacked_part
-from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
-from dh_bridge.translation.state_codec import decode_slots, encode_run, encode_slots
+from dh_bridge.spark.changes import AFTER, BEFORE, diff_proposals
+from dh_bridge.spark.files import decode_part
+from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, Row, rows_of, to_record_batches
+from dh_bridge.state_codec.codec import decode_registers, encode_registers, encode_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
 
+    from dh_bridge.closing import RejectedProposal
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.replay.entities import Piece
-    from dh_bridge.translation.closing import Rejected
+    from dh_bridge.partitioned.entities import Piece
 
-PROPOSAL, PIECE, TOLD, OPEN, BAD, COUNTS, REJECTED = "proposal", "piece", "told", "open", "bad", "counts", "rejected"
+PROPOSAL, PIECE, CROSS_RUN, UNRESOLVED, DEAD_LETTER, COUNTS, REJECTED = (
+    "proposal",
+    "piece",
+    "told",
+    "open",
+    "bad",
+    "counts",
+    "rejected",
+)
 """The kinds of rows of FOUND."""
 
-_NO_KEY = "bad"
-_TOO_LARGE = (
+_DEAD_LETTER_KEY = "bad"
+_TOO_LARGE_REASON = (
     "larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength): send it in smaller files"
 )
 
@@ -63,51 +77,53 @@ class Step:
 
 @lru_cache(maxsize=4)
 def _bridge(settings: str) -> Bridge:
-    collect_rarely()
-    found = Bridge(Settings.model_validate_json(settings))
+    relax_garbage_collection()
+    bridge = Bridge(Settings.model_validate_json(settings))
     gc.freeze()
-    return found
+    return bridge
 
 
-class Records(Step):
+class RecordStep(Step):
     """(place, value, whole) -> RECORD, as :mod:`dh_bridge.spark.sources` gives them."""
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each event, and for each one that cannot be used."""
-        return batches(self._rows(found), RECORD)
+        return to_record_batches(self._rows(record_batches), RECORD)
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         bridge = self.bridge
-        for place, value, whole in rows_of(found):
-            for item in map(bridge.options.masking.item, _items(place or "event", value, bridge, whole=whole)):
+        for location, value, is_file in rows_of(record_batches):
+            for item in map(
+                bridge.options.masking.mask_item, _read_items(location or "event", value, bridge, is_file=is_file)
+            ):
                 if isinstance(item, DeadLetter):
-                    yield _NO_KEY + item.place, 0, item.place, item.raw, item.reason
+                    yield _DEAD_LETTER_KEY + item.location, 0, item.location, item.raw, item.reason
                 else:
-                    one = record(item, bridge.options)
-                    yield one.key, one.time, one.place, one.raw, None
+                    event_record = to_record(item, bridge.options)
+                    yield event_record.key, event_record.time, event_record.location, event_record.raw, None
 
 
-def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | None) -> Iterator[Any]:
+def _read_items(location: str, value: bytes | None, bridge: Bridge, *, is_file: bool | None) -> Iterator[Any]:
     if value is None:
-        yield DeadLetter(place, _TOO_LARGE if whole else "no event: the column is null here", b"")
-    elif whole is None:
-        yield from _opened(*unpacked_part(value), bridge)
-    elif whole:
+        yield DeadLetter(location, _TOO_LARGE_REASON if is_file else "no event: the column is null here", b"")
+    elif is_file is None:
+        yield from _read_part(*decode_part(value), bridge)
+    elif is_file:
         for item in read_events(["-"], stdin=io.BytesIO(value), zone=bridge.zone):
-            yield _placed(item, place)
+            yield _with_location(item, location)
     elif value := value.strip():
-        yield from events_of(value, place, bridge.zone)
+        yield from events_of(value, location, bridge.zone)
 
 
-def _placed(item: Event | DeadLetter, path: str) -> Event | DeadLetter:
+def _with_location(item: Event | DeadLetter, path: str) -> Event | DeadLetter:
     """Return what was read as standard input as of ``path``."""
-    place = path + item.place.removeprefix("stdin")
+    location = path + item.location.removeprefix("stdin")
     if isinstance(item, DeadLetter):
-        return msgspec.structs.replace(item, place=place, reason=item.reason.replace(item.place, place, 1))
-    return msgspec.structs.replace(item, place=place)
+        return msgspec.structs.replace(item, location=location, reason=item.reason.replace(item.location, location, 1))
+    return msgspec.structs.replace(item, location=location)
 
 
-def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
+def _read_part(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
     """Yield the events of a local file, or of the lines that begin in a part of it; their place is ``path@byte``."""
     if not end:
         yield from read_events([path], zone=bridge.zone)
@@ -126,119 +142,131 @@ def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
         yield DeadLetter(f"{path}@{start}", f"cannot be read: {error}", b"")
 
 
-class FindLinks(Step):
+class LinkStep(Step):
     """RECORD -> LINK: which runs are one only together, where the settings make families."""
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the links of a part."""
-        links = Links(self.bridge.options, self.bridge.zone)
-        rows = ((key, other) for key, *said in rows_of(found) for other in links.of(Record(key, *said[:3])))
-        return batches(rows, LINK)
+        links = RunLinks(self.bridge.options, self.bridge.zone)
+        rows = (
+            (key, linked_key)
+            for key, *columns in rows_of(record_batches)
+            for linked_key in links.linked_urns(EventRecord(key, *columns[:3]))
+        )
+        return to_record_batches(rows, LINK)
 
 
-class FoldRuns(Step):
+class RunStep(Step):
     """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts.
 
     What is rejected has, as proposals have, the key of its run, so that it leaves with them where the run is folded again (with
     ``witnesses``; what is rejected then has no key).
     """
 
-    def __init__(self, settings: Settings, witnesses: list[bytes] | None = None, *, held: int = HELD) -> None:
+    def __init__(
+        self, settings: Settings, witnesses: list[bytes] | None = None, *, max_held: int = MAX_HELD_ENTITIES
+    ) -> None:
         super().__init__(settings)
         self.witnesses = witnesses
-        self.held = held
+        self.max_held = max_held
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all runs of a part."""
-        return batches(self._rows(found), FOUND)
+        return to_record_batches(self._rows(record_batches), STEP_OUTPUT)
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         bridge = self.bridge
-        dead: list[DeadLetter] = []
-        runs = Runs(bridge.options, bridge.zone, witnesses=self.witnesses, held=self.held)
-        for key, items in runs.translated(_records(found, dead, runs.counts)):
+        dead_letters: list[DeadLetter] = []
+        runs = PartitionTranslator(bridge.options, bridge.zone, witnesses=self.witnesses, max_entities=self.max_held)
+        for key, items in runs.translate(_records(record_batches, dead_letters, runs.counts)):
             for item in items:
-                yield from _found(item, runs.origin if self.held == APART else None)
-            yield from _rejections(runs.rejected, key if self.witnesses is None else "")
-            yield from map(_bad, dead)
-            dead.clear()
-        yield _counted(runs.counts)
+                yield from _output_rows(item, runs.origin_key if self.max_held == PIECES_BY_RUN else None)
+            yield from _rejection_rows(runs.rejected, key if self.witnesses is None else "")
+            yield from map(_dead_letter_row, dead_letters)
+            dead_letters.clear()
+        yield _counts_row(runs.counts)
 
 
-def _found(item: Run | Said | Piece | DeadLetter, origin: str | None) -> Iterator[Row]:
-    if isinstance(item, Run):
+def _output_rows(item: TranslatedRun | CrossRunFacts | Piece | DeadLetter, origin: str | None) -> Iterator[Row]:
+    if isinstance(item, TranslatedRun):
         for proposal in item.proposals:
-            yield _proposal(proposal, item.key, item.time // 1000, item.run_id, item.place)
-    elif isinstance(item, Said):
-        if item.told is not None:
-            yield _row(TOLD, item.key, data=encode_run(item.told))
-        if item.open:
-            yield _row(OPEN, item.key)
+            yield _proposal_row(proposal, item.key, item.time // 1000, item.run_id, item.location)
+    elif isinstance(item, CrossRunFacts):
+        if item.witness is not None:
+            yield _row(CROSS_RUN, item.key, data=encode_run(item.witness))
+        if item.is_open:
+            yield _row(UNRESOLVED, item.key)
     elif isinstance(item, DeadLetter):
-        yield _bad(item)
+        yield _dead_letter_row(item)
     else:
-        group, urn, slots = item
-        yield _row(PIECE, group, urn=urn, data=encode_slots(slots), origin=origin)
+        group, urn, registers = item
+        yield _row(PIECE, group, urn=urn, data=encode_registers(registers), origin=origin)
 
 
-def counts_of(data: bytes) -> Counts:
+def decode_counts(data: bytes) -> Counts:
     """Return the counts of a row of the kind COUNTS."""
-    return _counts.decode(data)
+    return _counts_decoder.decode(data)
 
 
-_counts = msgspec.json.Decoder(Counts, dec_hook=lambda kind, value: kind(value))
+_counts_decoder = msgspec.json.Decoder(Counts, dec_hook=lambda kind, value: kind(value))
 
 
-def _counted(counts: Counts) -> Row:
+def _counts_row(counts: Counts) -> Row:
     return _row(COUNTS, data=msgspec.json.encode(counts))
 
 
-def _records(found: Iterable[pa.RecordBatch], dead: list[DeadLetter], counts: Counts) -> Iterator[Record]:
-    """Yield the records; those that are known to be no events go to ``dead``, and are counted."""
-    for key, time, place, raw, reason in rows_of(found):
+def _records(
+    record_batches: Iterable[pa.RecordBatch], dead_letters: list[DeadLetter], counts: Counts
+) -> Iterator[EventRecord]:
+    """Yield the records; those that are known to be no events go to ``dead_letters``, and are counted."""
+    for key, time, location, raw, reason in rows_of(record_batches):
         if reason is None:
-            yield Record(key, time, place, raw)
+            yield EventRecord(key, time, location, raw)
         else:
-            dead.append(DeadLetter(place, reason, raw))
+            dead_letters.append(DeadLetter(location, reason, raw))
             counts.dead += 1
 
 
-class FoldEntities(Step):
+class EntityStep(Step):
     """(key, urn, data), sorted by key -> FOUND: proposals of what runs share."""
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all groups of a part."""
-        return batches(self._rows(found), FOUND)
+        return to_record_batches(self._rows(record_batches), STEP_OUTPUT)
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        entities = Entities(self.bridge.options)
-        for _, rows in groupby(rows_of(found), key=itemgetter(0)):
-            for proposal in entities.group(gather((urn, decode_slots(data)) for _, urn, data in rows)):
-                yield _proposal(proposal, "", None, None, None)
-        yield from _rejections(entities.rejected)
-        yield _counted(entities.counts)
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        entities = GroupRenderer(self.bridge.options)
+        for _, rows in groupby(rows_of(record_batches), key=itemgetter(0)):
+            for proposal in entities.render_group(merge_pieces((urn, decode_registers(data)) for _, urn, data in rows)):
+                yield _proposal_row(proposal, "", None, None, None)
+        yield from _rejection_rows(entities.rejected)
+        yield _counts_row(entities.counts)
 
 
-class ChangeEntities(Step):
+class EntityChangeStep(Step):
     """(key, urn, data, age), sorted by key -> FOUND: what changes of what runs share, from before a batch to after it.
 
     ``age``: BEFORE, AFTER or BOTH: when the piece counts.
     """
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all groups of a part."""
-        return batches(self._rows(found), FOUND)
+        return to_record_batches(self._rows(record_batches), STEP_OUTPUT)
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        entities = Entities(self.bridge.options)
-        for _, rows in groupby(rows_of(found), key=itemgetter(0)):
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        entities = GroupRenderer(self.bridge.options)
+        for _, rows in groupby(rows_of(record_batches), key=itemgetter(0)):
             pieces = list(rows)
-            before = entities.group(gather((urn, decode_slots(data)) for _, urn, data, age in pieces if age != AFTER))
+            before = entities.render_group(
+                merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != AFTER)
+            )
             entities.rejected.clear()  # told by the batch that brought it
-            after = entities.group(gather((urn, decode_slots(data)) for _, urn, data, age in pieces if age != BEFORE))
-            for proposal in changes(before, after):
-                yield _proposal(proposal, "", None, None, None)
-            yield from _rejections(entities.rejected)
+            after = entities.render_group(
+                merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != BEFORE)
+            )
+            for proposal in diff_proposals(before, after):
+                yield _proposal_row(proposal, "", None, None, None)
+            yield from _rejection_rows(entities.rejected)
 
 
 # -- rows of FOUND -------------------------------------------------------------------------------------------------------
@@ -250,7 +278,7 @@ def _row(
     return kind, key, None, urn, None, None, None, None, None, origin, data
 
 
-def _proposal(proposal: Proposal, key: str, time: int | None, run_id: str | None, place: str | None) -> Row:
+def _proposal_row(proposal: Proposal, key: str, time: int | None, run_id: str | None, location: str | None) -> Row:
     return (
         PROPOSAL,
         key,
@@ -261,21 +289,21 @@ def _proposal(proposal: Proposal, key: str, time: int | None, run_id: str | None
         orjson.dumps(proposal.value).decode(),
         time,
         run_id or None,
-        place,
+        location,
         None,
     )
 
 
-def _bad(letter: DeadLetter) -> Row:
-    return BAD, "", None, None, None, None, letter.reason, None, None, letter.place, letter.raw
+def _dead_letter_row(letter: DeadLetter) -> Row:
+    return DEAD_LETTER, "", None, None, None, None, letter.reason, None, None, letter.location, letter.raw
 
 
-def _rejections(rejected: list[Rejected], key: str = "") -> Iterator[Row]:
+def _rejection_rows(rejected: list[RejectedProposal], key: str = "") -> Iterator[Row]:
     """Yield rows of what is rejected, and forget it."""
-    for one in rejected:
-        proposal = one.proposal
+    for rejection in rejected:
+        proposal = rejection.proposal
         yield (
             REJECTED, key, proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
-            one.reason, None, None, None, None,
+            rejection.reason, None, None, None, None,
         )  # fmt: skip
     rejected.clear()

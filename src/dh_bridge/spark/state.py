@@ -22,10 +22,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.replay.entities import gather
-from dh_bridge.spark.rows import Row, batches, rows_of
+from dh_bridge.partitioned.entities import merge_pieces
+from dh_bridge.spark.rows import Row, rows_of, to_record_batches
 from dh_bridge.spark.stores import store_of
-from dh_bridge.translation.state_codec import VERSION, StateVersionError, decode_slots, encode_slots
+from dh_bridge.state_codec.codec import VERSION, StateVersionError, decode_registers, encode_registers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 EVENTS = "key string, time long, place string, raw binary"
 PIECES = "key string, urn string, data binary, origin string"
-TOLD = "key string, data binary"
-TABLES = {"events": EVENTS, "pieces": PIECES, "told": TOLD}
-COMPACT = 20
+CROSS_RUN_FACTS = "key string, data binary"
+TABLES = {"events": EVENTS, "pieces": PIECES, "told": CROSS_RUN_FACTS}
+BATCHES_PER_COMPACTION = 20
 """Batches after which what was written is made one, so that the number of files stays small."""
-_MARK = re.compile(r"(batch|base)=(\d+)\Z")
+_MARK_NAME = re.compile(r"(batch|base)=(\d+)\Z")
 _FORMAT = "format="
-_DAY = 86_400_000_000
+_MICROS_PER_DAY = 86_400_000_000
 
 
-class State:
+class StreamState:
     """The state folder of a stream, as batch ``number`` sees it.
 
     Raises:
@@ -55,23 +55,25 @@ class State:
         self._spark = spark
         self._folder = folder.rstrip("/")
         self._number = number
-        self._new = self._is_new()
-        marks = self._marks()
-        self._base = max((at for kind, at in marks if kind == "base"), default=-1)
-        self._before = sorted(at for kind, at in marks if kind == "batch" and at > self._base)
+        self._is_new_folder = self._is_new()
+        marks = self._read_marks()
+        self._base = max((mark_number for mark_kind, mark_number in marks if mark_kind == "base"), default=-1)
+        self._earlier_batches = sorted(
+            mark_number for mark_kind, mark_number in marks if mark_kind == "batch" and mark_number > self._base
+        )
 
     def read(self, name: str) -> DataFrame:
         """Return the rows of all earlier batches, with ``batch``, their number."""
         columns = f"{TABLES[name]}, batch long"
-        found = self._spark.createDataFrame([], columns)
+        frame = self._spark.createDataFrame([], columns)
         base = f"{self._folder}/{name}"
-        if self._before:
-            paths = [f"{base}/batch={number}" for number in self._before]
+        if self._earlier_batches:
+            paths = [f"{base}/batch={number}" for number in self._earlier_batches]
             rows = self._reader(columns).option("basePath", base).parquet(*paths)
-            found = rows.select(*found.columns)
+            frame = rows.select(*frame.columns)
         if self._base >= 0:
-            found = found.unionByName(self._reader(columns).parquet(f"{base}/base={self._base}"))
-        return found
+            frame = frame.unionByName(self._reader(columns).parquet(f"{base}/base={self._base}"))
+        return frame
 
     def _reader(self, columns: str) -> DataFrameReader:
         # Spark's own option: the folder is what it is, also with [ ] { } in its name
@@ -79,12 +81,12 @@ class State:
 
     def valid_pieces(self) -> DataFrame:
         """Return the pieces that count: of each run those of its last batch, and of those let go what they left."""
-        latest = self.latest().withColumnRenamed("key", "origin")
+        latest = self.latest_batches().withColumnRenamed("key", "origin")
         pieces = self.read("pieces")
-        own = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
-        return own.unionByName(pieces.filter("origin = ''"))
+        latest_pieces = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
+        return latest_pieces.unionByName(pieces.filter("origin = ''"))
 
-    def latest(self) -> DataFrame:
+    def latest_batches(self) -> DataFrame:
         """Return the last batch of each run."""
         return self.read("events").groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
 
@@ -92,90 +94,103 @@ class State:
         """Write the rows of this batch, in place of what an earlier try may have left."""
         rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/batch={self._number}")
 
-    def done(self) -> None:
+    def mark_complete(self) -> None:
         """Note that all of this batch is written."""
-        if self._new:
-            self._note(f"{_FORMAT}{VERSION}")
-            self._new = False
-        self._note(f"batch={self._number}")
+        if self._is_new_folder:
+            self._write_mark(f"{_FORMAT}{VERSION}")
+            self._is_new_folder = False
+        self._write_mark(f"batch={self._number}")
 
-    def compacted(self, retain: float | None) -> None:
-        """Make one of all batches up to this one, which is done; let go of runs whose last event is ``retain`` days old."""
+    def compact(self, retain: float | None) -> None:
+        """Make one of all batches up to this one, which is done; let go of runs whose last event is ``retention_days`` days old."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        now = State(self._spark, self._folder, self._number + 1)
-        if now._base == self._number:  # this batch is run again: what would be read is what would be written over
-            self._forget()
+        next_state = StreamState(self._spark, self._folder, self._number + 1)
+        if (
+            next_state._base == self._number
+        ):  # this batch is run again: what would be read is what would be written over
+            self._delete_compacted()
             return
-        events = now.read("events")
-        held = events.groupBy("key").agg(F.max("time").alias("last"))
+        events = next_state.read("events")
+        retained_runs = events.groupBy("key").agg(F.max("time").alias("last"))
         if retain is not None:
-            last = events.agg(F.max("time").alias("newest")).collect()[0].newest
-            newest = min(last or 0, time.time_ns() // 1000)  # an event of the year 9999 lets go of no others
-            held = held.filter(F.col("last") >= newest - int(retain * _DAY))
-        held = held.select("key")
-        pieces = now.valid_pieces()
-        origins = held.withColumnRenamed("key", "origin")
-        gone = pieces.join(origins, "origin", "left_anti").select("key", "urn", "data")
-        left = gone.repartition("key").sortWithinPartitions("key").mapInArrow(MergePieces(), f"{PIECES}, batch long")
-        mine = pieces.join(origins, "origin", "left_semi").select(*left.columns)
-        told = now.read("told").join(now.latest(), ["key", "batch"], "left_semi").join(held, "key", "left_semi")
+            last_time = events.agg(F.max("time").alias("newest")).collect()[0].newest
+            newest_time = min(last_time or 0, time.time_ns() // 1000)  # an event of the year 9999 lets go of no others
+            retained_runs = retained_runs.filter(F.col("last") >= newest_time - int(retain * _MICROS_PER_DAY))
+        retained_runs = retained_runs.select("key")
+        pieces = next_state.valid_pieces()
+        origins = retained_runs.withColumnRenamed("key", "origin")
+        expired_pieces = pieces.join(origins, "origin", "left_anti").select("key", "urn", "data")
+        merged_pieces = (
+            expired_pieces.repartition("key")
+            .sortWithinPartitions("key")
+            .mapInArrow(PieceMerger(), f"{PIECES}, batch long")
+        )
+        retained_pieces = pieces.join(origins, "origin", "left_semi").select(*merged_pieces.columns)
+        cross_run_facts = (
+            next_state.read("told")
+            .join(next_state.latest_batches(), ["key", "batch"], "left_semi")
+            .join(retained_runs, "key", "left_semi")
+        )
         for name, rows in (
             # sorted: ids of runs begin with their time, so that a batch need not read what is far behind it (`among`)
-            ("events", events.join(held, "key", "left_semi").select(*events.columns).sortWithinPartitions("key")),
-            ("pieces", mine.unionByName(left)),
-            ("told", told.select("key", "data", "batch")),
+            (
+                "events",
+                events.join(retained_runs, "key", "left_semi").select(*events.columns).sortWithinPartitions("key"),
+            ),
+            ("pieces", retained_pieces.unionByName(merged_pieces)),
+            ("told", cross_run_facts.select("key", "data", "batch")),
         ):
             rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/base={self._number}")
-        self._note(f"base={self._number}")
-        self._forget()
+        self._write_mark(f"base={self._number}")
+        self._delete_compacted()
 
-    def _forget(self) -> None:
+    def _delete_compacted(self) -> None:
         """Remove what the base before this one made one: the batches up to it can not be run again."""
-        for kind, at in self._marks():
-            if at <= self._base and not (kind == "base" and at == self._base):
+        for kind, mark_number in self._read_marks():
+            if mark_number <= self._base and not (kind == "base" and mark_number == self._base):
                 for name in (*TABLES, "done"):  # the mark last: what it names is found again after a crash
-                    files, path = self._files(f"{name}/{kind}={at}")
+                    files, path = self._file_system(f"{name}/{kind}={mark_number}")
                     files.delete(path, True)  # noqa: FBT003
 
-    def _note(self, mark: str) -> None:
-        whole = self._spark.createDataFrame([(mark,)], "mark string").coalesce(1)
-        whole.write.mode("overwrite").parquet(f"{self._folder}/done/{mark}")
+    def _write_mark(self, mark: str) -> None:
+        rows = self._spark.createDataFrame([(mark,)], "mark string").coalesce(1)
+        rows.write.mode("overwrite").parquet(f"{self._folder}/done/{mark}")
 
-    def _marks(self) -> list[tuple[str, int]]:
+    def _read_marks(self) -> list[tuple[str, int]]:
         """Return ("batch" or "base", number) of what is whole, of earlier batches."""
-        marks = map(_MARK.match, self._names())
-        found = [(mark[1], int(mark[2])) for mark in marks if mark is not None]
-        return [(kind, at) for kind, at in found if at < self._number]
+        marks = map(_MARK_NAME.match, self._mark_names())
+        numbered_marks = [(mark[1], int(mark[2])) for mark in marks if mark is not None]
+        return [(kind, mark_number) for kind, mark_number in numbered_marks if mark_number < self._number]
 
     def _is_new(self) -> bool:
         """Return whether no batch has written to the folder; refuse the folder of another version."""
-        names = self._names()
+        names = self._mark_names()
         if f"{_FORMAT}{VERSION}" in names:
             return False
         formats = [name.replace("=", " ") for name in names if name.startswith(_FORMAT)]
-        if formats or any(map(_MARK.match, names)):
-            raise StateVersionError(formats[0] if formats else "a pickle", where=self._folder)
+        if formats or any(map(_MARK_NAME.match, names)):
+            raise StateVersionError(formats[0] if formats else "a pickle", location=self._folder)
         return True
 
-    def _names(self) -> list[str]:
+    def _mark_names(self) -> list[str]:
         """Return the names of the marks."""
-        files, path = self._files("done")
+        files, path = self._file_system("done")
         return [status.getPath().getName() for status in files.listStatus(path)] if files.exists(path) else []
 
-    def _files(self, name: str) -> tuple[Any, Any]:
+    def _file_system(self, name: str) -> tuple[Any, Any]:
         """Return Hadoop's file system and path of a part of the folder."""
         return store_of(self._spark, f"{self._folder}/{name}")
 
 
-class MergePieces:
+class PieceMerger:
     """(key, urn, data), sorted by key -> PIECES without origin: one piece for each entity."""
 
-    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the merged pieces of a part."""
-        return batches(self._rows(found), f"{PIECES}, batch long")
+        return to_record_batches(self._rows(record_batches), f"{PIECES}, batch long")
 
-    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        for key, pieces in groupby(rows_of(found), key=itemgetter(0)):
-            for urn, slots in gather((urn, decode_slots(data)) for _, urn, data in pieces).items():
-                yield key, urn, encode_slots(slots), "", 0
+    def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        for key, pieces in groupby(rows_of(record_batches), key=itemgetter(0)):
+            for urn, registers in merge_pieces((urn, decode_registers(data)) for _, urn, data in pieces).items():
+                yield key, urn, encode_registers(registers), "", 0

@@ -13,69 +13,79 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-WHOLE_MOST = 8 << 20
+MAX_WHOLE_BYTES = 8 << 20
 """Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
 Larger ones are split by Spark, and are taken for JSON lines."""
-GZIP_MOST = 512 << 20
+MAX_GZIP_BYTES = 512 << 20
 """Gzip cannot be split: whole up to this size, so that a file that breaks off is told of and costs no others."""
-CONTENT_MOST = "spark.sql.sources.binaryFile.maxLength"
-_VECTOR_MOST = 1 << 30
-_AS_NAMED = {"__globPaths__": "false"}
+MAX_CONTENT_OPTION = "spark.sql.sources.binaryFile.maxLength"
+_MAX_VECTOR_BYTES = 1 << 30
+_NO_GLOB = {"__globPaths__": "false"}
 """Spark's own option: names are what they are, also those with [ ] { } in them."""
-EACH_ONCE = {"recursiveFileLookup": "true"}
+NO_DUPLICATES = {"recursiveFileLookup": "true"}
 """Of several files with [ ] { } * ? in their paths Spark otherwise reads each as often as there are such files
 (``DataSource.checkAndGlobPathIfNecessary``, from 3.5 to 4.3)."""
 _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
-def stored(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Return the files of a store: those named, whatever their ending, and those of folders whose ending tells events."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    folders, named = _found(spark, paths)
-    reader = spark.read.format("binaryFile").options(**EACH_ONCE, **_AS_NAMED)
-    parts = ([reader.load(folders).filter(has_suffix())] if folders else []) + ([reader.load(named)] if named else [])
+    folders, file_paths = _find_paths(spark, paths)
+    reader = spark.read.format("binaryFile").options(**NO_DUPLICATES, **_NO_GLOB)
+    parts = ([reader.load(folders).filter(has_suffix())] if folders else []) + (
+        [reader.load(file_paths)] if file_paths else []
+    )
     files = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
     gzipped = F.lower("path").endswith(".gz")
-    whole = ((F.col("length") <= WHOLE_MOST) & ~gzipped) | (gzipped & (F.col("length") <= GZIP_MOST))
-    large = [row.path for row in files.filter(~whole).select("path").collect()]
-    found = files.filter(whole).select(
+    is_read_at_once = ((F.col("length") <= MAX_WHOLE_BYTES) & ~gzipped) | (
+        gzipped & (F.col("length") <= MAX_GZIP_BYTES)
+    )
+    large = [row.path for row in files.filter(~is_read_at_once).select("path").collect()]
+    events = files.filter(is_read_at_once).select(
         F.col("path").alias("place"),
         F.col("content").alias("value"),
         F.lit(True).alias("whole"),  # noqa: FBT003
     )
     if not large:
-        return found
-    lines = spark.read.options(lineSep="\n", **EACH_ONCE, **_AS_NAMED).text(large)
+        return events
+    lines = spark.read.options(lineSep="\n", **NO_DUPLICATES, **_NO_GLOB).text(large)
     # the place of a line is its block: Spark knows no line numbers
-    place = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
-    return found.unionByName(
-        lines.select(place.alias("place"), F.col("value").cast("binary").alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
+    location = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
+    return events.unionByName(
+        lines.select(location.alias("place"), F.col("value").cast("binary").alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
     )
 
 
-def _found(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+def _find_paths(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the folders and the files that are named, by patterns or as they are; refuse a name that stands for nothing."""
     folders: list[str] = []
     files: list[str] = []
     for path in paths:
-        store, place = store_of(spark, path)
-        found = [store.getFileStatus(place)] if store.exists(place) else list(store.globStatus(place) or ())
-        seen = [one for one in found if one.isDirectory() or not _passed_over(one.getPath().getName())]
-        if not seen:
-            now = "name a file or a folder; Spark passes over files whose names begin with _ or ."
-            raise SettingsError(f"there is no {path}", where="--events", now=now)
-        for one in seen:
-            (folders if one.isDirectory() else files).append(one.getPath().toString())
+        store, hadoop_path = store_of(spark, path)
+        statuses = (
+            [store.getFileStatus(hadoop_path)]
+            if store.exists(hadoop_path)
+            else list(store.globStatus(hadoop_path) or ())
+        )
+        visible_statuses = [
+            status for status in statuses if status.isDirectory() or not _is_hidden(status.getPath().getName())
+        ]
+        if not visible_statuses:
+            remedy = "name a file or a folder; Spark passes over files whose names begin with _ or ."
+            raise SettingsError(f"there is no {path}", location="--events", remedy=remedy)
+        for status in visible_statuses:
+            (folders if status.isDirectory() else files).append(status.getPath().toString())
     return folders, files
 
 
-def _passed_over(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     """Return whether Spark passes over a file of this name (HadoopFSUtils.shouldFilterOutPathName)."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
+def landing_pattern(spark: SparkSession, path: str) -> tuple[str, Column]:
     """Return a landing folder, file or pattern as Spark's streams take it, and which of its files are events'.
 
     Streams take all names for patterns: that of a folder which is there is escaped. Events are in the files that are named
@@ -83,30 +93,30 @@ def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    store, place = store_of(spark, path)
-    there = store.exists(place)
-    if not there and not _GLOB.search(path):
-        raise SettingsError(f"there is no {path}", where="--events", now="name a folder that is there")
-    inside = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
-    depth = F.size(F.split(inside, "/")) - 1
-    return escaped(path) if there else path, has_suffix() | (depth == place.depth())
+    store, hadoop_path = store_of(spark, path)
+    exists = store.exists(hadoop_path)
+    if not exists and not _GLOB.search(path):
+        raise SettingsError(f"there is no {path}", location="--events", remedy="name a folder that is there")
+    path_in_store = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
+    depth = F.size(F.split(path_in_store, "/")) - 1
+    return escape_glob(path) if exists else path, has_suffix() | (depth == hadoop_path.depth())
 
 
 def as_pattern(spark: SparkSession, path: str) -> str:
     """Return a name as Spark takes it where it takes all names for patterns: that of what is there is escaped."""
-    store, place = store_of(spark, path)
-    return escaped(path) if store.exists(place) else path
+    store, hadoop_path = store_of(spark, path)
+    return escape_glob(path) if store.exists(hadoop_path) else path
 
 
-def escaped(path: str) -> str:
+def escape_glob(path: str) -> str:
     """Return a name as the pattern that stands for it alone."""
     return _GLOB.sub(r"\\\g<0>", path)
 
 
-def matches(spark: SparkSession, path: str) -> bool:
+def exists_in_store(spark: SparkSession, path: str) -> bool:
     """Return whether there is anything that ``path``, a name or a pattern, stands for."""
-    store, place = store_of(spark, path)
-    return bool(store.exists(place) or store.globStatus(place))
+    store, hadoop_path = store_of(spark, path)
+    return bool(store.exists(hadoop_path) or store.globStatus(hadoop_path))
 
 
 def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
@@ -116,17 +126,17 @@ def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
     conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
-    place = jvm.org.apache.hadoop.fs.Path(path)
-    store = place.getFileSystem(conf)
-    return store, store.makeQualified(place)
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+    store = hadoop_path.getFileSystem(conf)
+    return store, store.makeQualified(hadoop_path)
 
 
-def content_most(spark: SparkSession) -> int:
+def max_content_bytes(spark: SparkSession) -> int:
     """Return up to how many bytes a file can be handed over whole: by Spark's own bound, and that of Java's Arrow vectors.
 
     A larger one would end the job.
     """
-    return min(int(spark.conf.get(CONTENT_MOST) or 0), _VECTOR_MOST)
+    return min(int(spark.conf.get(MAX_CONTENT_OPTION) or 0), _MAX_VECTOR_BYTES)
 
 
 def has_suffix() -> Column:

@@ -10,17 +10,24 @@ import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dh_bridge.replay.families import refuse
-from dh_bridge.replay.others import named_runs
-from dh_bridge.replay.runs import APART
+from dh_bridge.partitioned.families import reject_grouping
+from dh_bridge.partitioned.others import named_run_urns
+from dh_bridge.partitioned.runs import PIECES_BY_RUN
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
-from dh_bridge.spark.rows import FOUND, RECORD
-from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
-from dh_bridge.spark.state import State
-from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of
-from dh_bridge.translation.state_codec import decode_run, encode_slots
+from dh_bridge.spark.rows import RECORD, STEP_OUTPUT
+from dh_bridge.spark.stages import CROSS_RUN, PIECE, PROPOSAL, EntityChangeStep, RecordStep, RunStep
+from dh_bridge.spark.state import StreamState
+from dh_bridge.spark.translation import (
+    as_proposals,
+    as_rejected,
+    collect_cross_run_facts,
+    column_names,
+    default_partitions,
+    sort_by_run,
+)
+from dh_bridge.state_codec.codec import decode_run, encode_registers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,47 +40,49 @@ if TYPE_CHECKING:
     from dh_bridge.settings.loading import SettingsLike
 
 #: takes (proposals, bad records, number of the batch); called again with the same number after a crash
-Taker = Callable[["DataFrame", "DataFrame", int], None]
+BatchConsumer = Callable[["DataFrame", "DataFrame", int], None]
 
 
 def stream(  # noqa: PLR0913 - what a stream needs
     events: DataFrame,
-    taker: Taker,
+    consume: BatchConsumer,
     *,
     checkpoint: str,
     settings: SettingsLike = None,
     partitions: int | None = None,
-    every: str | None = None,
-    retain: float | None = None,
-    rejected: Callable[[DataFrame], None] | None = None,
+    interval: str | None = None,
+    retention_days: float | None = None,
+    on_rejected: Callable[[DataFrame], None] | None = None,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
-    ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``every`` is the time between batches
-    (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
+    ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``interval`` is the time between batches
+    (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retention_days`` days older than
     the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
     events of it are a run of their own.
-    ``rejected`` gets the proposals of each batch that their schema refuses (columns as of ``Translated.rejected``): they are
+    ``on_rejected`` gets the proposals of each batch that their schema refuses (columns as of ``SparkTranslation.rejected``): they are
     left out, and the others go on.
     """
-    chosen = settings_of(settings)
-    refuse(chosen)
+    resolved_settings = settings_of(settings)
+    reject_grouping(resolved_settings)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
         gc.collect()  # frames of batches before: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
-        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, rejected)
+        StreamBatch(rows, number, folder, resolved_settings, partitions=partitions, retention_days=retention_days).run(
+            consume, on_rejected
+        )
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
-    writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
+    writer = writer.trigger(availableNow=True) if interval is None else writer.trigger(processingTime=interval)
     return writer.start()
 
 
-_QUERY = "urn:li:query:"
-_EMPTY = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
+_QUERY_PREFIX = "urn:li:query:"
+_EVENT_COLUMNS = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
 
 
-class Batch:
+class StreamBatch:
     """One batch of a stream."""
 
     def __init__(  # noqa: PLR0913 - what a stream needs
@@ -84,164 +93,187 @@ class Batch:
         settings: Settings,
         *,
         partitions: int | None = None,
-        retain: float | None = None,
+        retention_days: float | None = None,
     ) -> None:
         self._spark = rows.sparkSession
         self._settings = settings
         self._number = number
-        self._retain = retain
-        self._parts = partitions or parts_of(self._spark)
-        self._state = State(self._spark, folder, number)
-        self._held: list[DataFrame] = []
-        found = self._hold(rows.select("place", "value", "whole").mapInArrow(Records(settings), RECORD))
-        self._bad = found.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
-        self._new = found.filter("reason IS NULL").drop("reason")
+        self._retention_days = retention_days
+        self._parts = partitions or default_partitions(self._spark)
+        self._state = StreamState(self._spark, folder, number)
+        self._cached_frames: list[DataFrame] = []
+        records = self._cache(rows.select("place", "value", "whole").mapInArrow(RecordStep(settings), RECORD))
+        self._dead_letters = records.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
+        self._new_events = records.filter("reason IS NULL").drop("reason")
 
     def run(
         self,
-        taker: Taker,
-        rejected: Callable[[DataFrame], None] | None = None,
+        consume: BatchConsumer,
+        on_rejected: Callable[[DataFrame], None] | None = None,
     ) -> None:
-        """Translate, hand the changes to ``taker``, what is told beside them to the others; then remember."""
+        """Translate, hand the changes to ``consume``, what is told beside them to the others; then remember."""
         state = self._state
         try:
-            old = state.read("events")
-            touched = self._hold(self._new.select("key").distinct())
-            found, redone, named = self._runs(old, touched)
-            every = found.unionByName(redone)
+            earlier_events = state.read("events")
+            batch_keys = self._cache(self._new_events.select("key").distinct())
+            batch_output, repeated_output, repeated_keys = self._aggregate_runs(earlier_events, batch_keys)
+            run_output = batch_output.unionByName(repeated_output)
             # the runs that are folded anew: those of the batch, and those that others now speak of
-            anew = self._hold(touched.unionByName(named).distinct())
-            pieces = self._hold(
-                every.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
+            aggregated_keys = self._cache(batch_keys.unionByName(repeated_keys).distinct())
+            pieces = self._cache(
+                run_output.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
             )
             if self._settings.queries == "on":
-                pieces = self._hold(pieces.unionByName(self._taken_back(anew, pieces)))
-            changed = self._shared(anew, pieces)
-            news = changed.unionByName(every)
-            proposals = self._completed(as_proposals(news.filter(f"kind = '{PROPOSAL}'")), old, anew)
-            taker(proposals, self._bad, self._number)
-            if rejected is not None:
-                rejected(as_rejected(news))
-            state.write("events", self._new.unionByName(self._again(anew, touched)))
+                pieces = self._cache(pieces.unionByName(self._withdrawn_pieces(aggregated_keys, pieces)))
+            entity_changes = self._aggregate_entities(aggregated_keys, pieces)
+            output = entity_changes.unionByName(run_output)
+            proposals = self._replace_creates(
+                as_proposals(output.filter(f"kind = '{PROPOSAL}'")), earlier_events, aggregated_keys
+            )
+            consume(proposals, self._dead_letters, self._number)
+            if on_rejected is not None:
+                on_rejected(as_rejected(output))
+            state.write("events", self._new_events.unionByName(self._repeated_rows(aggregated_keys, batch_keys)))
             state.write("pieces", pieces)
-            state.write("told", found.filter(f"kind = '{TOLD}'").select("key", "data").unionByName(self._told_before))
-            state.done()
-            if self._number % kept.COMPACT == kept.COMPACT - 1:
-                state.compacted(self._retain)
+            state.write(
+                "told",
+                batch_output.filter(f"kind = '{CROSS_RUN}'").select("key", "data").unionByName(self._earlier_facts),
+            )
+            state.mark_complete()
+            if self._number % kept.BATCHES_PER_COMPACTION == kept.BATCHES_PER_COMPACTION - 1:
+                state.compact(self._retention_days)
         finally:
-            for frame in self._held:
+            for frame in self._cached_frames:
                 frame.unpersist()
 
     @staticmethod
-    def _completed(proposals: DataFrame, old: DataFrame, anew: DataFrame) -> DataFrame:
+    def _replace_creates(proposals: DataFrame, earlier_events: DataFrame, aggregated_keys: DataFrame) -> DataFrame:
         """Return the proposals; a CREATE of a run that earlier batches wrote in part is an UPSERT, as it knows all of them."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        earlier = (
-            among(old.filter("raw IS NOT NULL"), anew).selectExpr("key AS entity_urn", "true AS continued").distinct()
+        continued_runs = (
+            events_of_keys(earlier_events.filter("raw IS NOT NULL"), aggregated_keys)
+            .selectExpr("key AS entity_urn", "true AS continued")
+            .distinct()
         )
-        continued = (F.col("change_type") == "CREATE") & F.col("continued").isNotNull()
-        change = F.when(continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
-        joined = proposals.join(few(earlier), "entity_urn", "left")
-        return joined.withColumn("change_type", change).select(*proposals.columns)
+        is_continued = (F.col("change_type") == "CREATE") & F.col("continued").isNotNull()
+        change_type = F.when(is_continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
+        marked_proposals = proposals.join(broadcast_keys(continued_runs), "entity_urn", "left")
+        return marked_proposals.withColumn("change_type", change_type).select(*proposals.columns)
 
-    def _again(self, anew: DataFrame, touched: DataFrame) -> DataFrame:
+    def _repeated_rows(self, aggregated_keys: DataFrame, batch_keys: DataFrame) -> DataFrame:
         """Return the keys of runs that are folded anew without events of the batch, so that their pieces of now count."""
-        silent = anew.join(few(touched), "key", "left_anti")
-        nothing = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EMPTY.items())
-        return silent.selectExpr("key", *nothing)
+        keys_without_events = aggregated_keys.join(broadcast_keys(batch_keys), "key", "left_anti")
+        null_columns = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items())
+        return keys_without_events.selectExpr("key", *null_columns)
 
-    def _taken_back(self, anew: DataFrame, pieces: DataFrame) -> DataFrame:
+    def _withdrawn_pieces(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
         """Return an empty piece for each query that a run told of and tells of no more: it is removed, until one tells again."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        told = self._state.valid_pieces().filter(f"key LIKE '{_QUERY}%'").select("key", "urn", "origin")
-        told = told.join(few(anew.withColumnRenamed("key", "origin")), "origin", "left_semi")
-        gone = told.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
-        return gone.select("key", "urn", F.lit(bytearray(encode_slots({}))).alias("data"), "origin")
+        query_pieces = self._state.valid_pieces().filter(f"key LIKE '{_QUERY_PREFIX}%'").select("key", "urn", "origin")
+        query_pieces = query_pieces.join(
+            broadcast_keys(aggregated_keys.withColumnRenamed("key", "origin")), "origin", "left_semi"
+        )
+        withdrawn_queries = query_pieces.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
+        return withdrawn_queries.select("key", "urn", F.lit(bytearray(encode_registers({}))).alias("data"), "origin")
 
-    def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
+    def _aggregate_runs(
+        self, earlier_events: DataFrame, batch_keys: DataFrame
+    ) -> tuple[DataFrame, DataFrame, DataFrame]:
         """Return what the runs of the batch come to, what those do that had to hear of others first, and the keys of these."""
-        past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
-        known = self._new.unionByName(among(past, touched))
-        found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
-        witnesses, again = heard(found)
-        earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
-        before = earlier.join(few(touched), "key", "left_anti").select("key", "data").collect()
-        self._told_before = earlier.limit(0).select("key", "data")
-        earlier_targets: set[str] = set()
-        through: dict[str, frozenset[str]] = {}
-        for row in before:
-            told, _ = decode_run(bytes(row.data))
-            earlier_targets.update(named_runs(told))
-            through[row.key] = told.through
-        if earlier_targets:
-            mine = touched.filter(touched.key.isin(sorted(earlier_targets))).collect()
-            again.update(row.key for row in mine)
-        if self._settings.temporary != "keep" and again:  # any run may name what another one calls temporary
-            again.update(row.key for row in old.select("key").distinct().collect())
-        again |= linked(through, set().union(*(decode_run(told)[0].through for told in witnesses)))
-        witnesses += [bytes(row.data) for row in before]
-        if not again:
-            return found, found.limit(0), touched.limit(0)
-        keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
-        records = self._hold(among(self._new.unionByName(past), keys))
-        second = FoldRuns(self._settings, witnesses, held=APART)
-        redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
-        self._told_before = (
-            earlier.join(few(keys), "key", "left_semi").join(few(touched), "key", "left_anti").select("key", "data")
+        earlier_records = earlier_events.filter("raw IS NOT NULL").select(*column_names(kept.EVENTS))
+        batch_records = self._new_events.unionByName(events_of_keys(earlier_records, batch_keys))
+        batch_output = self._cache(
+            self._sort_records(batch_records).mapInArrow(RunStep(self._settings, max_held=PIECES_BY_RUN), STEP_OUTPUT)
         )
-        late = sorted(again)
-        first = found.filter(~found.key.isin(late) | (found.kind == TOLD)).filter(
-            (found.kind != PIECE) | ~found.place.isin(late)
+        witnesses, repeated = collect_cross_run_facts(batch_output)
+        earlier_facts = self._state.read("told").join(self._state.latest_batches(), ["key", "batch"], "left_semi")
+        earlier_rows = (
+            earlier_facts.join(broadcast_keys(batch_keys), "key", "left_anti").select("key", "data").collect()
         )
-        return first, redone, records.select("key").distinct()
+        self._earlier_facts = earlier_facts.limit(0).select("key", "data")
+        target_runs: set[str] = set()
+        collapsed_by_run: dict[str, frozenset[str]] = {}
+        for row in earlier_rows:
+            run_facts, _ = decode_run(bytes(row.data))
+            target_runs.update(named_run_urns(run_facts))
+            collapsed_by_run[row.key] = run_facts.collapsed_urns
+        if target_runs:
+            target_rows = batch_keys.filter(batch_keys.key.isin(sorted(target_runs))).collect()
+            repeated.update(row.key for row in target_rows)
+        if self._settings.temporary != "keep" and repeated:  # any run may name what another one calls temporary
+            repeated.update(row.key for row in earlier_events.select("key").distinct().collect())
+        repeated |= runs_linked_to(
+            collapsed_by_run, set().union(*(decode_run(run_facts)[0].collapsed_urns for run_facts in witnesses))
+        )
+        witnesses += [bytes(row.data) for row in earlier_rows]
+        if not repeated:
+            return batch_output, batch_output.limit(0), batch_keys.limit(0)
+        keys = self._spark.createDataFrame([(key,) for key in sorted(repeated)], "key string")
+        records = self._cache(events_of_keys(self._new_events.unionByName(earlier_records), keys))
+        second_step = RunStep(self._settings, witnesses, max_held=PIECES_BY_RUN)
+        repeated_output = self._cache(self._sort_records(records).mapInArrow(second_step, STEP_OUTPUT))
+        self._earlier_facts = (
+            earlier_facts.join(broadcast_keys(keys), "key", "left_semi")
+            .join(broadcast_keys(batch_keys), "key", "left_anti")
+            .select("key", "data")
+        )
+        repeated_sorted = sorted(repeated)
+        first_output = batch_output.filter(
+            ~batch_output.key.isin(repeated_sorted) | (batch_output.kind == CROSS_RUN)
+        ).filter((batch_output.kind != PIECE) | ~batch_output.place.isin(repeated_sorted))
+        return first_output, repeated_output, records.select("key").distinct()
 
-    def _shared(self, anew: DataFrame, pieces: DataFrame) -> DataFrame:
+    def _aggregate_entities(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
         """Return the changes of what runs share."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        past = self._state.valid_pieces().drop("batch")
-        over = anew.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
-        aged = past.join(few(over), "origin", "left").select(
+        earlier_pieces = self._state.valid_pieces().drop("batch")
+        replaced_origins = aggregated_keys.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
+        aged_pieces = earlier_pieces.join(broadcast_keys(replaced_origins), "origin", "left").select(
             "key", "urn", "data", F.when(F.col("over").isNull(), F.lit(BOTH)).otherwise(F.lit(BEFORE)).alias("age")
         )
-        groups = pieces.select("key").unionByName(aged.filter(f"age = {BEFORE}").select("key")).distinct()
-        both = pieces.select("key", "urn", "data", F.lit(AFTER).alias("age")).unionByName(
-            aged.join(few(groups), "key", "left_semi").select("key", "urn", "data", "age")
+        groups = pieces.select("key").unionByName(aged_pieces.filter(f"age = {BEFORE}").select("key")).distinct()
+        all_pieces = pieces.select("key", "urn", "data", F.lit(AFTER).alias("age")).unionByName(
+            aged_pieces.join(broadcast_keys(groups), "key", "left_semi").select("key", "urn", "data", "age")
         )
-        parts = both.repartition(self._parts, "key").sortWithinPartitions("key", "urn")
-        return self._hold(parts.mapInArrow(ChangeEntities(self._settings), FOUND))
+        parts = all_pieces.repartition(self._parts, "key").sortWithinPartitions("key", "urn")
+        return self._cache(parts.mapInArrow(EntityChangeStep(self._settings), STEP_OUTPUT))
 
-    def _ordered(self, records: DataFrame) -> DataFrame:
+    def _sort_records(self, records: DataFrame) -> DataFrame:
         rows = records.selectExpr("key", "time", "place", "raw", "CAST(NULL AS STRING) AS reason")
-        return ordered(rows, self._parts)
+        return sort_by_run(rows, self._parts)
 
-    def _hold(self, frame: DataFrame) -> DataFrame:
+    def _cache(self, frame: DataFrame) -> DataFrame:
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
-        self._held.append(frame.persist(StorageLevel.DISK_ONLY))
-        return self._held[-1]
+        self._cached_frames.append(frame.persist(StorageLevel.DISK_ONLY))
+        return self._cached_frames[-1]
 
 
-def linked(named: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str]:
-    """Return the keys of the runs that name one of ``datasets``, or another one that a run so found names; ``named``: by key."""
-    found: set[str] = set()
-    while fresh := {key for key, own in named.items() if key not in found and own & datasets}:
-        found |= fresh
-        datasets = datasets.union(*(named[key] for key in fresh))
-    return found
+def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str]:
+    """Return the keys of the runs that name one of ``datasets``, or another one that a run so found names; ``datasets_by_run``: by key."""
+    linked_runs: set[str] = set()
+    while new_runs := {
+        key for key, run_datasets in datasets_by_run.items() if key not in linked_runs and run_datasets & datasets
+    }:
+        linked_runs |= new_runs
+        datasets = datasets.union(*(datasets_by_run[key] for key in new_runs))
+    return linked_runs
 
 
-def among(events: DataFrame, keys: DataFrame) -> DataFrame:
+def events_of_keys(events: DataFrame, keys: DataFrame) -> DataFrame:
     """Return the events of the keys; of sorted files only those parts are read where one of them can be."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    ((first, last),) = keys.agg(F.min("key"), F.max("key")).collect()
-    return events.filter(events.key.between(first or "", last or "")).join(few(keys), "key", "left_semi")
+    ((first_key, last_key),) = keys.agg(F.min("key"), F.max("key")).collect()
+    return events.filter(events.key.between(first_key or "", last_key or "")).join(
+        broadcast_keys(keys), "key", "left_semi"
+    )
 
 
-def few(keys: DataFrame) -> DataFrame:
+def broadcast_keys(keys: DataFrame) -> DataFrame:
     """Return the keys of a batch marked as few: they are sent to where the history lies, instead of shuffling that."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 

@@ -19,8 +19,8 @@ from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.spark.rows import batches, fetched, rows_of
-from dh_bridge.spark.stores import escaped, store_of
+from dh_bridge.spark.rows import fetch_rows, rows_of, to_record_batches
+from dh_bridge.spark.stores import escape_glob, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,32 +31,32 @@ if TYPE_CHECKING:
     from dh_bridge.settings.writes import WritesSettings
     from dh_bridge.sinks.base import Sink
 
-FOLDERS = ("parquet", "ndjson")
-BATCH = 500
+FOLDER_SCHEMES = ("parquet", "ndjson")
+PROPOSALS_PER_BATCH = 500
 """Proposals that are handed to a sink at once."""
-ATTEMPTS = 4
-PAUSE = 1.0
+MAX_ATTEMPTS = 4
+FIRST_PAUSE_SECONDS = 1.0
 """Seconds before the second attempt; twice as long before each further one."""
-COLUMNS = ("entity_type", "entity_urn", "aspect_name", "change_type", "aspect")
-_QUERY = "sql.streaming.queryId"
+PROPOSAL_COLUMNS = ("entity_type", "entity_urn", "aspect_name", "change_type", "aspect")
+_QUERY_ID_PROPERTY = "sql.streaming.queryId"
 """Spark's local property with the id of a stream, which stays the same as long as its checkpoint."""
-_PART = "part-"
+_PART_PREFIX = "part-"
 _decode = msgspec.json.Decoder().decode
 
 
 def proposal_of(row: Any) -> Proposal:
     """Return the proposal of a row (a Row, or any sequence in the order of PROPOSALS)."""
-    entity_type, urn, name, change, aspect = row[:5]
-    return Proposal(entity_type, urn, change, name, Payload(_decode(aspect)))
+    entity_type, urn, aspect_name, change_type, aspect = row[:5]
+    return Proposal(entity_type, urn, change_type, aspect_name, Payload(_decode(aspect)))
 
 
 def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> None:
     """Write ``parquet:DIR`` or ``ndjson:DIR``; ``mode`` is Spark's: append, overwrite, errorifexists."""
-    scheme, _, place = target.partition(":")
+    scheme, _, folder = target.partition(":")
     if scheme == "parquet":
-        proposals.write.mode(mode).parquet(place)
+        proposals.write.mode(mode).parquet(folder)
     else:
-        proposals.select(*COLUMNS).mapInArrow(_lines, "value string").write.mode(mode).text(place)
+        proposals.select(*PROPOSAL_COLUMNS).mapInArrow(_to_lines, "value string").write.mode(mode).text(folder)
 
 
 def write_batch(proposals: DataFrame, target: str, number: int) -> None:
@@ -67,44 +67,51 @@ def write_batch(proposals: DataFrame, target: str, number: int) -> None:
     known, and the batch is appended. A SinkError when a file cannot be moved.
     """
     spark = proposals.sparkSession
-    stream = spark.sparkContext.getLocalProperty(_QUERY)
+    stream = spark.sparkContext.getLocalProperty(_QUERY_ID_PROPERTY)
     if stream is None:
         write_folder(proposals, target)
         return
-    scheme, _, place = target.partition(":")
-    store, _ = store_of(spark, place)
-    own, aside = f"{place.rstrip('/')}/{_PART}{stream}-{number}-", f"{place.rstrip('/')}/_{stream}-{number}"
-    write_folder(proposals, f"{scheme}:{aside}", mode="overwrite")
-    for old in store.globStatus(store_of(spark, f"{escaped(own)}*")[1]) or ():
-        store.delete(old.getPath(), False)  # noqa: FBT003 - Java's
-    written = store_of(spark, aside)[1]
-    for file in store.listStatus(written):
+    scheme, _, folder = target.partition(":")
+    store, _ = store_of(spark, folder)
+    file_prefix, staging_folder = (
+        f"{folder.rstrip('/')}/{_PART_PREFIX}{stream}-{number}-",
+        f"{folder.rstrip('/')}/_{stream}-{number}",
+    )
+    write_folder(proposals, f"{scheme}:{staging_folder}", mode="overwrite")
+    for stale_file in store.globStatus(store_of(spark, f"{escape_glob(file_prefix)}*")[1]) or ():
+        store.delete(stale_file.getPath(), False)  # noqa: FBT003 - Java's
+    staging_path = store_of(spark, staging_folder)[1]
+    for file in store.listStatus(staging_path):
         name = file.getPath().getName()
-        if not name.startswith(_PART):
+        if not name.startswith(_PART_PREFIX):
             continue
-        new = store_of(spark, own + name.removeprefix(_PART))[1]
-        if not store.rename(file.getPath(), new):
-            raise SinkError(f"cannot be moved to {new}", where=f"{aside}/{name}", retryable=True)
-    store.delete(written, True)  # noqa: FBT003 - Java's
+        final_path = store_of(spark, file_prefix + name.removeprefix(_PART_PREFIX))[1]
+        if not store.rename(file.getPath(), final_path):
+            raise SinkError(f"cannot be moved to {final_path}", location=f"{staging_folder}/{name}", retryable=True)
+    store.delete(staging_path, True)  # noqa: FBT003 - Java's
 
 
-def _lines(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches(((ndjson_line(one)[:-1].decode(),) for one in _proposals(found)), "value string")
+def _to_lines(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return to_record_batches(
+        ((ndjson_line(proposal)[:-1].decode(),) for proposal in _to_proposals(record_batches)), "value string"
+    )
 
 
-def _proposals(found: Iterable[pa.RecordBatch]) -> Iterator[Proposal]:
-    return map(proposal_of, rows_of(found))
+def _to_proposals(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Proposal]:
+    return map(proposal_of, rows_of(record_batches))
 
 
-def permitted(proposals: DataFrame, writes: WritesSettings, *, creates: bool = True) -> tuple[DataFrame, Counter[str]]:
+def filter_writes(
+    proposals: DataFrame, writes: WritesSettings, *, can_create: bool = True
+) -> tuple[DataFrame, Counter[str]]:
     """Return the proposals that may be written, and how many others there are, by the rule that leaves them out.
 
-    ``creates``: whether the target can write an aspect only where it is absent.
+    ``can_create``: whether the target can write an aspect only where it is absent.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     left_out: Counter[str] = Counter()
-    if not creates:
+    if not can_create:
         is_create = F.col("change_type") == "CREATE"
         if number := proposals.filter(is_create).count():
             left_out[LEFT_OUT] = number
@@ -115,56 +122,58 @@ def permitted(proposals: DataFrame, writes: WritesSettings, *, creates: bool = T
         rule = writes.refusal(row.entity_type, row.aspect_name)
         if rule is not None:
             left_out[rule] += row["count"]
-            mine = (F.col("entity_type") == row.entity_type) & (F.col("aspect_name") == row.aspect_name)
-            proposals = proposals.filter(~mine)
+            is_refused = (F.col("entity_type") == row.entity_type) & (F.col("aspect_name") == row.aspect_name)
+            proposals = proposals.filter(~is_refused)
     return proposals, left_out
 
 
-def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = ATTEMPTS) -> Iterator[Delivery]:
+def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -> Iterator[Delivery]:
     """Deliver from the driver, in the order of the rows, which it fetches part by part; yield what became of each batch.
 
     What may get through later is sent ``attempts`` times. A place that takes nothing any more is not asked for the rest, which
     is told as not delivered; ``retryable`` of a failure then says that it is the place's.
     """
-    return handed(map(proposal_of, fetched(proposals.select(*COLUMNS), ahead=True)), sink, attempts)
+    return deliver_in_batches(
+        map(proposal_of, fetch_rows(proposals.select(*PROPOSAL_COLUMNS), prefetch=True)), sink, attempts
+    )
 
 
-def handed(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:
+def deliver_in_batches(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:
     """Hand proposals to a sink, batch after batch, and yield what became of each; as :func:`deliver`, anywhere."""
-    broken: SinkError | None = None
-    while batch := list(islice(proposals, BATCH)):
-        if broken is None:
-            done, broken = sent(sink, batch, attempts)
+    outage: SinkError | None = None
+    while batch := list(islice(proposals, PROPOSALS_PER_BATCH)):
+        if outage is None:
+            delivery, outage = deliver_with_retries(sink, batch, attempts)
         else:
-            done = Delivery(0, [Failure(one, str(broken), retryable=True) for one in batch])
-        yield done
+            delivery = Delivery(0, [Failure(proposal, str(outage), retryable=True) for proposal in batch])
+        yield delivery
 
 
-def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
+def deliver_with_retries(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
     """Deliver a batch; what may get through later is tried ``attempts`` times. The error of a place that takes nothing at all.
 
     Failures that are ``retryable`` are those that another delivery may mend: also once the place is mended.
     """
-    buffer, backoff = RetryBuffer(batch), Backoff(PAUSE)
-    late, refused = list[Failure](), list[Failure]()
-    delivered = 0
-    broken: SinkError | None = None
+    buffer, backoff = RetryBuffer(batch), Backoff(FIRST_PAUSE_SECONDS)
+    retryable_failures, refusals = list[Failure](), list[Failure]()
+    delivered_count = 0
+    outage: SinkError | None = None
     for attempt in range(attempts):
         if attempt:
             time.sleep(backoff.next())
-        left = buffer.proposals
+        remaining = buffer.proposals
         try:
-            done = buffer.send(sink)
+            outcome = buffer.send(sink)
         except SinkError as error:
-            broken = error.with_traceback(None)  # which leads to the batch
-            late = [Failure(proposal, str(error), retryable=True) for proposal in left]
+            outage = error.with_traceback(None)  # which leads to the batch
+            retryable_failures = [Failure(proposal, str(error), retryable=True) for proposal in remaining]
             if not error.retryable:
                 break
             continue
-        broken = None
-        delivered += done.delivered
-        refused += done.permanent
-        late = done.retryable
-        if not late:
+        outage = None
+        delivered_count += outcome.delivered_count
+        refusals += outcome.permanent
+        retryable_failures = outcome.retryable
+        if not retryable_failures:
             break
-    return Delivery(delivered, [*refused, *late]), broken
+    return Delivery(delivered_count, [*refusals, *retryable_failures]), outage

@@ -12,66 +12,66 @@ import zlib
 import msgspec
 
 from dh_bridge.errors import AspectError, SinkError
-from dh_bridge.storage.migrations import owners
+from dh_bridge.storage.migrations import table_owners
 
 REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
 OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` writes a new file"
-_LONGEST = 300
+_MAX_PROBLEM_CHARS = 300
 """Characters of a reason that are kept."""
-_CERTAIN = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
+_DAMAGE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
 """Errors of what reads the values of the file; events, settings and answers have their own errors."""
-_SUSPECT = (
+_SUSPICIOUS_ERRORS = (
     ArithmeticError, AspectError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
     ValueError, sqlite3.Error,
 )  # fmt: skip
-_PASSING = ("locked", "busy", "full", "readonly", "read-only", "unable to open", "disk I/O")
+_TRANSIENT_TEXTS = ("locked", "busy", "full", "readonly", "read-only", "unable to open", "disk I/O")
 
 
 class DamageError(SinkError):
-    """A file, or the value at ``where`` in a file, that cannot be read; ``why`` says what is wrong."""
+    """A file, or the value at ``where`` in a file, that cannot be read; ``reason`` says what is wrong."""
 
-    def __init__(self, why: object, *, where: str) -> None:
-        self.why = " ".join(str(why).split())[:_LONGEST]  # SQLite quotes the damaged text
-        super().__init__(f"is damaged: {self.why}", where=where, now=REMEDY)
+    def __init__(self, reason: object, *, where: str) -> None:
+        self.reason = " ".join(str(reason).split())[:_MAX_PROBLEM_CHARS]  # SQLite quotes the damaged text
+        super().__init__(f"is damaged: {self.reason}", location=where, remedy=REMEDY)
 
 
 class OtherVersionError(DamageError):
-    """A file, or the value at ``where`` in a file, whose states another version of dh-bridge stored in the format ``why``."""
+    """A file, or the value at ``where`` in a file, whose states another version of dh-bridge stored in the format ``format_name``."""
 
-    def __init__(self, why: object, *, where: str) -> None:
-        super().__init__(why, where=where)
-        self.what = f"holds states of another version of dh-bridge: {self.why}"
-        self.now = OTHER_VERSION_REMEDY
+    def __init__(self, format_name: object, *, where: str) -> None:
+        super().__init__(format_name, where=where)
+        self.problem = f"holds states of another version of dh-bridge: {self.reason}"
+        self.remedy = OTHER_VERSION_REMEDY
 
 
-def diagnose(
-    connection: sqlite3.Connection, path: str, error: BaseException, *, search: bool = True
+def diagnose_error(
+    connection: sqlite3.Connection, path: str, error: BaseException, *, checks_file: bool = True
 ) -> SinkError | None:
     """Return the error to raise in the place of ``error`` if the file is at fault, else None.
 
-    ``search``: look through the whole file for the reason of an error that may have any other, which takes long.
+    ``checks_file``: look through the whole file for the reason of an error that may have any other, which takes long.
     """
-    if isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in _PASSING):
-        return SinkError(f"cannot be read: {error}", where=path, now="try again", retryable=True)
+    if isinstance(error, sqlite3.OperationalError) and any(text in str(error) for text in _TRANSIENT_TEXTS):
+        return SinkError(f"cannot be read: {error}", location=path, remedy="try again", retryable=True)
     if isinstance(error, DamageError):
-        return None if error.where == path else type(error)(f"{error.why} ({error.where})", where=path)
+        return None if error.location == path else type(error)(f"{error.reason} ({error.location})", where=path)
     if type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError):  # the latter: a column that its schema has not
         return DamageError(error, where=path)
-    if isinstance(error, _CERTAIN):
+    if isinstance(error, _DAMAGE_ERRORS):
         return DamageError(f"a value cannot be read ({type(error).__name__})", where=path)
-    if search and isinstance(error, _SUSPECT) and (why := _fault(connection)) is not None:
-        return DamageError(why, where=path)
+    if checks_file and isinstance(error, _SUSPICIOUS_ERRORS) and (problem := _find_fault(connection)) is not None:
+        return DamageError(problem, where=path)
     return None
 
 
-def _fault(connection: sqlite3.Connection) -> str | None:
+def _find_fault(connection: sqlite3.Connection) -> str | None:
     """Return the first fault of a file; None when neither SQLite nor the owners of the tables find one."""
     try:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if found != "ok":
-            return str(found).strip().replace("\n", " ")
-        return next((fault for owner in owners() if (fault := owner.find_fault(connection)) is not None), None)
+        (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if result != "ok":
+            return str(result).strip().replace("\n", " ")
+        return next((fault for owner in table_owners() if (fault := owner.find_fault(connection)) is not None), None)
     except (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError) as error:
         return str(error) or type(error).__name__

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
 from dh_bridge.storage.connection import connect
-from dh_bridge.storage.damage import DamageError, diagnose
+from dh_bridge.storage.damage import DamageError, diagnose_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,41 +30,43 @@ class Database:
         return self
 
     @contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing (not ``keep``)."""
-        inner = self.connection.in_transaction
+    def transaction(self, *, commit: bool = True) -> Iterator[None]:
+        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing (not ``commit``)."""
+        is_nested = self.connection.in_transaction
         try:
-            self.connection.execute("SAVEPOINT inner_one" if inner else "BEGIN IMMEDIATE")
+            self.connection.execute("SAVEPOINT inner_one" if is_nested else "BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                self._undo(inner=inner)
+                self._roll_back(is_nested=is_nested)
                 raise
-            if keep:
-                self.connection.execute("RELEASE inner_one" if inner else "COMMIT")
+            if commit:
+                self.connection.execute("RELEASE inner_one" if is_nested else "COMMIT")
             else:
-                self._undo(inner=inner)
+                self._roll_back(is_nested=is_nested)
         except sqlite3.Error as error:
-            self._rolled_back()
-            if not inner and self.connection.in_transaction:
+            self._after_rollback()
+            if not is_nested and self.connection.in_transaction:
                 # Where WAL cannot be, readers hold up a COMMIT, which leaves the transaction open: the next one would be
                 # taken for an inner one of it, and stay with nobody.
                 self.connection.execute("ROLLBACK")
-            busy = "locked" in str(error) or "busy" in str(error)
+            is_busy = "locked" in str(error) or "busy" in str(error)
             if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):  # a table, or a column
                 raise DamageError(error, where=self.path) from error
-            now = "another program writes to it; try again" if busy else ""
-            raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error
-        self._committed()
+            remedy = "another program writes to it; try again" if is_busy else ""
+            raise SinkError(
+                f"cannot be written: {error}", location=self.path, remedy=remedy, retryable=is_busy
+            ) from error
+        self._after_commit()
 
-    def _undo(self, *, inner: bool) -> None:
-        self._rolled_back()
-        self.connection.execute("ROLLBACK TO inner_one" if inner else "ROLLBACK")
+    def _roll_back(self, *, is_nested: bool) -> None:
+        self._after_rollback()
+        self.connection.execute("ROLLBACK TO inner_one" if is_nested else "ROLLBACK")
 
-    def _rolled_back(self) -> None:
+    def _after_rollback(self) -> None:
         """Forget what was derived from rows that are gone; for subclasses."""
 
-    def _committed(self) -> None:
+    def _after_commit(self) -> None:
         """Keep bounded what is remembered between transactions; for subclasses."""
 
     def __exit__(
@@ -72,7 +74,7 @@ class Database:
     ) -> None:
         """Close the file; a SinkError instead of an error whose reason is that the file is damaged."""
         try:
-            fault = None if error is None else diagnose(self.connection, self.path, error)
+            fault = None if error is None else diagnose_error(self.connection, self.path, error)
         finally:
             self.close()
         if fault is not None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OWNERS = ("dh_bridge.catalog.schema", "dh_bridge.ledger.schema")
+TABLE_OWNER_MODULES = ("dh_bridge.catalog.schema", "dh_bridge.ledger.schema")
 """The modules that own tables."""
 
 
-class Owner(Protocol):
+class TableOwner(Protocol):
     """A module that owns tables."""
 
     MIGRATIONS: Mapping[int, str]
@@ -31,25 +31,25 @@ class Owner(Protocol):
 
 
 @cache
-def owners() -> tuple[Owner, ...]:
+def table_owners() -> tuple[TableOwner, ...]:
     """Return the modules that own tables."""
-    return tuple(cast("Owner", import_module(name)) for name in OWNERS)
+    return tuple(cast("TableOwner", import_module(name)) for name in TABLE_OWNER_MODULES)
 
 
-def migrations() -> list[tuple[int, str]]:
+def sorted_migrations() -> list[tuple[int, str]]:
     """Return the migrations of all owners by version; those of one version in the order of the owners."""
-    found = [(version, text) for owner in owners() for version, text in owner.MIGRATIONS.items()]
-    return sorted(found, key=itemgetter(0))
+    all_migrations = [(version, text) for owner in table_owners() for version, text in owner.MIGRATIONS.items()]
+    return sorted(all_migrations, key=itemgetter(0))
 
 
 def newest_version() -> int:
     """Return the ``user_version`` of a file that this release writes."""
-    return migrations()[-1][0]
+    return sorted_migrations()[-1][0]
 
 
 def oldest_version() -> int:
     """Return the oldest ``user_version`` that this release can bring up to date."""
-    return migrations()[0][0]
+    return sorted_migrations()[0][0]
 
 
 def user_version(connection: sqlite3.Connection) -> int:
@@ -63,9 +63,9 @@ def migrate(connection: sqlite3.Connection, *, application_id: int) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        seen = user_version(connection)
-        for version, text in migrations():
-            if version > seen:
+        file_version = user_version(connection)
+        for version, text in sorted_migrations():
+            if version > file_version:
                 for statement in text.split(";"):
                     if statement.strip():
                         connection.execute(statement)

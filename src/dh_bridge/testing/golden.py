@@ -12,11 +12,11 @@ import orjson
 from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 from dh_bridge.errors import SettingsError
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.msgspec_threads import prepare_type
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.report.fields import field_values
 from dh_bridge.settings.loading import load
 from dh_bridge.testing.matching import operations
-from dh_bridge.translation.report.fields import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from dh_bridge.settings.loading import SettingsLike
 
 EVENTS, PROPOSALS = ".events.json", ".proposals.ndjson"
-_WIDTH = 160
+_MAX_VALUE_WIDTH = 160
 _UPDATE = "`dh-bridge golden DIR --update`"
 _decode = msgspec.json.Decoder(Proposal).decode
-_Shape = dict[tuple[str, ...], Any]
+_ValuesByPath = dict[tuple[str, ...], Any]
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Case(msgspec.Struct, frozen=True):
     proposals: Path
 
 
-@prepared
+@prepare_type
 class _Operation(msgspec.Struct):
     """What every operation of a PATCH has."""
 
@@ -45,12 +45,12 @@ class _Operation(msgspec.Struct):
     path: str
 
 
-class Result(msgspec.Struct, frozen=True):
+class GoldenResult(msgspec.Struct, frozen=True):
     """How a case ended: ``differences`` as lines for people (none: all is as expected); whether its file was written."""
 
     case: Case
     differences: list[str]
-    written: bool = False
+    is_written: bool = False
 
 
 def cases(directory: Path | str) -> list[Case]:
@@ -64,35 +64,35 @@ def cases(directory: Path | str) -> list[Case]:
     if not stems:
         raise SettingsError(
             "there are no golden cases",
-            where=str(folder),
-            now=f"put events into NAME{EVENTS}, then write what they come to: {_UPDATE}",
+            location=str(folder),
+            remedy=f"put events into NAME{EVENTS}, then write what they come to: {_UPDATE}",
         )
     return [Case(stem.with_name(stem.name + EVENTS), stem.with_name(stem.name + PROPOSALS)) for stem in sorted(stems)]
 
 
-def compare(case: Case, bridge: Bridge, *, update: bool = False) -> Result:
+def compare(case: Case, bridge: Bridge, *, update: bool = False) -> GoldenResult:
     """Translate a case and compare; ``update`` writes its proposals instead, when they differ.
 
     The order of the proposals does not count. Events that cannot be used, and proposals that DataHub's schemas refuse, are
     differences that an update does not take away.
     """
     if not case.events.exists():
-        return Result(case, [f"! {case.events.name} is missing: nothing is tested"])
+        return GoldenResult(case, [f"! {case.events.name} is missing: nothing is tested"])
     translation = bridge.translate(read_events([case.events], zone=bridge.zone))
-    wrong = [f"! {letter.text}" for letter in translation.dead]
-    wrong += [f"! refused: {_title(one.proposal)}: {one.reason}" for one in translation.rejected]
+    problems = [f"! {letter.text}" for letter in translation.dead]
+    problems += [f"! refused: {_title(rejection.proposal)}: {rejection.reason}" for rejection in translation.rejected]
     if not update:
-        expected = _read(case.proposals) if case.proposals.exists() else None
+        expected = _read_proposals(case.proposals) if case.proposals.exists() else None
         if expected is None:
-            return Result(case, [*wrong, f"! {case.proposals.name} is missing: {_UPDATE} writes it"])
-        return Result(case, [*wrong, *differences(expected, translation.proposals)])
-    if case.proposals.exists() and _same(case.proposals, translation.proposals):
-        return Result(case, wrong)
+            return GoldenResult(case, [*problems, f"! {case.proposals.name} is missing: {_UPDATE} writes it"])
+        return GoldenResult(case, [*problems, *differences(expected, translation.proposals)])
+    if case.proposals.exists() and _is_unchanged(case.proposals, translation.proposals):
+        return GoldenResult(case, problems)
     try:
         case.proposals.write_bytes(b"".join(map(ndjson_line, translation.proposals)))
     except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", where=str(case.proposals)) from error
-    return Result(case, wrong, written=True)
+        raise SettingsError(f"cannot be written: {error.strerror}", location=str(case.proposals)) from error
+    return GoldenResult(case, problems, is_written=True)
 
 
 def assert_golden(directory: Path | str, settings: SettingsLike = None, *, update: bool = False) -> None:
@@ -110,9 +110,9 @@ def assert_golden(directory: Path | str, settings: SettingsLike = None, *, updat
         raise AssertionError("\n".join(["golden files differ (- expected, + found)", *lines]))
 
 
-def differences(expected: list[Proposal], found: list[Proposal]) -> list[str]:
+def differences(expected: list[Proposal], actual: list[Proposal]) -> list[str]:
     """Return what differs, as lines: ``-`` expected and missing, ``+`` found and not expected, by proposal and by leaf."""
-    before, after = _keyed(expected), _keyed(found)
+    before, after = _by_key(expected), _by_key(actual)
     lines: list[str] = []
     for key in sorted({*before, *after}):
         old, new = before.get(key), after.get(key)
@@ -120,48 +120,55 @@ def differences(expected: list[Proposal], found: list[Proposal]) -> list[str]:
             present = new or old
             assert present is not None  # noqa: S101 - the key comes from one of the two
             lines += [f"{'+' if old is None else '-'} {_title(present)}"]
-            lines += [f"  {sign} {text}" for sign, text in _changes({}, _shape(present), gone=new is None)]
+            lines += [
+                f"  {prefix} {text}"
+                for prefix, text in _value_changes({}, _values_by_path(present), is_removed=new is None)
+            ]
         elif _text(old.value) != _text(new.value):
-            changes = list(_changes(_shape(old), _shape(new))) or [("~", "only the order differs")]
-            lines += [f"~ {_title(new)}", *(f"  {sign} {text}" for sign, text in changes)]
+            changes = list(_value_changes(_values_by_path(old), _values_by_path(new))) or [
+                ("~", "only the order differs")
+            ]
+            lines += [f"~ {_title(new)}", *(f"  {prefix} {text}" for prefix, text in changes)]
     return lines
 
 
-def _keyed(proposals: list[Proposal]) -> dict[tuple[str, ...], Proposal]:
+def _by_key(proposals: list[Proposal]) -> dict[tuple[str, ...], Proposal]:
     """Return the proposals by entity, aspect and change; points of a timeseries also by time and id."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    found: dict[tuple[str, ...], Proposal] = {}
-    for one in proposals:
-        point = one.value if isinstance(one.value, dict) else {}
-        when = (str(point.get("timestampMillis", "")), str(point.get("messageId", "")))
-        key: tuple[str, ...] = (one.entity_urn, one.aspect_name, one.change_type, *when)
-        numbered = (*key, str(seen[key]))
-        found[numbered] = one
-        seen[key] += 1
-    return found
+    counts: Counter[tuple[str, ...]] = Counter()
+    proposals_by_key: dict[tuple[str, ...], Proposal] = {}
+    for proposal in proposals:
+        point = proposal.value if isinstance(proposal.value, dict) else {}
+        point_key = (str(point.get("timestampMillis", "")), str(point.get("messageId", "")))
+        key: tuple[str, ...] = (proposal.entity_urn, proposal.aspect_name, proposal.change_type, *point_key)
+        numbered_key = (*key, str(counts[key]))
+        proposals_by_key[numbered_key] = proposal
+        counts[key] += 1
+    return proposals_by_key
 
 
-def _shape(proposal: Proposal) -> _Shape:
+def _values_by_path(proposal: Proposal) -> _ValuesByPath:
     """Return the leaves by path; of a PATCH, below the path of their operation."""
     if proposal.change_type != "PATCH":
-        return {tuple(map(str, path)): field for path, field in fields(proposal.value)}
+        return {tuple(map(str, path)): field for path, field in field_values(proposal.value)}
     return {
         (operation["op"], operation["path"], *map(str, path)): field
         for operation in operations(proposal)
-        for path, field in fields(operation.get("value"))
+        for path, field in field_values(operation.get("value"))
     }
 
 
-def _changes(before: _Shape, after: _Shape, *, gone: bool = False) -> Iterator[tuple[str, str]]:
+def _value_changes(
+    before: _ValuesByPath, after: _ValuesByPath, *, is_removed: bool = False
+) -> Iterator[tuple[str, str]]:
     for path in dict.fromkeys((*before, *after)):
-        old, new = (_text(side[path]) if path in side else None for side in (before, after))
+        old, new = (_text(values[path]) if path in values else None for values in (before, after))
         if old != new:
-            yield from () if old is None else [("-", _leaf(path, old))]
-            yield from () if new is None else [("-" if gone else "+", _leaf(path, new))]
+            yield from () if old is None else [("-", _value_line(path, old))]
+            yield from () if new is None else [("-" if is_removed else "+", _value_line(path, new))]
 
 
-def _leaf(path: tuple[str, ...], text: str) -> str:
-    return f"{'.'.join(path)}: {text if len(text) <= _WIDTH else text[:_WIDTH] + '…'}"
+def _value_line(path: tuple[str, ...], text: str) -> str:
+    return f"{'.'.join(path)}: {text if len(text) <= _MAX_VALUE_WIDTH else text[:_MAX_VALUE_WIDTH] + '…'}"
 
 
 def _text(value: Any) -> str:
@@ -172,26 +179,26 @@ def _title(proposal: Proposal) -> str:
     return f"{proposal.change_type} {proposal.aspect_name} of {proposal.entity_urn}"
 
 
-def _read(path: Path) -> list[Proposal]:
+def _read_proposals(path: Path) -> list[Proposal]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise SettingsError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    return [_proposal(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+        raise SettingsError(f"cannot be read: {error.strerror}", location=str(path)) from error
+    return [_parse_proposal(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def _proposal(line: bytes, place: str) -> Proposal:
+def _parse_proposal(line: bytes, location: str) -> Proposal:
     try:
-        found = _decode(line)
-        if found.change_type == "PATCH":
-            msgspec.convert(operations(found), list[_Operation])
+        proposal = _decode(line)
+        if proposal.change_type == "PATCH":
+            msgspec.convert(operations(proposal), list[_Operation])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
-        raise SettingsError(f"no proposal: {error}", where=place, now=f"{_UPDATE} writes it anew") from error
-    return found
+        raise SettingsError(f"no proposal: {error}", location=location, remedy=f"{_UPDATE} writes it anew") from error
+    return proposal
 
 
-def _same(path: Path, proposals: list[Proposal]) -> bool:
+def _is_unchanged(path: Path, proposals: list[Proposal]) -> bool:
     try:
-        return not differences(_read(path), proposals)
+        return not differences(_read_proposals(path), proposals)
     except SettingsError:
         return False

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
 
 _ANY = object()
-_SHOWN = 12
+_MAX_SHOWN = 12
 _TAGS = frozenset(("array", "boolean", "bytes", "double", "float", "int", "long", "map", "string"))
 _OPERATIONS = frozenset(("add", "replace"))
 
@@ -29,12 +29,16 @@ def find(
     ``urn`` is a whole URN or, with a ``*`` at its end, how it begins. ``path`` and the values there are those of
     :func:`values_at`. ``value`` is compared; a function is asked (``value=lambda rows: rows > 0``); left out, any will do.
     """
-    found = list(proposals)
-    near = [one for one in found if (aspect is None or one.aspect_name == aspect) and _is_urn(one.entity_urn, urn)]
-    for one in near:
-        if (not path and value is _ANY) or any(_fits(given, value) for given in values_at(one, path)):
-            return one
-    raise AssertionError(_complaint(found, near, aspect=aspect, urn=urn, path=path, value=value))
+    all_proposals = list(proposals)
+    candidates = [
+        proposal
+        for proposal in all_proposals
+        if (aspect is None or proposal.aspect_name == aspect) and _matches_urn(proposal.entity_urn, urn)
+    ]
+    for proposal in candidates:
+        if (not path and value is _ANY) or any(_matches_value(actual, value) for actual in values_at(proposal, path)):
+            return proposal
+    raise AssertionError(_failure_message(all_proposals, candidates, aspect=aspect, urn=urn, path=path, value=value))
 
 
 def values_at(proposal: Proposal, path: str = "") -> list[Any]:
@@ -45,44 +49,46 @@ def values_at(proposal: Proposal, path: str = "") -> list[Any]:
     """
     if path and not path.startswith("/"):  # of "result/type" nothing but "type" would be looked up
         raise ValueError(f"{path!r} is no JSON pointer: write {'/' + path!r}")
-    wanted = pointers.steps(path)
+    steps = pointers.steps(path)
     if proposal.change_type != "PATCH":
-        return list(_below(proposal.value, wanted))
-    found: list[Any] = []
+        return list(_iter_values(proposal.value, steps))
+    values: list[Any] = []
     for operation in operations(proposal):
-        own = pointers.steps(operation["path"])
-        if operation["op"] in _OPERATIONS and _agree(own, wanted):
-            found += _below(operation.get("value"), wanted[len(own) :])
-    return found
+        operation_steps = pointers.steps(operation["path"])
+        if operation["op"] in _OPERATIONS and _is_prefix(operation_steps, steps):
+            values += _iter_values(operation.get("value"), steps[len(operation_steps) :])
+    return values
 
 
 def operations(proposal: Proposal) -> list[dict[str, Any]]:
     """Return the operations of a PATCH, also of one in the envelope that names its array keys."""
     value = proposal.value
-    listed = value.get("patch", []) if isinstance(value, Mapping) else value
-    return list(listed)
+    patch = value.get("patch", []) if isinstance(value, Mapping) else value
+    return list(patch)
 
 
-def _agree(own: Sequence[str], steps: Sequence[str]) -> bool:
+def _is_prefix(operation_steps: Sequence[str], steps: Sequence[str]) -> bool:
     """Return whether an operation's path is the wanted one, or leads to it."""
-    return len(own) <= len(steps) and all(want in ("*", has) for has, want in zip(own, steps, strict=False))
+    return len(operation_steps) <= len(steps) and all(
+        step in ("*", operation_step) for operation_step, step in zip(operation_steps, steps, strict=False)
+    )
 
 
-def _below(value: Any, steps: Sequence[str]) -> Iterator[Any]:
-    value = _untagged(value, steps[0] if steps else None)
+def _iter_values(value: Any, steps: Sequence[str]) -> Iterator[Any]:
+    value = _strip_union_tag(value, steps[0] if steps else None)
     if not steps:
         yield value
     elif isinstance(value, list):
-        chosen = value if steps[0] == "*" else value[int(steps[0]) :][:1] if steps[0].isdecimal() else []
-        for member in chosen:
-            yield from _below(member, steps[1:])
+        members = value if steps[0] == "*" else value[int(steps[0]) :][:1] if steps[0].isdecimal() else []
+        for member in members:
+            yield from _iter_values(member, steps[1:])
     elif isinstance(value, Mapping):
-        chosen = list(value.values()) if steps[0] == "*" else [value[steps[0]]] if steps[0] in value else []
-        for member in chosen:
-            yield from _below(member, steps[1:])
+        members = list(value.values()) if steps[0] == "*" else [value[steps[0]]] if steps[0] in value else []
+        for member in members:
+            yield from _iter_values(member, steps[1:])
 
 
-def _untagged(value: Any, step: str | None) -> Any:
+def _strip_union_tag(value: Any, step: str | None) -> Any:
     """Return the branch of a union that names its branches, unless the path names it too."""
     if isinstance(value, Mapping) and len(value) == 1:
         (tag,) = value
@@ -91,45 +97,59 @@ def _untagged(value: Any, step: str | None) -> Any:
     return value
 
 
-def _is_urn(urn: str, wanted: str | None) -> bool:
-    if wanted is None or urn == wanted:
+def _matches_urn(urn: str, pattern: str | None) -> bool:
+    if pattern is None or urn == pattern:
         return True
-    return wanted.endswith("*") and urn.startswith(wanted[:-1])
+    return pattern.endswith("*") and urn.startswith(pattern[:-1])
 
 
-def _fits(given: Any, value: Any) -> bool:
-    if value is _ANY:
+def _matches_value(actual: Any, expected: Any) -> bool:
+    if expected is _ANY:
         return True
-    return bool(value(given)) if callable(value) else bool(given == value)
+    return bool(expected(actual)) if callable(expected) else bool(actual == expected)
 
 
-def _complaint(found: list[Proposal], near: list[Proposal], *, path: str, value: Any, **asked: str | None) -> str:
-    wanted = " ".join(f"{name}={text!r}" for name, text in asked.items() if text is not None)
-    place = f" path={path!r}" if path else ""
-    say = "" if value is _ANY else f" value={value!r}"
-    head = f"no proposal has {(wanted + place + say).strip() or 'anything'}"
-    if not found:
+def _failure_message(
+    all_proposals: list[Proposal], candidates: list[Proposal], *, path: str, value: Any, **criteria: str | None
+) -> str:
+    criteria_text = " ".join(f"{name}={text!r}" for name, text in criteria.items() if text is not None)
+    path_text = f" path={path!r}" if path else ""
+    value_text = "" if value is _ANY else f" value={value!r}"
+    head = f"no proposal has {(criteria_text + path_text + value_text).strip() or 'anything'}"
+    if not all_proposals:
         return f"{head}: there are no proposals"
-    if near and path:
-        return "\n".join([f"{head}; there is", *(_said(one, path) for one in near[:_SHOWN]), *_more(near)])
-    return "\n".join([f"{head}; there are", *(f"  {_name(one)}" for one in found[:_SHOWN]), *_more(found)])
+    if candidates and path:
+        return "\n".join(
+            [
+                f"{head}; there is",
+                *(_describe_values(proposal, path) for proposal in candidates[:_MAX_SHOWN]),
+                *_remaining_line(candidates),
+            ]
+        )
+    return "\n".join(
+        [
+            f"{head}; there are",
+            *(f"  {_title(proposal)}" for proposal in all_proposals[:_MAX_SHOWN]),
+            *_remaining_line(all_proposals),
+        ]
+    )
 
 
-def _said(proposal: Proposal, path: str) -> str:
+def _describe_values(proposal: Proposal, path: str) -> str:
     values = values_at(proposal, path)
     if values:
-        return f"  {_name(proposal)}: " + ", ".join(map(repr, values))
-    known = (
+        return f"  {_title(proposal)}: " + ", ".join(map(repr, values))
+    paths = (
         [operation["path"] for operation in operations(proposal)]
         if proposal.change_type == "PATCH"
         else [f"/{key}" for key in proposal.value]
     )
-    return f"  {_name(proposal)}: nothing there, only {', '.join(known)}"
+    return f"  {_title(proposal)}: nothing there, only {', '.join(paths)}"
 
 
-def _name(proposal: Proposal) -> str:
+def _title(proposal: Proposal) -> str:
     return f"{proposal.change_type} {proposal.aspect_name} of {proposal.entity_urn}"
 
 
-def _more(proposals: list[Proposal]) -> list[str]:
-    return [f"  … and {len(proposals) - _SHOWN} more"] if len(proposals) > _SHOWN else []
+def _remaining_line(proposals: list[Proposal]) -> list[str]:
+    return [f"  … and {len(proposals) - _MAX_SHOWN} more"] if len(proposals) > _MAX_SHOWN else []

@@ -9,15 +9,15 @@ from typing import Any
 from openlineage.client.transport.transport import Config
 
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.delivery import need_ledger
+from dh_bridge.delivery import require_ledger
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import flags_of, load
-from dh_bridge.sinks.base import METADATA_SERVICE, target_kind
+from dh_bridge.sinks.base import METADATA_SERVICE_TARGET, target_kind
 
-_WHERE = "transport"
+_LOCATION = "transport"
 _KEYS = ("to", "config", "ledger", "settings")
-_NOT_OURS = ("type", "transports")
+_CLIENT_KEYS = ("type", "transports")
 """What a client says beside: of a variable OPENLINEAGE_URL it makes a transport of a composite, whatever the type is."""
 
 
@@ -29,29 +29,29 @@ class DataHubConfig(Config):
     ``dh_bridge.yml``), ``ledger`` (a file that remembers runs, as ``--ledger``) and ``settings`` (any settings by their keys).
     """
 
-    to: str = METADATA_SERVICE
+    to: str = METADATA_SERVICE_TARGET
     settings: Settings = field(default_factory=Settings)
 
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> DataHubConfig:
         """Return the configuration of a file or of variables; a SettingsError names what cannot be used."""
-        said = {key: value for key, value in params.items() if key not in _NOT_OURS}
-        for key in said:
+        options = {key: value for key, value in params.items() if key not in _CLIENT_KEYS}
+        for key in options:
             if key not in _KEYS:
-                near = get_close_matches(key, _KEYS, 1)
-                now = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(_KEYS)}"
-                raise SettingsError(f"`{key}` is no key of this transport", where=_WHERE, now=now)
-        target = said.get("to") or cls.to
+                suggestions = get_close_matches(key, _KEYS, 1)
+                remedy = f"did you mean `{suggestions[0]}`?" if suggestions else f"known: {', '.join(_KEYS)}"
+                raise SettingsError(f"`{key}` is no key of this transport", location=_LOCATION, remedy=remedy)
+        target = options.get("to") or cls.to
         if not isinstance(target, str):
-            raise SettingsError("`to` is no text", where=_WHERE, now="e.g. rest:http://localhost:8080")
+            raise SettingsError("`to` is no text", location=_LOCATION, remedy="e.g. rest:http://localhost:8080")
         target_kind(target)
-        file = said.get("config") or None
+        file = options.get("config") or None
         if not isinstance(file, str | None):
-            raise SettingsError("`config` is no text", where=_WHERE, now="e.g. dh_bridge.yml")
-        flags = flags_of(said.get("settings") or None, _WHERE, ledger=said.get("ledger"))
+            raise SettingsError("`config` is no text", location=_LOCATION, remedy="e.g. dh_bridge.yml")
+        flags = flags_of(options.get("settings") or None, _LOCATION, ledger=options.get("ledger"))
         settings = load(file, flags=[*flags]).settings
         if settings.profile is not None:
             profile(settings.profile)
         if settings.ledger.file is None:
-            need_ledger(target, settings)
+            require_ledger(target, settings)
         return cls(target, settings)

@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.aspect_diff import proposal_fingerprint
-from dh_bridge.delivery import refused
+from dh_bridge.delivery import delivery_error
 from dh_bridge.errors import BridgeError
-from dh_bridge.retry_buffer import may_pass, outcome
+from dh_bridge.retry_buffer import is_retryable, outcome_of
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.transport")
 
-EVENTS = 100
+MAX_EVENTS_PER_RUN = 100
 """Events of one run that are folded without a ledger: its first one, and the last ones."""
-TRIES = 5
+MAX_TRIES = 5
 """How often something is sent that a place refuses for now, or breaks off over, while it takes the rest."""
-_REMEMBERED = 10_000
+_MAX_DIGESTS_PER_RUN = 10_000
 """Aspects and points of one run of which it is known that they were delivered."""
 
 
-class Marked(NamedTuple):
+class DigestedProposal(NamedTuple):
     """A proposal, what it is about, and a digest of what it says."""
 
     proposal: Proposal
@@ -34,69 +34,76 @@ class Marked(NamedTuple):
     digest: bytes
 
 
-class Run:
+class BufferedRun:
     """The events of a run, and what was delivered of it: a digest for each aspect, and for each point in time.
 
-    ``key`` names it; ``alone``: it is one event of no run. ``waits``: something of it is to be sent. ``tries``: how often in a
+    ``key`` names it; ``is_single_event``: it is one event of no run. ``is_waiting``: something of it is to be sent. ``tries``: how often in a
     row its delivery broke off.
     """
 
-    def __init__(self, key: str, *, alone: bool) -> None:
+    def __init__(self, key: str, *, is_single_event: bool) -> None:
         self.key = key
-        self.alone = alone
+        self.is_single_event = is_single_event
         self.events: list[Event] = []
         self.size = 0
-        self.waits = False
+        self.is_waiting = False
         self.tries = 0
         self._refusals = 0
-        self._broke_off: dict[tuple[str, ...], bytes] = {}
+        self._interrupted: dict[tuple[str, ...], bytes] = {}
         self._delivered: dict[tuple[str, ...], bytes] = {}
 
     def add(self, event: Event) -> None:
         """Take an event; of too many all but the first and the last ones are let go."""
         self.events.append(event)
         self.size += len(event.raw)
-        if len(self.events) > EVENTS:
+        if len(self.events) > MAX_EVENTS_PER_RUN:
             self.size -= len(self.events.pop(1).raw)
 
     def drop(self, raw: set[bytes]) -> None:
         """Forget events that cannot be used."""
         self.events = [event for event in self.events if event.raw not in raw]
 
-    def new(self, proposals: list[Proposal]) -> list[Marked]:
+    def undelivered(self, proposals: list[Proposal]) -> list[DigestedProposal]:
         """Return the proposals that were not delivered as they are now."""
-        marked = (Marked(one, _key(one), proposal_fingerprint(one)) for one in proposals)
-        return [one for one in marked if self._delivered.get(one.key) != one.digest]
+        digested = (DigestedProposal(item, _key(item), proposal_fingerprint(item)) for item in proposals)
+        return [item for item in digested if self._delivered.get(item.key) != item.digest]
 
-    def deliver(self, new: list[Marked], sink: Sink) -> SinkError | None:
+    def deliver(self, proposals: list[DigestedProposal], sink: Sink) -> SinkError | None:
         """Deliver what is new and return the error of what was refused; the one that breaks off the whole is raised."""
         try:
-            delivery = sink.emit([one.proposal for one in new])
+            delivery = sink.emit([digested.proposal for digested in proposals])
         except BridgeError as error:
-            self.waits = may_pass(error)
-            self.tries = self.tries + 1 if self.waits else 0
-            self._broke_off = {one.key: one.digest for one in new}
+            self.is_waiting = is_retryable(error)
+            self.tries = self.tries + 1 if self.is_waiting else 0
+            self._interrupted = {digested.key: digested.digest for digested in proposals}
             raise
         self.tries = 0
-        later = {
-            (_key(failure.proposal), proposal_fingerprint(failure.proposal)) for failure in outcome(delivery).retryable
+        retryable_digests = {
+            (_key(failure.proposal), proposal_fingerprint(failure.proposal))
+            for failure in outcome_of(delivery).retryable
         }
-        self._refusals = self._refusals + 1 if later else 0
-        if self._refusals >= TRIES:
-            log.error("refused %d times, and not sent again: %s", TRIES, refused(delivery.failed, len(new)))
-            later, self._refusals = set(), 0
-        self.waits = bool(later)
-        self._delivered.update((one.key, one.digest) for one in new if (one.key, one.digest) not in later)
-        if len(self._delivered) > _REMEMBERED:
+        self._refusals = self._refusals + 1 if retryable_digests else 0
+        if self._refusals >= MAX_TRIES:
+            log.error(
+                "refused %d times, and not sent again: %s", MAX_TRIES, delivery_error(delivery.failures, len(proposals))
+            )
+            retryable_digests, self._refusals = set(), 0
+        self.is_waiting = bool(retryable_digests)
+        self._delivered.update(
+            (digested.key, digested.digest)
+            for digested in proposals
+            if (digested.key, digested.digest) not in retryable_digests
+        )
+        if len(self._delivered) > _MAX_DIGESTS_PER_RUN:
             self._delivered.clear()
-        return refused(delivery.failed, len(new)) if delivery.failed else None
+        return delivery_error(delivery.failures, len(proposals)) if delivery.failures else None
 
     def give_up(self) -> None:
         """Send no more what broke off the last time: with it whatever the run says next would break off, too."""
-        self._delivered.update(self._broke_off)
-        self.waits, self.tries = False, 0
+        self._delivered.update(self._interrupted)
+        self.is_waiting, self.tries = False, 0
 
-    def forget(self) -> None:
+    def forget_deliveries(self) -> None:
         """Take nothing for delivered: all of it is new."""
         self._delivered.clear()
 

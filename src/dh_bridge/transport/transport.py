@@ -13,17 +13,17 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Transport
 
 from dh_bridge.bridge import Bridge, zone_of
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import open_target
 from dh_bridge.errors import BridgeError, EventError
-from dh_bridge.ledger import noted, opened
+from dh_bridge.facets import registry
+from dh_bridge.ledger import open_ledger, read_notes
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
-from dh_bridge.sinks.base import load_sink, shown, target_kind
-from dh_bridge.storage.migrations import owners
-from dh_bridge.translation.facets import registry
+from dh_bridge.sinks.base import load_sink, strip_credentials, target_kind
+from dh_bridge.storage.migrations import table_owners
 from dh_bridge.transport.config import DataHubConfig
-from dh_bridge.transport.telling import InMemory, Teller, WithLedger
+from dh_bridge.transport.delivery import BufferedDelivery, EventDelivery, LedgerDelivery
 
 if TYPE_CHECKING:
     from openlineage.client.client import Event as ClientEvent
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.transport")
 
-WAITING = 1_000
+MAX_WAITING_EVENTS = 1_000
 """Events that are kept while the place, or the ledger, cannot be opened."""
 
-_STILL = 2.0
+_FORK_TIMEOUT_SECONDS = 2.0
 """Seconds that a fork waits for an event that another thread writes to SQLite."""
 
-_every: WeakSet[_Telling] = WeakSet()
-_held: list[_Telling] = []
+_states: WeakSet[_TransportState] = WeakSet()
+_locked_states: list[_TransportState] = []
 """What stands still while this process forks."""
-_left_behind: list[Any] = []
+_parent_resources: list[Any] = []
 """What belongs to the process that this one was forked from: held here, as it would be closed if nobody held it."""
 
 
@@ -58,16 +58,16 @@ class DataHubTransport(Transport):
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
         self._zone = zone_of(config.settings)
-        _load(config.to)
-        self._telling = _Telling(config)
-        _every.add(self._telling)
+        _import_modules(config.to)
+        self._state = _TransportState(config)
+        _states.add(self._state)
         # closes what nobody closed: when nobody holds the client any more, or the program ends
-        finalize(self, _at_end, self._telling)
+        finalize(self, _close_at_end, self._state)
 
     def emit(self, event: ClientEvent) -> None:
         """Deliver an event after what waits; an EventError says why it is of no use, a SinkError why something did not arrive."""
-        problems = self._telling.emit(self._read(event))
-        self._telling.warn(problems[1:])
+        problems = self._state.emit(self._parse(event))
+        self._state.log_problems(problems[1:])
         if problems:
             raise problems.pop(0)  # its frames lead here, and are not to find it again
 
@@ -77,82 +77,82 @@ class DataHubTransport(Transport):
         With a ``timeout`` of 0 nothing is tried any more. Any other one is no limit: what waits is tried once, for as long as
         the place's own timeouts and retries let it.
         """
-        return self._telling.close(again=timeout != 0)
+        return self._state.close(retry=timeout != 0)
 
-    def _read(self, event: ClientEvent) -> Event:
-        (found,) = events_of(Serde.to_json(event).encode(), "event", self._zone)
-        if isinstance(found, DeadLetter):
-            raise EventError(found.reason, where=found.place)
-        return found
+    def _parse(self, event: ClientEvent) -> Event:
+        (item,) = events_of(Serde.to_json(event).encode(), "event", self._zone)
+        if isinstance(item, DeadLetter):
+            raise EventError(item.reason, location=item.location)
+        return item
 
 
-class _Telling:
+class _TransportState:
     """What a transport has open, and what waits in it; it outlives the transport until it is closed."""
 
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
         self._log = LogThrottle(log, logging.WARNING)
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._lock = Lock()
         self._open = ExitStack()
-        self._teller: Teller | None = None
+        self._delivery: EventDelivery | None = None
         self._waiting: list[Event] = []
 
-    def warn(self, problems: list[BridgeError]) -> None:
+    def log_problems(self, problems: list[BridgeError]) -> None:
         """Log what is wrong: one line of each kind, and a count."""
         for problem in problems:
-            self._log.log(kind_of(problem.what), str(problem))
+            self._log.log(kind_of(problem.problem), str(problem))
 
-    def hold(self) -> bool:
+    def lock_for_fork(self) -> bool:
         """Wait for the event that is written to SQLite now, and take no other one; say whether all stands still.
 
         SQLite keeps its locks in memory: a process that is forked inside of a transaction finds the file locked for ever.
         """
         settings = self.config.settings
-        writes = settings.ledger.file is not None or target_kind(self.config.to).own_ledger
-        return writes and self._lock.acquire(timeout=_STILL)
+        writes_sqlite = settings.ledger.file is not None or target_kind(self.config.to).has_own_ledger
+        return writes_sqlite and self._lock.acquire(timeout=_FORK_TIMEOUT_SECONDS)
 
-    def let_go(self) -> None:
+    def unlock_after_fork(self) -> None:
         """Take events again."""
         self._lock.release()
 
-    def begin_anew(self) -> None:
+    def reset_after_fork(self) -> None:
         """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
-        _left_behind.append((self._open, self._teller))
-        self._begin()
+        _parent_resources.append((self._open, self._delivery))
+        self._reset()
 
     def emit(self, event: Event) -> list[BridgeError]:
         """Deliver an event after what waits, and return what is wrong."""
         with self._lock:
             self._waiting.append(event)
-            return self._told()
+            return self._deliver_waiting()
 
-    def close(self, *, again: bool) -> bool:
-        """Deliver what waits, if it is to be tried ``again``, let go of the place, and return whether nothing waits."""
+    def close(self, *, retry: bool) -> bool:
+        """Deliver what waits, if it is to be tried ``retry``, let go of the place, and return whether nothing waits."""
         with self._lock:
-            done = self._settled(again=again)
+            is_complete = self._flush(again=retry)
             try:
                 self._open.close()
             except BridgeError as error:
                 log.error("%s", error)  # noqa: TRY400 - its text says it all
-                done = False
+                is_complete = False
             self._log.flush()
-            self._teller = None
-            return done
+            self._delivery = None
+            return is_complete
 
-    def _told(self) -> list[BridgeError]:
+    def _deliver_waiting(self) -> list[BridgeError]:
         """Tell what waits, and return what is wrong; what cannot be taken now waits on."""
         problems: list[BridgeError] = []
         try:
-            teller = self._teller = self._teller or self._opened()
+            delivery = self._delivery = self._delivery or self._open_delivery()
             while self._waiting:
-                problems += teller.tell(self._waiting[0])
+                problems += delivery.deliver(self._waiting[0])
                 del self._waiting[0]
         except BridgeError as error:
             problems.append(error.with_traceback(None))
-            if len(self._waiting) > WAITING:
+            if len(self._waiting) > MAX_WAITING_EVENTS:
                 self._log.log(
                     "too much waits: an event is forgotten",
                     f"too much waits: an event of {self._waiting[0].name} is forgotten",
@@ -163,66 +163,66 @@ class _Telling:
             raise
         return problems
 
-    def _settled(self, *, again: bool) -> bool:
-        if self._teller is None and not self._waiting:
+    def _flush(self, *, again: bool) -> bool:
+        if self._delivery is None and not self._waiting:
             return True
-        problems = self._told() if again else []
-        self.warn(problems)
-        if self._teller is None or self._waiting:
+        problems = self._deliver_waiting() if again else []
+        self.log_problems(problems)
+        if self._delivery is None or self._waiting:
             return False
         if again:
-            self._teller.settle()
-        return self._teller.settled
+            self._delivery.flush()
+        return self._delivery.is_flushed
 
-    def _opened(self) -> Teller:
+    def _open_delivery(self) -> EventDelivery:
         target, settings = self.config.to, self.config.settings
-        place = settings.ledger.file
-        known = noted(place, target)
+        ledger_path = settings.ledger.file
+        target_notes = read_notes(ledger_path, target)
         with ExitStack() as stack:
-            keeps_runs = place is not None or target_kind(target).own_ledger
-            destination = open_destination(target, settings, known=known, ledger=keeps_runs)
-            sink = stack.enter_context(destination.sink)
+            keeps_runs = ledger_path is not None or target_kind(target).has_own_ledger
+            delivery_target = open_target(target, settings, target_notes=target_notes, ledger=keeps_runs)
+            sink = stack.enter_context(delivery_target.sink)
             ledger = stack.enter_context(
-                opened(
-                    place,
+                open_ledger(
+                    ledger_path,
                     sink,
-                    destination.settings,
-                    version=destination.version,
-                    delivery=destination.options.run_id,
-                    target=destination.place,
+                    delivery_target.settings,
+                    version=delivery_target.version,
+                    delivery_id=delivery_target.options.run_id,
+                    target=delivery_target.address,
                 )
             )
-            log.info("writing to %s", destination.described(shown(target)))
+            log.info("writing to %s", delivery_target.describe(strip_credentials(target)))
             self._open = stack.pop_all()
-        return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
+        return BufferedDelivery(Bridge(delivery_target.settings), sink) if ledger is None else LedgerDelivery(ledger)
 
 
-def _load(target: str) -> None:
+def _import_modules(target: str) -> None:
     """Import what the first event needs: a process that is forked while a thread imports waits for that thread without end."""
     registry()
     load_sink(target)
-    owners()
+    table_owners()
 
 
-def _at_end(telling: _Telling) -> None:
+def _close_at_end(state: _TransportState) -> None:
     """Close what nobody closed; what waits is not tried again, but not lost in silence either."""
-    if not telling.close(again=False):
+    if not state.close(retry=False):
         log.error("a client ends before all of its events were delivered; close() would have tried once more")
 
 
 def _before_fork() -> None:
-    _held.extend(telling for telling in list(_every) if telling.hold())
+    _locked_states.extend(state for state in list(_states) if state.lock_for_fork())
 
 
 def _after_fork() -> None:
-    while _held:
-        _held.pop().let_go()
+    while _locked_states:
+        _locked_states.pop().unlock_after_fork()
 
 
 def _after_fork_in_child() -> None:
-    _held.clear()
-    for telling in list(_every):
-        telling.begin_anew()
+    _locked_states.clear()
+    for state in list(_states):
+        state.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows forks nothing

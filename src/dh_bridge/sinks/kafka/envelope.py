@@ -19,7 +19,7 @@ try:
     from fastavro.schema import SchemaParseException, UnknownType
 except ImportError as error:
     raise SinkError(
-        f"fastavro cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
+        f"fastavro cannot be imported: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:
@@ -27,112 +27,112 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
 
-UNPARSABLE = (SchemaParseException, UnknownType)
-_PER_MESSAGE = ("entityType", "entityUrn", "changeType", "aspectName", "aspect")
-_URN = "\x00\x01 the urn \x01\x00"
-_VALUE = b"\xff the value of the aspect \xff"
+SCHEMA_ERRORS = (SchemaParseException, UnknownType)
+_MESSAGE_FIELDS = ("entityType", "entityUrn", "changeType", "aspectName", "aspect")
+_URN_PLACEHOLDER = "\x00\x01 the urn \x01\x00"
+_VALUE_PLACEHOLDER = b"\xff the value of the aspect \xff"
 """What stands for a URN and a value in a template; their length takes one byte, as that of all texts below 64."""
-_TEMPLATES = 4_096
-_NAME = "MetadataChangeProposal"
-_KEYED = "schemaVersion"
+_MAX_TEMPLATES = 4_096
+_RECORD_NAME = "MetadataChangeProposal"
+_KEYED_FIELD = "schemaVersion"
 """A field of systemMetadata since DataHub 1.5, where tags and owners are patched with their keys."""
 
 
-def compile_envelope(schema: Any, number: int, *, where: str) -> Envelope:
+def compile_envelope(schema: Any, schema_id: int, *, location: str) -> Envelope:
     """Return the envelope of a schema; a SinkError when the schema is not that of proposals, whatever it is."""
     try:
-        return Envelope(schema, number, where=where)
-    except (*UNPARSABLE, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError) as error:
+        return Envelope(schema, schema_id, location=location)
+    except (*SCHEMA_ERRORS, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError) as error:
         raise SinkError(
-            f"the registry's schema {number} is no schema in Avro ({type(error).__name__})",
-            where=where,
-            now="name the topic of proposals in kafka.topic",
+            f"the registry's schema {schema_id} is no schema in Avro ({type(error).__name__})",
+            location=location,
+            remedy="name the topic of proposals in kafka.topic",
         ) from error
 
 
 class Envelope:
-    """Writes proposals with one schema; ``schema`` is its JSON, ``number`` the registry's id of it.
+    """Writes proposals with one schema; ``schema`` is its JSON, ``schema_id`` the registry's id of it.
 
     Avro writes a record as its fields one after the other, so what all proposals of a batch have in common (the systemMetadata)
     is encoded once, as a record of the last fields; and of the others once for each type and aspect, as a template into which
     URN and value are put. A SinkError when the schema is not that of proposals.
     """
 
-    def __init__(self, schema: Any, number: int, *, where: str) -> None:
+    def __init__(self, schema: Any, schema_id: int, *, location: str) -> None:
         fields = schema.get("fields", []) if isinstance(schema, dict) else []
         names = [field["name"] for field in fields]
         if (
             not fields
-            or schema.get("name") != _NAME
-            or [name for name in names if name in _PER_MESSAGE] != [*_PER_MESSAGE]
+            or schema.get("name") != _RECORD_NAME
+            or [name for name in names if name in _MESSAGE_FIELDS] != [*_MESSAGE_FIELDS]
         ):
             raise SinkError(
-                f"the registry's schema {number} is not that of a {_NAME}",
-                where=where,
-                now="name the topic of proposals in kafka.topic",
+                f"the registry's schema {schema_id} is not that of a {_RECORD_NAME}",
+                location=location,
+                remedy="name the topic of proposals in kafka.topic",
             )
-        cut = max(names.index(name) for name in _PER_MESSAGE) + 1
-        known: dict[str, Any] = {}
-        head, tail = ({**schema, "fields": part} for part in (fields[:cut], fields[cut:]))
-        self._head = fastavro.parse_schema(head, known)
-        self._tail = fastavro.parse_schema({**tail, "name": f"{_NAME}Tail"}, known)
-        self._aspect = next(name for name in known if name.rpartition(".")[2] == "GenericAspect")
-        self._metadata = next((name for name in known if name.rpartition(".")[2] == "SystemMetadata"), None)
-        self._framing = struct.pack(">bI", 0, number)
+        head_length = max(names.index(name) for name in _MESSAGE_FIELDS) + 1
+        named_schemas: dict[str, Any] = {}
+        head, tail = ({**schema, "fields": part} for part in (fields[:head_length], fields[head_length:]))
+        self._head = fastavro.parse_schema(head, named_schemas)
+        self._tail = fastavro.parse_schema({**tail, "name": f"{_RECORD_NAME}Tail"}, named_schemas)
+        self._aspect = next(name for name in named_schemas if name.rpartition(".")[2] == "GenericAspect")
+        self._metadata = next((name for name in named_schemas if name.rpartition(".")[2] == "SystemMetadata"), None)
+        self._framing = struct.pack(">bI", 0, schema_id)
         self._templates: dict[tuple[str, str, str, str], tuple[bytes, bytes, bytes]] = {}
-        self.has_headers = "headers" in names[cut:]
-        self.keyed = self._metadata is not None and any(
-            field["name"] == _KEYED for field in known[self._metadata]["fields"]
+        self.has_headers = "headers" in names[head_length:]
+        self.has_keyed_patches = self._metadata is not None and any(
+            field["name"] == _KEYED_FIELD for field in named_schemas[self._metadata]["fields"]
         )
 
     def tail(self, metadata: Mapping[str, Any] | None, *, creates: bool = False) -> bytes:
         """Return what ends every message of a batch; ``creates``: of its CREATE proposals."""
-        said: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         if metadata and self._metadata:
-            said["systemMetadata"] = (self._metadata, dict(metadata))
+            record["systemMetadata"] = (self._metadata, dict(metadata))
         if creates:
-            said["headers"] = IF_ABSENT
-        return self._written(self._tail, said)
+            record["headers"] = IF_ABSENT
+        return self._encode(self._tail, record)
 
     def message(self, proposal: Proposal, tail: bytes, *, keyed: bool) -> bytes:
         """Return one message; a TypeError or ValueError when the aspect is no JSON, or a name no UTF-8."""
-        text, kind = aspect_text(proposal, keyed=keyed)
+        text, content_type = aspect_text(proposal, keyed=keyed)
         urn = proposal.entity_urn.encode()
-        key = proposal.entity_type, proposal.change_type, proposal.aspect_name, kind
+        key = proposal.entity_type, proposal.change_type, proposal.aspect_name, content_type
         start, middle, end = self._templates.get(key) or self._template(key)
-        return b"".join((start, _length(urn), urn, middle, _length(text), text, end, tail))
+        return b"".join((start, _encode_length(urn), urn, middle, _encode_length(text), text, end, tail))
 
     def _template(self, key: tuple[str, str, str, str]) -> tuple[bytes, bytes, bytes]:
         """Return what stands before, between and behind URN and value; for the first message of its kind."""
-        entity_type, change_type, aspect_name, kind = key
+        entity_type, change_type, aspect_name, content_type = key
         head = {
             "entityType": entity_type,
-            "entityUrn": ("string", _URN),
+            "entityUrn": ("string", _URN_PLACEHOLDER),
             "changeType": change_type,
             "aspectName": ("string", aspect_name),
-            "aspect": (self._aspect, {"value": _VALUE, "contentType": kind}),
+            "aspect": (self._aspect, {"value": _VALUE_PLACEHOLDER, "contentType": content_type}),
         }
-        urn = _URN.encode()
-        start, _, rest = self._written(self._head, head).partition(_length(urn) + urn)
-        middle, _, end = rest.partition(_length(_VALUE) + _VALUE)
-        if len(self._templates) >= _TEMPLATES:
+        urn = _URN_PLACEHOLDER.encode()
+        start, _, remainder = self._encode(self._head, head).partition(_encode_length(urn) + urn)
+        middle, _, end = remainder.partition(_encode_length(_VALUE_PLACEHOLDER) + _VALUE_PLACEHOLDER)
+        if len(self._templates) >= _MAX_TEMPLATES:
             self._templates.clear()
-        found = self._templates[key] = self._framing + start, middle, end
-        return found
+        template = self._templates[key] = self._framing + start, middle, end
+        return template
 
     @staticmethod
-    def _written(schema: Any, record: dict[str, Any]) -> bytes:
-        written = BytesIO()
-        fastavro.schemaless_writer(written, schema, record)
-        return written.getvalue()
+    def _encode(schema: Any, record: dict[str, Any]) -> bytes:
+        buffer = BytesIO()
+        fastavro.schemaless_writer(buffer, schema, record)
+        return buffer.getvalue()
 
 
-def _length(text: bytes) -> bytes:
+def _encode_length(text: bytes) -> bytes:
     """Return the length of a text or of bytes as Avro has it: zigzag, seven bits a byte, the lowest first."""
-    left = len(text) << 1
-    found = bytearray()
-    while left > 0x7F:
-        found.append(left & 0x7F | 0x80)
-        left >>= 7
-    found.append(left)
-    return bytes(found)
+    remaining = len(text) << 1
+    encoded = bytearray()
+    while remaining > 0x7F:
+        encoded.append(remaining & 0x7F | 0x80)
+        remaining >>= 7
+    encoded.append(remaining)
+    return bytes(encoded)

@@ -10,69 +10,69 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
 #: About what was sent. A broker refuses a whole batch for one message of it.
-CONTENT = frozenset(
+CONTENT_ERRORS = frozenset(
     ["MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD"]
 )
 
-_LOGIN = "look at security.protocol and sasl.* in kafka.producer"
-_TRUST = "name your authority's certificates in kafka.producer, ssl.ca.location"
-_RIGHTS = "give the user the right to write there, or name another user in kafka.producer"
-_TOPIC = "make it, or name another one in kafka.topic"
-_VALUE = "look at kafka.producer"
+_LOGIN_REMEDY = "look at security.protocol and sasl.* in kafka.producer"
+_TRUST_REMEDY = "name your authority's certificates in kafka.producer, ssl.ca.location"
+_RIGHTS_REMEDY = "give the user the right to write there, or name another user in kafka.producer"
+_TOPIC_REMEDY = "make it, or name another one in kafka.topic"
+_VALUE_REMEDY = "look at kafka.producer"
 
 #: Nothing that waiting could change: what to do about each.
-REFUSED = {
-    "_AUTHENTICATION": _LOGIN,
-    "SASL_AUTHENTICATION_FAILED": _LOGIN,
-    "UNSUPPORTED_SASL_MECHANISM": _LOGIN,
-    "ILLEGAL_SASL_STATE": _LOGIN,
-    "SECURITY_DISABLED": _LOGIN,
-    "_SSL": _TRUST,
-    "TOPIC_AUTHORIZATION_FAILED": _RIGHTS,
-    "CLUSTER_AUTHORIZATION_FAILED": _RIGHTS,
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": _RIGHTS,
-    "UNKNOWN_TOPIC_OR_PART": _TOPIC,
-    "_UNKNOWN_TOPIC": _TOPIC,
-    "TOPIC_EXCEPTION": _TOPIC,
-    "INVALID_REQUIRED_ACKS": _VALUE,
-    "INVALID_CONFIG": _VALUE,
-    "POLICY_VIOLATION": _VALUE,
-    "UNSUPPORTED_VERSION": _VALUE,
-    "UNSUPPORTED_FOR_MESSAGE_FORMAT": _VALUE,
-    "UNSUPPORTED_COMPRESSION_TYPE": _VALUE,
-    "_INVALID_ARG": _VALUE,
-    "_UNSUPPORTED_FEATURE": _VALUE,
+REMEDIES = {
+    "_AUTHENTICATION": _LOGIN_REMEDY,
+    "SASL_AUTHENTICATION_FAILED": _LOGIN_REMEDY,
+    "UNSUPPORTED_SASL_MECHANISM": _LOGIN_REMEDY,
+    "ILLEGAL_SASL_STATE": _LOGIN_REMEDY,
+    "SECURITY_DISABLED": _LOGIN_REMEDY,
+    "_SSL": _TRUST_REMEDY,
+    "TOPIC_AUTHORIZATION_FAILED": _RIGHTS_REMEDY,
+    "CLUSTER_AUTHORIZATION_FAILED": _RIGHTS_REMEDY,
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": _RIGHTS_REMEDY,
+    "UNKNOWN_TOPIC_OR_PART": _TOPIC_REMEDY,
+    "_UNKNOWN_TOPIC": _TOPIC_REMEDY,
+    "TOPIC_EXCEPTION": _TOPIC_REMEDY,
+    "INVALID_REQUIRED_ACKS": _VALUE_REMEDY,
+    "INVALID_CONFIG": _VALUE_REMEDY,
+    "POLICY_VIOLATION": _VALUE_REMEDY,
+    "UNSUPPORTED_VERSION": _VALUE_REMEDY,
+    "UNSUPPORTED_FOR_MESSAGE_FORMAT": _VALUE_REMEDY,
+    "UNSUPPORTED_COMPRESSION_TYPE": _VALUE_REMEDY,
+    "_INVALID_ARG": _VALUE_REMEDY,
+    "_UNSUPPORTED_FEATURE": _VALUE_REMEDY,
 }
 
 
-def is_content(error: KafkaError) -> bool:
+def is_content_error(error: KafkaError) -> bool:
     """Say whether the error is about what was sent."""
-    return error.name() in CONTENT
+    return error.name() in CONTENT_ERRORS
 
 
-def is_missing(error: KafkaError) -> bool:
+def is_topic_missing(error: KafkaError) -> bool:
     """Say whether there is no such topic, or not yet."""
     return error.name() in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "LEADER_NOT_AVAILABLE")
 
 
-def is_moving(error: KafkaError) -> bool:
+def is_coordinator_moving(error: KafkaError) -> bool:
     """Say whether the coordinator of a group is just being chosen, is another one by now, or loads: it is ready soon."""
     return error.name() in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 
 
-def is_refused(error: KafkaError) -> bool:
+def is_permanent(error: KafkaError) -> bool:
     """Say whether the error stays however often we try."""
-    return error.name() in REFUSED
+    return error.name() in REMEDIES
 
 
-def sink_error(error: KafkaError, where: str, cause: KafkaError | None = None) -> SinkError:
+def sink_error(error: KafkaError, location: str, cause: KafkaError | None = None) -> SinkError:
     """Return the error of a delivery that ended with ``error``; ``cause`` is what the client said of the connection."""
-    told = cause if cause is not None and not is_refused(error) else error
-    words = _words(told)
-    if is_refused(told):
-        return SinkError(words, where=where, now=REFUSED[told.name()])
-    return SinkError(words, where=where, now="send it again later", retryable=True)
+    reported_error = cause if cause is not None and not is_permanent(error) else error
+    text = _error_text(reported_error)
+    if is_permanent(reported_error):
+        return SinkError(text, location=location, remedy=REMEDIES[reported_error.name()])
+    return SinkError(text, location=location, remedy="send it again later", retryable=True)
 
 
-def _words(error: KafkaError) -> str:
+def _error_text(error: KafkaError) -> str:
     return f"{error.str()} ({error.name()})"

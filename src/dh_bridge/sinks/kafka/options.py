@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.msgspec_threads import prepared
+from dh_bridge.msgspec_threads import prepare_type
 
-TOPIC = "MetadataChangeProposal_v1"
-REGISTRY = "http://localhost:8080/schema-registry/api"
+DEFAULT_TOPIC = "MetadataChangeProposal_v1"
+DEFAULT_REGISTRY_URL = "http://localhost:8080/schema-registry/api"
 """The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
-TOPIC_LIMIT = 5 * 1024 * 1024
+MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 """Bytes of one message that DataHub's own topics take."""
 REGISTRY_TIMEOUT = 30.0
 """Seconds that an answer of the registry may take, and no more than `timeout` of the area."""
 CONNECT_TIMEOUT = 15.0
 """Seconds that the first answer of a broker may take, and no more than `timeout`."""
 
-_bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
+_match_bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
 
 
 class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,12 +41,12 @@ class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     register: bool = True
 
 
-@prepared
+@prepare_type
 class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``dh_bridge.settings.kafka`` describes each; times in seconds. ``producer`` holds settings of librdkafka, by their names."""
 
     bootstrap: str | None = None
-    topic: str = TOPIC
+    topic: str = DEFAULT_TOPIC
     failed_topic: str = "FailedMetadataChangeProposal_v1"
     registry: RegistryOptions = RegistryOptions()
     producer: Mapping[str, str] = {}
@@ -58,32 +58,32 @@ class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return min(CONNECT_TIMEOUT, self.timeout)
 
 
-def kafka_options(place: str, area: Mapping[str, object]) -> KafkaOptions:
+def kafka_options(address: str, area: Mapping[str, object]) -> KafkaOptions:
     """Return the options of ``kafka:BOOTSTRAP``; a SettingsError for what cannot be used."""
     try:
-        options = msgspec.convert({**area, **({"bootstrap": place} if place else {})}, KafkaOptions)
+        options = msgspec.convert({**area, **({"bootstrap": address} if address else {})}, KafkaOptions)
     except msgspec.ValidationError as error:
-        raise SettingsError(str(error), where="kafka") from error
+        raise SettingsError(str(error), location="kafka") from error
     if not options.bootstrap:
         raise SettingsError(
             "kafka: names no broker, and neither does anything else",
-            where="--to",
-            now="write kafka:localhost:9092, or set kafka.bootstrap",
+            location="--to",
+            remedy="write kafka:localhost:9092, or set kafka.bootstrap",
         )
-    if not _bootstrap(options.bootstrap):
+    if not _match_bootstrap(options.bootstrap):
         raise SettingsError(
-            "kafka: needs brokers as host:port", where="--to", now="e.g. kafka:broker1:9092,broker2:9092"
+            "kafka: needs brokers as host:port", location="--to", remedy="e.g. kafka:broker1:9092,broker2:9092"
         )
     registry = msgspec.structs.replace(options.registry, timeout=min(options.registry.timeout, options.timeout))
     return msgspec.structs.replace(options, registry=registry)
 
 
-def function_at(path: str) -> Any:
+def import_function(path: str) -> Any:
     """Return the function ``module:function``, as DataHub's own recipes name theirs for ``oauth_cb``."""
     module, _, name = path.partition(":")
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
-            f"{path!r} is no function", where="kafka.producer, oauth_cb", now="write module:function"
+            f"{path!r} is no function", location="kafka.producer, oauth_cb", remedy="write module:function"
         ) from error

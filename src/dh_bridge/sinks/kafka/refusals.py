@@ -14,48 +14,50 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.json_safe import load_json
-from dh_bridge.sinks.base import Closing
-from dh_bridge.sinks.kafka.envelope import UNPARSABLE
-from dh_bridge.sinks.kafka.errors import is_moving, sink_error
-from dh_bridge.sinks.kafka.options import function_at, kafka_options
-from dh_bridge.sinks.kafka.registry import Registry
+from dh_bridge.sinks.base import Closable
+from dh_bridge.sinks.kafka.envelope import SCHEMA_ERRORS
+from dh_bridge.sinks.kafka.errors import is_coordinator_moving, sink_error
+from dh_bridge.sinks.kafka.options import import_function, kafka_options
+from dh_bridge.sinks.kafka.registry import SchemaRegistry
 
 try:
     import fastavro
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 except ImportError as error:
     raise SinkError(
-        f"{error.name} cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
+        f"{error.name} cannot be imported: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.", "enable.ssl.", "oauth_cb")
+_SHARED_PREFIXES = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.", "enable.ssl.", "oauth_cb")
 """How the names of those settings of the producer begin that a consumer has, too."""
-_MANY = 500
-_PAUSE = 0.2
+_MESSAGES_PER_READ = 500
+_PAUSE_SECONDS = 0.2
 """Seconds between two questions to the coordinator of a group that is not ready."""
-_WORDS = 2000
+_MAX_REASON_CHARS = 2000
 """Characters of an error that are kept: the rest is a stack trace."""
 
 
-class Refusals(Closing):
+class FailedProposalReader(Closable):
     """The messages of the topic since ``group`` last looked, up to those that stand there now; all of them without a group."""
 
-    def __init__(self, place: str, area: Mapping[str, object], *, group: str | None) -> None:
-        options = kafka_options(place, area)
+    def __init__(self, address: str, area: Mapping[str, object], *, group: str | None) -> None:
+        options = kafka_options(address, area)
         self._topic = options.failed_topic
-        self.where = f"kafka:{options.bootstrap}, topic {self._topic}"
+        self.location = f"kafka:{options.bootstrap}, topic {self._topic}"
         self._group = group
-        self._patience = options.connect_timeout
-        self._registry = Registry(options.registry)
+        self._timeout = options.connect_timeout
+        self._registry = SchemaRegistry(options.registry)
         self._schemas: dict[int, Any] = {}
-        shared: dict[str, Any] = {key: value for key, value in options.producer.items() if key.startswith(_SECURITY)}
+        shared: dict[str, Any] = {
+            key: value for key, value in options.producer.items() if key.startswith(_SHARED_PREFIXES)
+        }
         if "oauth_cb" in shared:
-            shared["oauth_cb"] = function_at(shared["oauth_cb"])
+            shared["oauth_cb"] = import_function(shared["oauth_cb"])
         #: the last error; no method of ours takes it, as the client would then hold us, who hold the client
-        self._heard: deque[KafkaError] = deque(maxlen=1)
+        self._errors: deque[KafkaError] = deque(maxlen=1)
         settings = {
             **shared,
             "bootstrap.servers": options.bootstrap,
@@ -63,75 +65,82 @@ class Refusals(Closing):
             "log_level": "0",
         }
         try:
-            self._reader: Any = Consumer({**settings, "enable.auto.commit": "false", "error_cb": self._heard.append})
+            self._consumer: Any = Consumer({**settings, "enable.auto.commit": "false", "error_cb": self._errors.append})
         except (KafkaException, ValueError, TypeError) as error:
-            raise SettingsError(str(error), where="kafka.producer", now="use the names of librdkafka") from error
+            raise SettingsError(str(error), location="kafka.producer", remedy="use the names of librdkafka") from error
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each refusal: its place, the server's error, and the proposal with its run and pipeline."""
         try:
             for partition in self._partitions():
-                yield from self._of(partition)
+                yield from self._read_partition(partition)
         except KafkaException as error:
-            raise sink_error(error.args[0], self.where, self._heard[-1] if self._heard else None) from error
+            raise sink_error(error.args[0], self.location, self._errors[-1] if self._errors else None) from error
 
     def _partitions(self) -> list[int]:
-        found = self._reader.list_topics(self._topic, timeout=self._patience).topics[self._topic]
-        if found.error is not None:
-            raise sink_error(found.error, self.where)
-        return sorted(found.partitions)
+        metadata = self._consumer.list_topics(self._topic, timeout=self._timeout).topics[self._topic]
+        if metadata.error is not None:
+            raise sink_error(metadata.error, self.location)
+        return sorted(metadata.partitions)
 
-    def _of(self, partition: int) -> Iterator[dict[str, Any]]:
-        place = TopicPartition(self._topic, partition)
-        first, end = self._reader.get_watermark_offsets(place, timeout=self._patience)
+    def _read_partition(self, partition: int) -> Iterator[dict[str, Any]]:
+        topic_partition = TopicPartition(self._topic, partition)
+        start_offset, end_offset = self._consumer.get_watermark_offsets(topic_partition, timeout=self._timeout)
         if self._group is not None:
-            first = max(first, self._of_group(lambda: self._reader.committed([place], timeout=self._patience)))
-        if first >= end:
+            start_offset = max(
+                start_offset,
+                self._group_offset(lambda: self._consumer.committed([topic_partition], timeout=self._timeout)),
+            )
+        if start_offset >= end_offset:
             return
-        self._reader.assign([TopicPartition(self._topic, partition, first)])
-        quiet = time.monotonic() + self._patience
-        while (at := self._reader.position([place])[0].offset) < end:
-            messages = self._reader.consume(_MANY, 0.5)
+        self._consumer.assign([TopicPartition(self._topic, partition, start_offset)])
+        deadline = time.monotonic() + self._timeout
+        while (offset := self._consumer.position([topic_partition])[0].offset) < end_offset:
+            messages = self._consumer.consume(_MESSAGES_PER_READ, 0.5)
             for message in messages:
                 if message.error() is not None:
                     raise KafkaException(message.error())
-                if message.offset() < end:
-                    yield self._row(message)
-            quiet = time.monotonic() + self._patience if messages else quiet
-            if time.monotonic() > quiet:
-                raise SinkError(f"stopped answering at offset {at:,}", where=self.where, retryable=True)
+                if message.offset() < end_offset:
+                    yield self._read_message(message)
+            deadline = time.monotonic() + self._timeout if messages else deadline
+            if time.monotonic() > deadline:
+                raise SinkError(f"stopped answering at offset {offset:,}", location=self.location, retryable=True)
         if self._group is not None:
-            done = [TopicPartition(self._topic, partition, end)]
-            self._of_group(lambda: self._reader.commit(offsets=done, asynchronous=False))
-        self._reader.unassign()
+            offsets = [TopicPartition(self._topic, partition, end_offset)]
+            self._group_offset(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
+        self._consumer.unassign()
 
-    def _of_group(self, ask: Callable[[], list[TopicPartition]]) -> int:
+    def _group_offset(self, ask: Callable[[], list[TopicPartition]]) -> int:
         """Return the group's offset that ``ask`` answers with; while the coordinator moves or loads, ask again.
 
         A KafkaException when that takes more than ``connect_timeout`` seconds, and for every other error.
         """
-        end = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         while True:
             try:
-                (answer,) = ask()
-                error = answer.error
+                (partition,) = ask()
+                error = partition.error
             except KafkaException as raised:
                 error = raised.args[0]
             if error is None:
-                return answer.offset
-            if not is_moving(error) or time.monotonic() > end:
+                return partition.offset
+            if not is_coordinator_moving(error) or time.monotonic() > deadline:
                 raise KafkaException(error)
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_SECONDS)
 
-    def _row(self, message: Any) -> dict[str, Any]:
+    def _read_message(self, message: Any) -> dict[str, Any]:
         row = {"place": f"{self._topic}/{message.partition()}/{message.offset()}"}
         data = message.value() or b""
         try:
-            magic, number = struct.unpack(">bI", data[:5])
+            magic, schema_id = struct.unpack(">bI", data[:5])
             if magic != 0:
                 raise ValueError(f"its first byte is {magic}")  # noqa: TRY301 - as unreadable as what follows
-            record: Any = fastavro.schemaless_reader(BytesIO(data[5:]), self._schema(number), None)
-            return {**row, "reason": record["error"][:_WORDS], **_proposal(record["metadataChangeProposal"])}
+            record: Any = fastavro.schemaless_reader(BytesIO(data[5:]), self._schema(schema_id), None)
+            return {
+                **row,
+                "reason": record["error"][:_MAX_REASON_CHARS],
+                **_proposal_fields(record["metadataChangeProposal"]),
+            }
         except (struct.error, ValueError, KeyError, TypeError, EOFError, IndexError, RecursionError) as error:
             return {**row, "reason": f"cannot be read: {type(error).__name__} {error}"}
         except SinkError as error:
@@ -139,29 +148,31 @@ class Refusals(Closing):
                 raise
             return {**row, "reason": f"cannot be read: {error}"}
 
-    def _schema(self, number: int) -> Any:
-        if number not in self._schemas:
-            schema = self._registry.schema(number)
+    def _schema(self, schema_id: int) -> Any:
+        if schema_id not in self._schemas:
+            schema = self._registry.schema(schema_id)
             try:
-                self._schemas[number] = fastavro.parse_schema(schema)
-            except (*UNPARSABLE, TypeError, ValueError, LookupError, RecursionError) as error:
-                raise SinkError(f"no schema in Avro ({type(error).__name__})", where=f"schema {number}") from error
-        return self._schemas[number]
+                self._schemas[schema_id] = fastavro.parse_schema(schema)
+            except (*SCHEMA_ERRORS, TypeError, ValueError, LookupError, RecursionError) as error:
+                raise SinkError(
+                    f"no schema in Avro ({type(error).__name__})", location=f"schema {schema_id}"
+                ) from error
+        return self._schemas[schema_id]
 
     def close(self) -> None:
         """Close the connections."""
         self._registry.close()
-        self._reader.close()
+        self._consumer.close()
 
 
-def _proposal(sent: dict[str, Any]) -> dict[str, Any]:
+def _proposal_fields(record: dict[str, Any]) -> dict[str, Any]:
     """Return the proposal's line, as NDJSON has it, and who sent it in which run."""
-    system = sent.get("systemMetadata") or {}
-    aspect = sent.get("aspect") or {}
+    system = record.get("systemMetadata") or {}
+    aspect = record.get("aspect") or {}
     try:
         value: Any = load_json(aspect.get("value") or b"null")
     except ValueError:
         value = aspect["value"].decode("utf-8", "backslashreplace")
-    line = {name: sent.get(name) for name in ("entityType", "entityUrn", "changeType", "aspectName")}
-    who = {"runId": system.get("runId"), "pipelineName": system.get("pipelineName")}
-    return {**who, "proposal": {**line, "aspect": {"json": value}}}
+    fields = {name: record.get(name) for name in ("entityType", "entityUrn", "changeType", "aspectName")}
+    origin = {"runId": system.get("runId"), "pipelineName": system.get("pipelineName")}
+    return {**origin, "proposal": {**fields, "aspect": {"json": value}}}

@@ -11,12 +11,12 @@ from dh_bridge.datahub.generic_aspect import keyed_patches
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import SINKS, Closing, Delivery, Failure
+from dh_bridge.sinks.base import SINK_KINDS, Closable, Delivery, Failure
 from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope
-from dh_bridge.sinks.kafka.errors import is_content, is_refused, sink_error
+from dh_bridge.sinks.kafka.errors import is_content_error, is_permanent, sink_error
 from dh_bridge.sinks.kafka.options import kafka_options
-from dh_bridge.sinks.kafka.producer import Message, Producer
-from dh_bridge.sinks.kafka.registry import Registry
+from dh_bridge.sinks.kafka.producer import KafkaProducer, Message
+from dh_bridge.sinks.kafka.registry import SchemaRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,72 +27,78 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import SinkOptions
     from dh_bridge.sinks.kafka.options import KafkaOptions
 
-_UNENCODABLE = (TypeError, ValueError, RecursionError)
+_ENCODING_ERRORS = (TypeError, ValueError, RecursionError)
 
 
-class KafkaSink(Closing):
-    """Delivers to the topic at ``where``.
+class KafkaSink(Closable):
+    """Delivers to the topic at ``location``.
 
     A message that the brokers refuse for what it holds is a permanent Failure. One that did not get through in time is a
     retryable one, and so is all that follows it for the same URN: sent again, they keep their order. A SinkError ends a batch of
     which nothing got through, or which nobody may write.
 
-    ``left_out`` counts the CREATE proposals that the server would report as errors.
+    ``dropped_counts`` counts the CREATE proposals that the server would report as errors.
     """
 
     name = "kafka"
-    kind = SINKS[name]
+    kind = SINK_KINDS[name]
 
     def __init__(self, kafka: KafkaOptions, options: SinkOptions) -> None:
-        self.where = f"kafka:{kafka.bootstrap}"
+        self.location = f"kafka:{kafka.bootstrap}"
         self._kafka = kafka
         self._options = options
-        self._registry = Registry(kafka.registry)
+        self._registry = SchemaRegistry(kafka.registry)
         self._envelope: Envelope | None = None
-        self._producer: Producer | None = None
-        self._closed = False
-        self.left_out: Counter[str] = Counter()
+        self._producer: KafkaProducer | None = None
+        self._is_closed = False
+        self.dropped_counts: Counter[str] = Counter()
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals and wait for the brokers' word."""
-        if self._closed:
-            raise SinkError("is closed", where=self.where)
+        if self._is_closed:
+            raise SinkError("is closed", location=self.location)
         if not proposals:
             return Delivery(0, [])
-        envelope, producer = self._ready()
-        proposals = self._accepted(proposals, envelope)
+        envelope, producer = self._open()
+        proposals = self._drop_unsupported_creates(proposals, envelope)
         if not proposals:
             return Delivery(0, [])
-        failed: dict[int, Failure] = {}
-        messages = self._messages(proposals, envelope, producer.limit, failed)
-        errors = self._sent(producer, messages)
-        self._raise(producer, errors, len(messages))
-        for place, error in errors.items():
-            reason = sink_error(error, self.where, producer.cause).what
-            failed[place] = Failure(proposals[place], reason, retryable=not is_content(error))
-        for place in _followers(proposals, {place for place, one in failed.items() if one.retryable}):
-            failed[place] = Failure(proposals[place], "waits for one before it of the same URN", retryable=True)
-        return Delivery(len(proposals) - len(failed), [failed[place] for place in sorted(failed)])
+        failures: dict[int, Failure] = {}
+        messages = self._encode_messages(proposals, envelope, producer.max_message_bytes, failures)
+        errors = self._send(producer, messages)
+        self._raise_if_failed(producer, errors, len(messages))
+        for position, error in errors.items():
+            reason = sink_error(error, self.location, producer.connection_error).problem
+            failures[position] = Failure(proposals[position], reason, retryable=not is_content_error(error))
+        for position in _following_positions(
+            proposals, {position for position, failure in failures.items() if failure.retryable}
+        ):
+            failures[position] = Failure(proposals[position], "waits for one before it of the same URN", retryable=True)
+        return Delivery(len(proposals) - len(failures), [failures[position] for position in sorted(failures)])
 
-    def _accepted(self, proposals: Sequence[Proposal], envelope: Envelope) -> Sequence[Proposal]:
+    def _drop_unsupported_creates(self, proposals: Sequence[Proposal], envelope: Envelope) -> Sequence[Proposal]:
         """Return the proposals without CREATE where a present aspect would make the server report an error."""
-        newer = envelope.keyed if self._options.profile is None else drops_creates_silently(self._options.profile)
-        if newer and envelope.has_headers:
+        can_create = (
+            envelope.has_keyed_patches
+            if self._options.datahub_version is None
+            else drops_creates_silently(self._options.datahub_version)
+        )
+        if can_create and envelope.has_headers:
             return proposals
-        kept = [proposal for proposal in proposals if proposal.change_type != "CREATE"]
-        if len(kept) < len(proposals):
-            self.left_out[LEFT_OUT] += len(proposals) - len(kept)
-        return kept
+        supported = [proposal for proposal in proposals if proposal.change_type != "CREATE"]
+        if len(supported) < len(proposals):
+            self.dropped_counts[LEFT_OUT] += len(proposals) - len(supported)
+        return supported
 
-    def _ready(self) -> tuple[Envelope, Producer]:
+    def _open(self) -> tuple[Envelope, KafkaProducer]:
         """Return envelope and producer; the topic is checked and the envelope fetched the first time, and after the end of one."""
         topic = self._kafka.topic
         if self._envelope is None:
-            index = schemas.index(profile(self._options.profile).name)
-            number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
-            self._envelope = compile_envelope(schema, number, where=self._registry.where)
+            index = schemas.load_index(profile(self._options.datahub_version).name)
+            schema_id, schema = self._registry.envelope_schema(f"{topic}-value", schemas.load_schema(index.envelope))
+            self._envelope = compile_envelope(schema, schema_id, location=self._registry.location)
         if self._producer is None:
-            producer = Producer(self._kafka, self.where)
+            producer = KafkaProducer(self._kafka, self.location)
             try:
                 producer.check([topic])
             except SinkError:
@@ -101,35 +107,39 @@ class KafkaSink(Closing):
             self._producer = producer
         return self._envelope, self._producer
 
-    def _messages(
-        self, proposals: Sequence[Proposal], envelope: Envelope, limit: int, failed: dict[int, Failure]
+    def _encode_messages(
+        self, proposals: Sequence[Proposal], envelope: Envelope, limit: int, failures: dict[int, Failure]
     ) -> list[Message]:
-        """Return the messages, and put into ``failed`` what cannot be one."""
-        metadata, keyed = self._options.system_metadata(), self._keyed(envelope)
+        """Return the messages, and put into ``failures`` what cannot be one."""
+        metadata, keyed = self._options.system_metadata(), self._uses_keyed_patches(envelope)
         tail, creates_tail = envelope.tail(metadata), envelope.tail(metadata, creates=True)
         messages = []
-        for place, proposal in enumerate(proposals):
-            if (reason := unreadable_urn(proposal.entity_urn, self._options.profile)) is not None:
-                failed[place] = Failure(proposal, reason)
+        for position, proposal in enumerate(proposals):
+            if (reason := unreadable_urn(proposal.entity_urn, self._options.datahub_version)) is not None:
+                failures[position] = Failure(proposal, reason)
                 continue
             try:
                 key = proposal.entity_urn.encode()
-                last = creates_tail if proposal.change_type == "CREATE" else tail
-                value = envelope.message(proposal, last, keyed=keyed)
-            except _UNENCODABLE as error:
-                failed[place] = Failure(proposal, f"cannot be written: {error}")
+                message_tail = creates_tail if proposal.change_type == "CREATE" else tail
+                value = envelope.message(proposal, message_tail, keyed=keyed)
+            except _ENCODING_ERRORS as error:
+                failures[position] = Failure(proposal, f"cannot be written: {error}")
                 continue
             if len(key) + len(value) > limit:
-                failed[place] = Failure(proposal, f"is {len(value):,} bytes: the topic takes {limit:,}")
+                failures[position] = Failure(proposal, f"is {len(value):,} bytes: the topic takes {limit:,}")
             else:
-                messages.append(Message(place, self._kafka.topic, key, value))
+                messages.append(Message(position, self._kafka.topic, key, value))
         return messages
 
-    def _keyed(self, envelope: Envelope) -> bool:
+    def _uses_keyed_patches(self, envelope: Envelope) -> bool:
         """Say which form of patches the reader wants: the profile tells, else the envelope that it registered."""
-        return envelope.keyed if self._options.profile is None else keyed_patches(self._options.profile)
+        return (
+            envelope.has_keyed_patches
+            if self._options.datahub_version is None
+            else keyed_patches(self._options.datahub_version)
+        )
 
-    def _sent(self, producer: Producer, messages: Sequence[Message]) -> dict[int, KafkaError]:
+    def _send(self, producer: KafkaProducer, messages: Sequence[Message]) -> dict[int, KafkaError]:
         """Send messages; those of a batch that the broker refused for one of them are sent again one by one, in order.
 
         That ends when one does not get through: the others would each wait as long for the same brokers. What is not tried has
@@ -137,17 +147,19 @@ class KafkaSink(Closing):
         """
         try:
             errors = producer.send(messages)
-            refused = {place for place, error in errors.items() if is_content(error)}
-            if not refused or len(messages) == 1:
+            rejected_positions = {position for position, error in errors.items() if is_content_error(error)}
+            if not rejected_positions or len(messages) == 1:
                 return errors
-            keys = {message.key for message in messages if message.place in refused}
-            again = [message for message in messages if message.key in keys and message.place >= min(refused)]
-            for at, message in enumerate(again):
-                errors.pop(message.place, None)
+            keys = {message.key for message in messages if message.position in rejected_positions}
+            retried = [
+                message for message in messages if message.key in keys and message.position >= min(rejected_positions)
+            ]
+            for number, message in enumerate(retried):
+                errors.pop(message.position, None)
                 errors |= producer.send([message])
-                error = errors.get(message.place)
-                if error is not None and not is_content(error):
-                    errors |= {other.place: error for other in again[at + 1 :]}
+                error = errors.get(message.position)
+                if error is not None and not is_content_error(error):
+                    errors |= {later_message.position: error for later_message in retried[number + 1 :]}
                     break
         except SinkError:
             self._producer = None  # it has come to its end
@@ -155,38 +167,45 @@ class KafkaSink(Closing):
             raise
         return errors
 
-    def _raise(self, producer: Producer, errors: dict[int, KafkaError], sent: int) -> None:
+    def _raise_if_failed(self, producer: KafkaProducer, errors: dict[int, KafkaError], message_count: int) -> None:
         """Raise the SinkError of a batch that nobody may write, or of which nothing got through."""
-        lasting = [error for error in errors.values() if not is_content(error)]
-        refused = next((error for error in [*lasting, producer.cause] if error is not None and is_refused(error)), None)
-        if lasting and (refused is not None or len(lasting) == sent):
-            raise sink_error(refused or lasting[0], self.where, producer.cause)
+        delivery_errors = [error for error in errors.values() if not is_content_error(error)]
+        permanent_error = next(
+            (
+                error
+                for error in [*delivery_errors, producer.connection_error]
+                if error is not None and is_permanent(error)
+            ),
+            None,
+        )
+        if delivery_errors and (permanent_error is not None or len(delivery_errors) == message_count):
+            raise sink_error(permanent_error or delivery_errors[0], self.location, producer.connection_error)
 
     def close(self) -> None:
         """Close the connections."""
-        self._closed = True
+        self._is_closed = True
         self._registry.close()
         if self._producer is not None:
             self._producer.close()
             self._producer = None
 
 
-def _followers(proposals: Sequence[Proposal], late: set[int]) -> list[int]:
-    """Return the places of what follows one of ``late`` for the same URN, and is not late itself."""
-    if not late:
+def _following_positions(proposals: Sequence[Proposal], retryable_positions: set[int]) -> list[int]:
+    """Return the places of what follows one of ``retryable_positions`` for the same URN, and is not late itself."""
+    if not retryable_positions:
         return []
-    first: dict[str, int] = {}
-    for place in sorted(late):
-        first.setdefault(proposals[place].entity_urn, place)
+    first_by_urn: dict[str, int] = {}
+    for position in sorted(retryable_positions):
+        first_by_urn.setdefault(proposals[position].entity_urn, position)
     return [
-        place
-        for place, proposal in enumerate(proposals)
-        if place not in late and place > first.get(proposal.entity_urn, len(proposals))
+        position
+        for position, proposal in enumerate(proposals)
+        if position not in retryable_positions and position > first_by_urn.get(proposal.entity_urn, len(proposals))
     ]
 
 
-def open_target(place: str, options: SinkOptions) -> KafkaSink:
+def open_target(address: str, options: SinkOptions) -> KafkaSink:
     """Return the sink of ``kafka:BOOTSTRAP``, or of ``kafka:`` with ``options.kafka["bootstrap"]``; nothing is sent yet."""
     if options.file_format:
-        raise SettingsError("kafka: has one format", where="--format", now="leave it out")
-    return KafkaSink(kafka_options(place, options.kafka), options)
+        raise SettingsError("kafka: has one format", location="--format", remedy="leave it out")
+    return KafkaSink(kafka_options(address, options.kafka), options)

@@ -18,16 +18,16 @@ from urllib3.util import Timeout
 from dh_bridge.errors import SettingsError, SinkError, empty_frames
 from dh_bridge.sinks.bounded_http import (
     ACCEPT_ENCODING,
-    MAX_ANSWER_BYTES,
-    AnswerTooLargeError,
+    MAX_RESPONSE_BYTES,
     BoundedAdapter,
-    read_answer,
+    ResponseTooLargeError,
+    read_response,
 )
-from dh_bridge.sinks.rest.backoff import Pace, backoff
-from dh_bridge.sinks.rest.login import Login
-from dh_bridge.sinks.rest.options import MAX_RETRY_AFTER, address
-from dh_bridge.sinks.rest.responses import PROXY_LOGIN, Answer, LaterError, answer
-from dh_bridge.sinks.rest.stale_writes import Deadline
+from dh_bridge.sinks.rest.backoff import RateLimiter, backoff_seconds
+from dh_bridge.sinks.rest.login import TokenAuth
+from dh_bridge.sinks.rest.options import MAX_RETRY_AFTER, server_url
+from dh_bridge.sinks.rest.responses import PROXY_LOGIN_REMEDY, GmsResponse, RetryLaterError, parse_response
+from dh_bridge.sinks.rest.stale_writes import WriteDeadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,46 +42,46 @@ _HEADERS = {
     "Accept-Encoding": ACCEPT_ENCODING,
 }
 
-_OURS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
+_INVALID_REQUEST_ERRORS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
 """What requests cannot even send: an address, or a header with a character that none can have."""
-_NO_LOGIN = "Tunnel connection failed: 407"
+_PROXY_LOGIN_ERROR = "Tunnel connection failed: 407"
 """How http.client says what a proxy answered that we asked for a tunnel, to a server with https."""
 
 
-class Connection:
-    """One session with the server at ``where`` (``rest:http://host:8080``); one request at a time, in order."""
+class GmsConnection:
+    """One session with the server at ``location`` (``rest:http://host:8080``); one request at a time, in order."""
 
     def __init__(self, options: RestOptions) -> None:
-        self._url = address(options.server, options.named_by)
-        self.where = f"rest:{self._url}"
+        self._url = server_url(options.server, options.named_by)
+        self.location = f"rest:{self._url}"
         self._options = options
-        self._pace = Pace(options.max_rate)
+        self._pace = RateLimiter(options.max_rate)
         #: the moment of the monotonic clock after which nothing is sent, and no answer waited for
-        self.end = inf
+        self.send_deadline = inf
         #: when the server is to refuse what it comes to write; None: never
-        self.deadline = Deadline(options.timeout) if options.refuse_late else None
+        self.write_deadline = WriteDeadline(options.timeout) if options.refuse_late else None
         self._verify: bool | str | None = (
-            (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
+            (_check_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
         )
         self._session = requests.Session()
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, BoundedAdapter())
         self._session.headers.update({**_HEADERS, **options.headers})
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
-        self._login = Login(options, self._post)
+        self._login = TokenAuth(options, self._post_form)
         self._session.auth = self._login
-        certificate = _file(options.client_certificate, "rest.client_certificate")
-        key = _file(options.client_key, "rest.client_key")
+        certificate = _check_file(options.client_certificate, "rest.client_certificate")
+        key = _check_file(options.client_key, "rest.client_key")
         if certificate:
             self._session.cert = (certificate, key) if key else certificate
         # What the environment says of proxies and certificates; requests would look through all of it for each request.
-        said = self._session.merge_environment_settings(self._url, {}, None, self._verify, None)
-        self._verify, self._proxies = said["verify"], said["proxies"]
+        environment = self._session.merge_environment_settings(self._url, {}, None, self._verify, None)
+        self._verify, self._proxies = environment["verify"], environment["proxies"]
         self._session.trust_env = False
 
-    def left(self) -> float:
-        """Return the seconds until ``end``."""
-        return self.end - monotonic()
+    def seconds_left(self) -> float:
+        """Return the seconds until ``send_deadline``."""
+        return self.send_deadline - monotonic()
 
     def send(
         self,
@@ -90,53 +90,59 @@ class Connection:
         body: bytes | Callable[[], bytes] | None = None,
         *,
         count: int = 0,
-        asked_before: bool = False,
-    ) -> Answer:
+        is_repeated: bool = False,
+    ) -> GmsResponse:
         """Send a request and return its answer; it is sent again while the server says or shows that it is busy.
 
-        ``body`` is called for each try where it can be. ``count``: proposals in it, for the rate. ``asked_before``: its proposals have met an error of the server more than
+        ``body`` is called for each try where it can be. ``count``: proposals in it, for the rate. ``is_repeated``: its proposals have met an error of the server more than
         once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, when
         the server wants to be left alone for longer than we wait, or when no time is left.
         """
         retries = self._options.retries
-        failed = 0.0
-        renewed = False
+        failure_count = 0.0
+        is_renewed = False
         while True:
-            if (ahead := self._pace.ahead()) >= self.left():
-                raise self._over(ahead)
+            if (delay := self._pace.delay()) >= self.seconds_left():
+                raise self._deadline_error(delay)
             self._pace.wait(count)
-            found, error = self._once(method, path, body() if callable(body) else body)
-            if found is not None and found.status == 401:
-                if not renewed and self._login.renew():
-                    renewed = True
+            response, error = self._send_once(method, path, body() if callable(body) else body)
+            if response is not None and response.status == 401:
+                if not is_renewed and self._login.renew():
+                    is_renewed = True
                     continue
-                found = found._replace(remedy=self._login.remedy)
-            if found is not None and (
-                not found.later or found.refused_inside or (asked_before and found.failed_inside)
+                response = response._replace(remedy=self._login.remedy)
+            if response is not None and (
+                not response.is_retryable or response.is_data_failure or (is_repeated and response.is_server_failure)
             ):
-                return found
-            failed += 0.5 if found is not None and found.status == 429 else 1  # 429: it works, it is only busy
-            asked = found.asked if found is not None else None
-            wait = max(asked or 0.0, backoff(int(failed + 0.5)))
-            if failed > retries or wait >= self.left() or (error is not None and not error.retryable):
-                if found is not None:
-                    return found
+                return response
+            failure_count += (
+                0.5 if response is not None and response.status == 429 else 1
+            )  # 429: it works, it is only busy
+            retry_after = response.retry_after if response is not None else None
+            wait = max(retry_after or 0.0, backoff_seconds(int(failure_count + 0.5)))
+            if failure_count > retries or wait >= self.seconds_left() or (error is not None and not error.retryable):
+                if response is not None:
+                    return response
                 try:
-                    raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
+                    raise (
+                        error
+                        if error is not None
+                        else SinkError("did not answer", location=self.location, retryable=True)
+                    )
                 finally:
                     del error  # it leads to this frame, and this frame to the body
             if wait > MAX_RETRY_AFTER:
-                raise LaterError(
+                raise RetryLaterError(
                     f"wants to be left alone for {wait:,.0f} seconds",
-                    where=self.where,
-                    now="send it again then",
-                    after=wait,
+                    location=self.location,
+                    remedy="send it again then",
+                    retry_after=wait,
                 )
             sleep(wait)
 
-    def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None]:
+    def _send_once(self, method: str, path: str, body: bytes | None) -> tuple[GmsResponse | None, SinkError | None]:
         """Send once; return the answer, or the error."""
-        sent = time() if self.deadline is not None else 0.0
+        sent_at = time() if self.write_deadline is not None else 0.0
         try:
             request = requests.Request(method, self._url + path, data=body)
             response = self._session.send(
@@ -147,28 +153,30 @@ class Connection:
                 proxies=self._proxies,
                 stream=True,
             )
-            content = read_answer(response)
+            content = read_response(response)
         except SinkError as error:  # of who lends the token, which may be as busy as the server
             return None, error
         except (exceptions.RequestException, OSError, ValueError) as error:
             empty_frames(error)
-            return None, self._error(error)
-        if self.deadline is not None:
-            self.deadline.heard(response.headers.get("Date"), sent, time())
-        return answer(response.status_code, response.headers, content, response.reason or ""), None
+            return None, self._connection_error(error)
+        if self.write_deadline is not None:
+            self.write_deadline.observe_date(response.headers.get("Date"), sent_at, time())
+        return parse_response(response.status_code, response.headers, content, response.reason or ""), None
 
     def _timeout(self) -> Any:
-        """Return, as requests takes it, how long to wait for a connection and for an answer, both together not beyond ``end``."""
-        connect, read, left = self._options.connect_timeout, self._options.timeout, self.left()
-        if left <= 0:
-            raise self._over()
-        return (connect, read) if left == inf else Timeout(total=left, connect=connect, read=read)
+        """Return, as requests takes it, how long to wait for a connection and for an answer, both together not beyond ``send_deadline``."""
+        connect, read, seconds_left = self._options.connect_timeout, self._options.timeout, self.seconds_left()
+        if seconds_left <= 0:
+            raise self._deadline_error()
+        return (connect, read) if seconds_left == inf else Timeout(total=seconds_left, connect=connect, read=read)
 
-    def _over(self, after: float = 0.0) -> LaterError:
-        """Return the error of what can only be sent ``after`` more seconds, and then it is too late."""
-        return LaterError("no time is left to send", where=self.where, now="send it again later", after=after)
+    def _deadline_error(self, retry_after: float = 0.0) -> RetryLaterError:
+        """Return the error of what can only be sent ``retry_after`` more seconds, and then it is too late."""
+        return RetryLaterError(
+            "no time is left to send", location=self.location, remedy="send it again later", retry_after=retry_after
+        )
 
-    def _post(self, url: str, form: bytes) -> tuple[int, bytes]:
+    def _post_form(self, url: str, form: bytes) -> tuple[int, bytes]:
         """Send a form to an address that knows us by what is in it."""
         try:
             response = self._session.post(
@@ -187,69 +195,71 @@ class Connection:
                 proxies=get_environ_proxies(url),
                 stream=True,
             )
-            return response.status_code, read_answer(response)
+            return response.status_code, read_response(response)
         except (exceptions.RequestException, OSError) as error:
             empty_frames(error)
-            raise self._error(error, "rest.oauth.token_endpoint") from error
+            raise self._connection_error(error, "rest.oauth.token_endpoint") from error
 
-    def _error(self, error: Exception, where: str = "") -> SinkError:  # noqa: PLR0911 - one for each kind
+    def _connection_error(self, error: Exception, location: str = "") -> SinkError:  # noqa: PLR0911 - one for each kind
         """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""
-        where = where or self.where
-        late = self.left() <= 0
-        if isinstance(error, AnswerTooLargeError):
+        location = location or self.location
+        is_late = self.seconds_left() <= 0
+        if isinstance(error, ResponseTooLargeError):
             return SinkError(
-                f"answers with more than {MAX_ANSWER_BYTES:,} bytes",
-                where=where,
-                now="is this the address of DataHub's metadata service?",
+                f"answers with more than {MAX_RESPONSE_BYTES:,} bytes",
+                location=location,
+                remedy="is this the address of DataHub's metadata service?",
             )
         if isinstance(error, exceptions.SSLError):
             return SinkError(
-                f"its certificate cannot be trusted: {_cause(error)}",
-                where=where,
-                now="name your authority's certificates in rest.ca_bundle",
+                f"its certificate cannot be trusted: {_innermost_cause(error)}",
+                location=location,
+                remedy="name your authority's certificates in rest.ca_bundle",
             )
-        if _NO_LOGIN in _cause(error):
-            return SinkError(f"the connection failed: {_cause(error)}", where=where, now=PROXY_LOGIN)
-        if isinstance(error, exceptions.ConnectTimeout):
-            within = "in the time that was left" if late else f"within {self._options.connect_timeout:g} s"
-            return SinkError(f"no connection {within}", where=where, retryable=True)
-        if isinstance(error, exceptions.Timeout | TimeoutError):
-            within = "in the time that was left" if late else f"within {self._options.timeout:g} s"
+        if _PROXY_LOGIN_ERROR in _innermost_cause(error):
             return SinkError(
-                f"no answer {within}",
-                where=where,
-                now="it may have written all the same: sending it again does no harm",
+                f"the connection failed: {_innermost_cause(error)}", location=location, remedy=PROXY_LOGIN_REMEDY
+            )
+        if isinstance(error, exceptions.ConnectTimeout):
+            duration = "in the time that was left" if is_late else f"within {self._options.connect_timeout:g} s"
+            return SinkError(f"no connection {duration}", location=location, retryable=True)
+        if isinstance(error, exceptions.Timeout | TimeoutError):
+            duration = "in the time that was left" if is_late else f"within {self._options.timeout:g} s"
+            return SinkError(
+                f"no answer {duration}",
+                location=location,
+                remedy="it may have written all the same: sending it again does no harm",
                 retryable=True,
             )
         # no error of requests, nor of the system: http.client's, whose text shows the header
-        if isinstance(error, _OURS) or not isinstance(error, exceptions.RequestException | OSError):
+        if isinstance(error, _INVALID_REQUEST_ERRORS) or not isinstance(error, exceptions.RequestException | OSError):
             return SinkError(
                 f"cannot be asked: {type(error).__name__}",
-                where=where,
-                now="look at rest.server, rest.headers and the token",
+                location=location,
+                remedy="look at rest.server, rest.headers and the token",
             )
-        return SinkError(f"the connection failed: {_cause(error)}", where=where, retryable=True)
+        return SinkError(f"the connection failed: {_innermost_cause(error)}", location=location, retryable=True)
 
     def close(self) -> None:
         """Close the session."""
         self._session.close()
 
 
-def _cause(error: BaseException) -> str:
+def _innermost_cause(error: BaseException) -> str:
     """Return the innermost reason, in words: requests wraps urllib3, which wraps the system's."""
-    seen = {id(error)}
+    seen_ids = {id(error)}
     while True:
-        inner = getattr(error, "reason", None) or error.__cause__ or error.__context__ or next(iter(error.args), None)
-        if not isinstance(inner, BaseException) or id(inner) in seen:
+        cause = getattr(error, "reason", None) or error.__cause__ or error.__context__ or next(iter(error.args), None)
+        if not isinstance(cause, BaseException) or id(cause) in seen_ids:
             break
-        seen.add(id(inner))
-        error = inner
+        seen_ids.add(id(cause))
+        error = cause
     text = getattr(error, "strerror", None) or str(error)
     return text.partition(" at 0x")[0] if " at 0x" in text else text
 
 
-def _file(path: str | None, key: str) -> str | None:
+def _check_file(path: str | None, key: str) -> str | None:
     """Return the path; a SettingsError when there is nothing."""
     if path is not None and not Path(path).exists():
-        raise SettingsError(f"{path} does not exist", where=key, now="name a file of certificates in PEM form")
+        raise SettingsError(f"{path} does not exist", location=key, remedy="name a file of certificates in PEM form")
     return path

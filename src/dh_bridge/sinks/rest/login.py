@@ -19,34 +19,38 @@ if TYPE_CHECKING:
 
     from dh_bridge.sinks.rest.options import OAuthOptions, RestOptions
 
-    Post = Callable[[str, bytes], tuple[int, bytes]]
+    PostForm = Callable[[str, bytes], tuple[int, bytes]]
     """Sends a form to an address without a login of ours; returns the answer's status and body."""
 
-_ENDPOINT = "rest.oauth.token_endpoint"
+_ENDPOINT_SETTING = "rest.oauth.token_endpoint"
 _is_number = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?").fullmatch
-_EARLY = 300.0
+_RENEWAL_MARGIN_SECONDS = 300.0
 """Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
 
 
-class _Lent(NamedTuple):
+class _LeasedToken(NamedTuple):
     token: str
-    until: float
+    expires_at: float
 
 
-class Login:
+class TokenAuth:
     """Puts the token into each request; without one it leaves the header alone. It serves requests as their ``auth``."""
 
-    def __init__(self, options: RestOptions, post: Post, *, clock: Callable[[], float] = time.monotonic) -> None:
-        chosen = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
-        if len(chosen) > 1:
-            raise SettingsError(f"{' and '.join(chosen)} exclude each other", where="rest", now="name one of them")
+    def __init__(self, options: RestOptions, post: PostForm, *, clock: Callable[[], float] = time.monotonic) -> None:
+        token_settings = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
+        if len(token_settings) > 1:
+            raise SettingsError(
+                f"{' and '.join(token_settings)} exclude each other", location="rest", remedy="name one of them"
+            )
         if options.oauth is not None and urlsplit(options.oauth.token_endpoint).scheme not in ("http", "https"):
-            raise SettingsError("is no address", where=_ENDPOINT, now="e.g. https://idp.example.com/oauth2/token")
+            raise SettingsError(
+                "is no address", location=_ENDPOINT_SETTING, remedy="e.g. https://idp.example.com/oauth2/token"
+            )
         self._options = options
         self._post = post
         self._clock = clock
-        self._lent: _Lent | None = None
-        self._sent: str | None = None
+        self._leased_token: _LeasedToken | None = None
+        self._sent_token: str | None = None
 
     @property
     def remedy(self) -> str:
@@ -60,7 +64,7 @@ class Login:
 
     def __call__(self, request: Any) -> Any:
         """Return the request of requests, with its header."""
-        token = self._sent = self.token()
+        token = self._sent_token = self.token()
         if token:
             request.headers["Authorization"] = token if token.startswith("Basic ") else f"Bearer {token}"
         return request
@@ -69,49 +73,49 @@ class Login:
         """Return the token for a request that is sent now; a SinkError when there is none to be had."""
         options = self._options
         if options.token_file is not None:  # read each time: whoever mounts it also renews it
-            return _read(options.token_file)
+            return _read_token(options.token_file)
         if options.oauth is None:
             return options.token
-        if self._lent is None or self._clock() >= self._lent.until:
-            self._lent = self._borrowed(options.oauth)
-        return self._lent.token
+        if self._leased_token is None or self._clock() >= self._leased_token.expires_at:
+            self._leased_token = self._request_token(options.oauth)
+        return self._leased_token.token
 
     def renew(self) -> bool:
         """Forget the token, which the server refused; return whether another one can be had."""
         if self._options.token_file is not None:
-            return _read(self._options.token_file) != self._sent
-        had, self._lent = self._lent, None
-        return had is not None
+            return _read_token(self._options.token_file) != self._sent_token
+        old_token, self._leased_token = self._leased_token, None
+        return old_token is not None
 
-    def _borrowed(self, oauth: OAuthOptions) -> _Lent:
+    def _request_token(self, oauth: OAuthOptions) -> _LeasedToken:
         """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
         form = {"grant_type": "client_credentials", "client_id": oauth.client_id, "client_secret": oauth.client_secret}
-        form |= {name: said for name in ("scope", "audience") if (said := getattr(oauth, name))}
-        asked = self._clock()
+        form |= {name: content for name in ("scope", "audience") if (content := getattr(oauth, name))}
+        requested_at = self._clock()
         status, body = self._post(oauth.token_endpoint, urlencode(form).encode())
         try:
-            said = load_json(body)
+            content = load_json(body)
         except ValueError:
-            said = None
-        said = said if isinstance(said, dict) else {}
-        token = said.get("access_token")
+            content = None
+        content = content if isinstance(content, dict) else {}
+        token = content.get("access_token")
         if status >= 300 or not isinstance(token, str):
-            words = f": {said['error']}" if isinstance(said.get("error"), str) else ""
+            error_text = f": {content['error']}" if isinstance(content.get("error"), str) else ""
             raise SinkError(
-                f"lends no token, it answers {status}{words}",
-                where=_ENDPOINT,
-                now="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
+                f"lends no token, it answers {status}{error_text}",
+                location=_ENDPOINT_SETTING,
+                remedy="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
                 retryable=status >= 500 or status == 429,
             )
-        life = said.get("expires_in")
-        life = float(life) if isinstance(life, int | float | str) and _is_number(str(life)) else 0.0
-        return _Lent(token, asked + life - min(_EARLY, life / 10))
+        lifetime = content.get("expires_in")
+        lifetime = float(lifetime) if isinstance(lifetime, int | float | str) and _is_number(str(lifetime)) else 0.0
+        return _LeasedToken(token, requested_at + lifetime - min(_RENEWAL_MARGIN_SECONDS, lifetime / 10))
 
 
-def _read(path: str) -> str:
+def _read_token(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SinkError(  # as of an identity provider that is down: who mounts it may put it back
-            f"{path} cannot be read", where="rest.token_file", now="name the file of the token"
+            f"{path} cannot be read", location="rest.token_file", remedy="name the file of the token"
         ) from error

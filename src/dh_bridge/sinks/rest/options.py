@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.msgspec_threads import prepared
-from dh_bridge.sinks.base import shown
+from dh_bridge.msgspec_threads import prepare_type
+from dh_bridge.sinks.base import strip_credentials
 
-GMS_LIMIT = 16_000_000
+MAX_GMS_BYTES = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
 MAX_BODY_BYTES = 15 * 1024 * 1024
 """Bytes of a request with several proposals."""
@@ -22,7 +22,7 @@ CONNECT_TIMEOUT = 10.0
 MAX_RETRY_AFTER = 300.0
 """Seconds that a server may ask to wait; if it asks for more, the delivery fails."""
 
-TARGET = "--to"
+TARGET_OPTION = "--to"
 _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @
 
 
@@ -36,7 +36,7 @@ class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     audience: str | None = None
 
 
-@prepared
+@prepare_type
 class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second.
 
@@ -44,7 +44,7 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """
 
     server: str | None = None
-    named_by: str = TARGET
+    named_by: str = TARGET_OPTION
     token: str | None = None
     token_file: str | None = None
     oauth: OAuthOptions | None = None
@@ -65,37 +65,39 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return min(CONNECT_TIMEOUT, self.timeout)
 
 
-def address(url: str | None, named_by: str = TARGET) -> str:
+def server_url(url: str | None, named_by: str = TARGET_OPTION) -> str:
     """Return the address of GMS without its last slash; a SettingsError for what is none, or holds a password."""
     if not url:
         raise SettingsError(
             "rest: names no server, and neither does anything else",
-            where=TARGET,
-            now="write rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
+            location=TARGET_OPTION,
+            remedy="write rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
         )
     try:
         parts = urlsplit(url)
-        named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        named = False
-    if not named:
-        said = shown(url) if "://" in url else shown(f"http://{url}").removeprefix("http://")
-        said = _NO_PORT.sub(":…", said)
+        is_address = False
+    if not is_address:
+        shown_url = (
+            strip_credentials(url) if "://" in url else strip_credentials(f"http://{url}").removeprefix("http://")
+        )
+        shown_url = _NO_PORT.sub(":…", shown_url)
         raise SettingsError(
-            f"rest: needs an address, and {said!r} is none",
-            where=named_by,
-            now=f"e.g. {'rest:' if named_by == TARGET else ''}http://localhost:8080",
+            f"rest: needs an address, and {shown_url!r} is none",
+            location=named_by,
+            remedy=f"e.g. {'rest:' if named_by == TARGET_OPTION else ''}http://localhost:8080",
         )
     if parts.username or parts.password:
         raise SettingsError(
             "the address holds a user or a password, which would be shown",
-            where=named_by,
-            now="use rest.token or rest.headers",
+            location=named_by,
+            remedy="use rest.token or rest.headers",
         )
     if parts.query or parts.fragment:
         raise SettingsError(
-            f"the address {shown(url)} has a query, which is not shown",
-            where=named_by,
-            now="cut it off; a token goes into rest.token",
+            f"the address {strip_credentials(url)} has a query, which is not shown",
+            location=named_by,
+            remedy="cut it off; a token goes into rest.token",
         )
     return url.rstrip("/")

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.errors import SinkError
 from dh_bridge.json_safe import load_json
-from dh_bridge.sinks.base import shown
-from dh_bridge.sinks.rest.backoff import asked_for
+from dh_bridge.sinks.base import strip_credentials
+from dh_bridge.sinks.rest.backoff import retry_after_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_WORDS = 400
+_MAX_MESSAGE_CHARS = 400
 """Characters of the server's words that are kept: they may quote what was sent."""
 
-_LATER = frozenset([408, 425, 429])
-_CONTENT = frozenset([400, 409, 412, 413, 422])
-_RATE_LIMIT = ("X-DataHub-RateLimit-Type", "X-DataHub-RateLimit-Rule", "X-DataHub-RateLimit-Source")
-PROXY_LOGIN = (
+_RETRYABLE_STATUSES = frozenset([408, 425, 429])
+_CONTENT_STATUSES = frozenset([400, 409, 412, 413, 422])
+_RATE_LIMIT_HEADERS = ("X-DataHub-RateLimit-Type", "X-DataHub-RateLimit-Rule", "X-DataHub-RateLimit-Source")
+PROXY_LOGIN_REMEDY = (
     "the proxy wants its user and password: in HTTPS_PROXY, or HTTP_PROXY for http:, as http://user:password@proxy:3128"
 )
-_UNAUTHORIZED = {
+_LOGIN_REMEDIES = {
     401: "set DATAHUB_GMS_TOKEN or rest.token: a personal access token that has not expired",
     403: "the token's user may not do this: give it the privileges, or use another token",
-    407: PROXY_LOGIN,
+    407: PROXY_LOGIN_REMEDY,
 }
-_DATA_ERROR = re.compile(
+_find_data_error = re.compile(
     r"Json[A-Za-z]*Exception|NumberFormatException|URISyntaxException|RequiredFieldNotPresentException"
     r"|TemplateOutputCastException|ValidationException|StreamConstraintsException|field is required but not found"
 ).search
@@ -36,151 +36,155 @@ _DATA_ERROR = re.compile(
 A patch that a template cannot apply ends in them (``PatchItemImpl``, ``GenericPatchTemplate`` and ``ArrayMergingTemplate`` of
 datahub-project/datahub wrap them), and ``RestliUtils.toTask`` answers 500 for all but ``IllegalArgumentException``.
 """
-_CODE_ERROR = re.compile(
+_find_code_error = re.compile(
     r"NullPointerException|ClassCastException|IllegalArgumentException|IndexOutOfBoundsException"
     r"|UnsupportedOperationException|NoSuchElementException"
 ).search
 """Errors of a server's code that a second try does not mend; the proposal, or the server, may be at fault."""
-_tags = re.compile(r"<[^>]*>|\s+")
-_asked = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
+_TAGS_AND_SPACES = re.compile(r"<[^>]*>|\s+")
+_REQUEST_PATH = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
 
-class LaterError(SinkError):
-    """The same may be taken later, but not before ``after`` seconds are over; 0 when nobody says how long."""
+class RetryLaterError(SinkError):
+    """The same may be taken later, but not before ``retry_after`` seconds are over; 0 when nobody says how long."""
 
-    def __init__(self, what: str, *, where: str = "", now: str = "", after: float = 0.0) -> None:
-        super().__init__(what, where=where, now=now, retryable=True)
-        self.after = after
+    def __init__(self, problem: str, *, location: str = "", remedy: str = "", retry_after: float = 0.0) -> None:
+        super().__init__(problem, location=location, remedy=remedy, retryable=True)
+        self.retry_after = retry_after
 
 
-class TooOldError(Exception):
+class BatchesUnsupportedError(Exception):
     """The server has no batches."""
 
 
-class Answer(NamedTuple):
+class GmsResponse(NamedTuple):
     """A response, read: its status and body, the server's words, which limit was hit, and for how many seconds to wait.
 
-    ``remedy``: what to do about a refused login, where that is known. ``ours``: whether the body is rest.li's error; ``value``: whether it has what rest.li answers an action with.
+    ``remedy``: what to do about a refused login, where that is known. ``is_restli_error``: whether the body is rest.li's error; ``has_value``: whether it has what rest.li answers an action with.
     """
 
     status: int
     content: bytes
-    words: str
-    ours: bool
-    value: bool
-    limit: str
-    asked: float | None
-    page: bool
+    message: str
+    is_restli_error: bool
+    has_value: bool
+    rate_limit: str
+    retry_after: float | None
+    is_page: bool
     location: str
     remedy: str = ""
 
     @property
-    def fine(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the server did what it was asked for."""
-        return self.status < 300 and not self.page
+        return self.status < 300 and not self.is_page
 
     @property
-    def taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether proposals were taken.
 
         Every version of GMS since 0.14 answers both actions with ``{"value": "success"}`` (its AspectResource). An empty answer
         is that of a gateway.
         """
-        return self.fine and self.value
+        return self.is_success and self.has_value
 
     @property
-    def later(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether the same request may get through later."""
-        return self.status in _LATER or (self.status >= 500 and self.status not in (501, 505))
+        return self.status in _RETRYABLE_STATUSES or (self.status >= 500 and self.status not in (501, 505))
 
     @property
-    def refused_inside(self) -> bool:
+    def is_data_failure(self) -> bool:
         """Whether a 500 is in truth a refusal: the server failed over the data, and would fail over them again."""
-        return self.failed_inside and (_DATA_ERROR(self.words) or _CODE_ERROR(self.words)) is not None
+        return self.is_server_failure and (_find_data_error(self.message) or _find_code_error(self.message)) is not None
 
     @property
-    def failed_inside(self) -> bool:
+    def is_server_failure(self) -> bool:
         """Whether the server works, and failed over this request: a patch that its template cannot apply does that."""
-        return self.status == 500 and self.ours
+        return self.status == 500 and self.is_restli_error
 
-    def error(self, where: str) -> SinkError:
+    def to_error(self, error_location: str) -> SinkError:
         """Return the error of a delivery that ends with this answer."""
-        said = f"answers {self.status}" + (f": {self.words}" if self.words else "")
-        if self.status < 300 and not self.page:
+        text = f"answers {self.status}" + (f": {self.message}" if self.message else "")
+        if self.status < 300 and not self.is_page:
             return SinkError(
-                f"{said}: that is not how DataHub says that it took something",
-                where=where,
-                now="is this the address of DataHub's metadata service, and does a gateway before it want a login?",
+                f"{text}: that is not how DataHub says that it took something",
+                location=error_location,
+                remedy="is this the address of DataHub's metadata service, and does a gateway before it want a login?",
             )
         if self.status < 300:
             return SinkError(
                 "answers with a page, as DataHub's web interface does",
-                where=where,
-                now="name the metadata service: port 8080, or the interface's address with /api/gms",
+                location=error_location,
+                remedy="name the metadata service: port 8080, or the interface's address with /api/gms",
             )
         if self.status < 400:
-            to = f" to {_without_path(self.location)}" if self.location else ""
+            suffix = f" to {_without_path(self.location)}" if self.location else ""
             return SinkError(
-                f"answers {self.status} and sends us on{to}",
-                where=where,
-                now="name that address; where a gateway logs people in, it wants something in rest.headers",
+                f"answers {self.status} and sends us on{suffix}",
+                location=error_location,
+                remedy="name that address; where a gateway logs people in, it wants something in rest.headers",
             )
-        if self.later:
-            limit = f" ({self.limit})" if self.limit else ""
-            now = f"it asks to be left alone for {self.asked:,.0f} s" if self.asked else "send it again later"
-            return LaterError(said + limit, where=where, now=now, after=self.asked or 0.0)
-        now = self.remedy or _UNAUTHORIZED.get(self.status, "")
+        if self.is_retryable:
+            limit = f" ({self.rate_limit})" if self.rate_limit else ""
+            remedy = (
+                f"it asks to be left alone for {self.retry_after:,.0f} s" if self.retry_after else "send it again later"
+            )
+            return RetryLaterError(
+                text + limit, location=error_location, remedy=remedy, retry_after=self.retry_after or 0.0
+            )
+        remedy = self.remedy or _LOGIN_REMEDIES.get(self.status, "")
         if self.status in (404, 405):
-            now = "is this the address of DataHub's metadata service?"
-        return SinkError(said, where=where, now=now)
+            remedy = "is this the address of DataHub's metadata service?"
+        return SinkError(text, location=error_location, remedy=remedy)
 
     def refusal(self) -> Refusal | None:
         """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
-        said = f"{self.status}: {self.words}"
-        if self.status in _CONTENT or (self.failed_inside and _DATA_ERROR(self.words)):
-            return Refusal(said, None)
-        about_some = (self.status == 403 and "Urn:" in self.words) or self.failed_inside
-        return Refusal(said, self) if about_some else None
+        text = f"{self.status}: {self.message}"
+        if self.status in _CONTENT_STATUSES or (self.is_server_failure and _find_data_error(self.message)):
+            return Refusal(text, None)
+        is_about_proposal = (self.status == 403 and "Urn:" in self.message) or self.is_server_failure
+        return Refusal(text, self) if is_about_proposal else None
 
 
 class Refusal(NamedTuple):
-    """The server did not take what was sent; ``words`` say why.
+    """The server did not take what was sent; ``reason`` say why.
 
-    ``whole`` is set when it may have nothing to do with the proposals: the answer to end with if no proposal gets through.
+    ``response`` is set when it may have nothing to do with the proposals: the answer to end with if no proposal gets through.
     """
 
-    words: str
-    whole: Answer | None
+    reason: str
+    response: GmsResponse | None
 
 
-def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str = "") -> Answer:
+def parse_response(status: int, headers: Mapping[str, str], content: bytes, reason: str = "") -> GmsResponse:
     """Read a response; ``headers`` are looked up in any case."""
-    body = _body(content)
-    words, ours = _words(content, body)
-    return Answer(
+    document = _parse_body(content)
+    message, is_restli_error = _message_of(content, document)
+    return GmsResponse(
         status,
         content,
-        words or (reason if status >= 400 else ""),
-        ours,
-        isinstance(body, dict) and "value" in body,
-        ", ".join(f"{name}: {value}" for name in _RATE_LIMIT if (value := headers.get(name))),
-        asked_for(headers),
+        message or (reason if status >= 400 else ""),
+        is_restli_error,
+        isinstance(document, dict) and "value" in document,
+        ", ".join(f"{name}: {value}" for name in _RATE_LIMIT_HEADERS if (value := headers.get(name))),
+        retry_after_seconds(headers),
         "text/html" in headers.get("Content-Type", "") or content.lstrip()[:1] == b"<",
         headers.get("Location", ""),
     )
 
 
-def too_old(found: Answer) -> bool:
+def lacks_batches(response: GmsResponse) -> bool:
     """Say whether the answer is that of rest.li to an action that it does not have."""
-    return found.status in (400, 404) and "ingestProposalBatch" in found.words and "not " in found.words
+    return response.status in (400, 404) and "ingestProposalBatch" in response.message and "not " in response.message
 
 
 def _without_path(location: str) -> str:
     """Return an address that we are sent to as one may name it: without what we asked for there, and a login's parameters."""
-    return _asked.sub("", shown(location.partition("?")[0])) or location[:1]
+    return _REQUEST_PATH.sub("", strip_credentials(location.partition("?")[0])) or location[:1]
 
 
-def _body(content: bytes) -> Any:
+def _parse_body(content: bytes) -> Any:
     """Return the body as JSON, or as it is where it is none."""
     try:
         return load_json(content)
@@ -188,16 +192,16 @@ def _body(content: bytes) -> Any:
         return content
 
 
-def _words(content: bytes, body: Any) -> tuple[str, bool]:
+def _message_of(content: bytes, document: Any) -> tuple[str, bool]:
     """Return what the body says in short, and whether it is an error object of rest.li."""
-    if body is content:
-        return _short(_tags.sub(" ", content[: 16 * _WORDS].decode("utf-8", "replace"))), False
-    if not isinstance(body, dict):
+    if document is content:
+        return _shorten(_TAGS_AND_SPACES.sub(" ", content[: 16 * _MAX_MESSAGE_CHARS].decode("utf-8", "replace"))), False
+    if not isinstance(document, dict):
         return "", False
-    said = next((body[key] for key in ("message", "error", "detail") if isinstance(body.get(key), str)), "")
-    return _short(said), "exceptionClass" in body or "message" in body
+    text = next((document[key] for key in ("message", "error", "detail") if isinstance(document.get(key), str)), "")
+    return _shorten(text), "exceptionClass" in document or "message" in document
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _WORDS else text[: _WORDS - 1] + "…"
+    return text if len(text) <= _MAX_MESSAGE_CHARS else text[: _MAX_MESSAGE_CHARS - 1] + "…"

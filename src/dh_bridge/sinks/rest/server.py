@@ -11,49 +11,51 @@ from dh_bridge.json_safe import load_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dh_bridge.sinks.rest.responses import Answer
+    from dh_bridge.sinks.rest.responses import GmsResponse
 
 
-class Server(NamedTuple):
+class ServerInfo(NamedTuple):
     """What a server says of itself: the version as it names it, None for a build without one, and whether it is DataHub Cloud."""
 
-    named: str | None
-    cloud: bool
+    version_text: str | None
+    is_cloud: bool
 
     @property
     def version(self) -> str | None:
         """Return the version of DataHub's core that its aspects are those of; None when it cannot be told."""
-        return core_version(self.named or "", cloud=self.cloud)
+        return core_version(self.version_text or "", cloud=self.is_cloud)
 
 
-def server(found: Answer, where: str) -> Server:
+def parse_config(response: GmsResponse, location: str) -> ServerInfo:
     """Read the answer to ``GET /config``; a SinkError when it is no metadata service's."""
     try:
-        config = load_json(found.content) if found.status == 200 else None
+        config = load_json(response.content) if response.status == 200 else None
     except ValueError:
         config = None
     if not isinstance(config, dict) or not _is_true(config.get("noCode")):
         raise SinkError(
             "is no metadata service of DataHub: /config says nothing that one says",
-            where=where,
-            now="name port 8080, or the web interface's address with /api/gms",
+            location=location,
+            remedy="name port 8080, or the web interface's address with /api/gms",
         )
-    return described(config)
+    return server_info(config)
 
 
 def _is_true(value: object) -> bool:
     return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
-def described(config: Mapping[str, Any]) -> Server:
+def server_info(config: Mapping[str, Any]) -> ServerInfo:
     """Read what ``GET /config`` of a metadata service says."""
-    named = _at(config, "versions", "acryldata/datahub").get("version")
-    environment = _at(config, "datahub").get("serverEnv")
-    return Server(named if isinstance(named, str) else None, isinstance(environment, str) and environment != "core")
+    version_text = _nested_object(config, "versions", "acryldata/datahub").get("version")
+    environment = _nested_object(config, "datahub").get("serverEnv")
+    return ServerInfo(
+        version_text if isinstance(version_text, str) else None, isinstance(environment, str) and environment != "core"
+    )
 
 
-def _at(config: Mapping[str, Any], *steps: str) -> Mapping[str, Any]:
-    found: Any = config
+def _nested_object(config: Mapping[str, Any], *steps: str) -> Mapping[str, Any]:
+    value: Any = config
     for step in steps:
-        found = found.get(step) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

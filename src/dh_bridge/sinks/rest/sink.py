@@ -9,244 +9,273 @@ import msgspec
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import SINKS, Closing, Delivery, Failure
-from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
-from dh_bridge.sinks.rest.connection import Connection
-from dh_bridge.sinks.rest.options import TARGET, RestOptions
-from dh_bridge.sinks.rest.reading import Reader
-from dh_bridge.sinks.rest.responses import TooOldError, too_old
-from dh_bridge.sinks.rest.server import Server, server
-from dh_bridge.sinks.rest.stale_writes import came_late
+from dh_bridge.sinks.base import SINK_KINDS, Closable, Delivery, Failure
+from dh_bridge.sinks.rest.batches import (
+    BATCH_PATH,
+    SINGLE_PATH,
+    EncodedProposal,
+    batch_body,
+    encode_proposal,
+    single_body,
+    split_requests,
+)
+from dh_bridge.sinks.rest.connection import GmsConnection
+from dh_bridge.sinks.rest.options import TARGET_OPTION, RestOptions
+from dh_bridge.sinks.rest.reading import AspectReader
+from dh_bridge.sinks.rest.responses import BatchesUnsupportedError, lacks_batches
+from dh_bridge.sinks.rest.server import ServerInfo, parse_config
+from dh_bridge.sinks.rest.stale_writes import is_stale_write_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, SinkOptions
-    from dh_bridge.sinks.rest.responses import Answer, Refusal
+    from dh_bridge.sinks.base import SinkOptions, StoredAspect
+    from dh_bridge.sinks.rest.responses import GmsResponse, Refusal
 
-_PATIENCE = 32
+_MAX_REJECTIONS = 32
 """Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""
 
-_AT_ONCE = 5
+_REQUESTS_PER_CHUNK = 5
 """Requests whose proposals are encoded at a time: a window may bring 100,000 proposals."""
 
 
-class RestSink(Closing):
-    """Delivers to the server at ``where``.
+class RestSink(Closable):
+    """Delivers to the server at ``location``.
 
     A proposal that the server refuses is a permanent Failure with the server's own words. A SinkError ends a batch: nothing
     of it counts as delivered, although some may have been written; writing it again changes nothing.
     """
 
     name = "rest"
-    kind = SINKS[name]
+    kind = SINK_KINDS[name]
 
-    def __init__(self, connection: Connection, rest: RestOptions, options: SinkOptions) -> None:
-        self.where = connection.where
+    def __init__(self, connection: GmsConnection, rest: RestOptions, options: SinkOptions) -> None:
+        self.location = connection.location
         self._connection = connection
-        self._reader = Reader(connection)
+        self._reader = AspectReader(connection)
         self._rest = rest
         self._options = options
-        self._server: Server | None = None
+        self._server: ServerInfo | None = None
         #: which form of patches the server takes; set when it has named its version
         self.patch_forms: PatchForms | None = None
-        self._single = False
-        self._closed = False
+        self._sends_single = False
+        self._is_closed = False
 
-    def server(self) -> Server:
+    def server(self) -> ServerInfo:
         """Return who answers, asked once; a SinkError when it is no metadata service, or does not let us in."""
         if self._server is None:
-            found = self._connection.send("GET", "/config")
-            if found.status in (401, 403, 407) or 300 <= found.status < 400 or found.later:
-                raise found.error(self.where)
-            self._server = server(found, self.where)
-            version, noted = self._server.version or self._options.profile, self._options.patch_forms
-            self.patch_forms = noted if noted is not None and noted.version == version else PatchForms(version, {})
+            response = self._connection.send("GET", "/config")
+            if response.status in (401, 403, 407) or 300 <= response.status < 400 or response.is_retryable:
+                raise response.to_error(self.location)
+            self._server = parse_config(response, self.location)
+            version, stored_forms = self._server.version or self._options.datahub_version, self._options.patch_forms
+            self.patch_forms = (
+                stored_forms
+                if stored_forms is not None and stored_forms.version == version
+                else PatchForms(version, {})
+            )
         return self._server
 
     def version(self) -> str | None:
         """Return the version of DataHub that the server's aspects are those of; None when it does not say."""
         return self.server().version
 
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
-        return self._reader.read(wanted)
+    def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
+        """Return the present aspects: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all."""
+        return self._reader.read(aspects_by_urn)
 
     @property
-    def forbidden(self) -> Collection[str]:
+    def forbidden_urns(self) -> Collection[str]:
         """The entities that :meth:`read` was asked for and that the token's user may not read."""
-        return self._reader.forbidden
+        return self._reader.forbidden_urns
 
-    def until(self, end: float) -> None:
-        """Send nothing, and wait for no answer, after ``end`` (seconds of the monotonic clock), halves and paces included.
+    def set_deadline(self, deadline: float) -> None:
+        """Send nothing, and wait for no answer, after ``deadline`` (seconds of the monotonic clock), halves and paces included.
 
         What cannot be sent by then ends emit or read with a retryable SinkError.
         """
-        self._connection.end = end
+        self._connection.send_deadline = deadline
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals, as many requests as it takes."""
-        if self._closed:
-            raise SinkError("is closed", where=self.where)
+        if self._is_closed:
+            raise SinkError("is closed", location=self.location)
         if not proposals:
             return Delivery(0, [])
         # the first time: whose form of patches, and whether this is GMS at all
-        version = self.server().version or self._options.profile
-        accepted = len(proposals)
-        proposals = self._without_present(proposals)
-        failed: list[Failure] = []
-        written = 0
-        step = _AT_ONCE * self._rest.batch_size
-        for start in range(0, len(proposals), step):
+        version = self.server().version or self._options.datahub_version
+        accepted_count = len(proposals)
+        proposals = self._drop_existing_creates(proposals)
+        failures: list[Failure] = []
+        written_count = 0
+        chunk_size = _REQUESTS_PER_CHUNK * self._rest.batch_size
+        for start in range(0, len(proposals), chunk_size):
             metadata = self._options.system_metadata()
-            made = [
-                _unreadable(proposal, version) or self._item(proposal, metadata)
-                for proposal in proposals[start : start + step]
+            results = [
+                _unreadable_failure(proposal, version) or self._encode_proposal(proposal, metadata)
+                for proposal in proposals[start : start + chunk_size]
             ]
-            failed += [each for each in made if isinstance(each, Failure)]
-            for request in cut([each for each in made if isinstance(each, Item)], self._rest):
+            failures += [result for result in results if isinstance(result, Failure)]
+            for request in split_requests(
+                [result for result in results if isinstance(result, EncodedProposal)], self._rest
+            ):
                 try:
-                    failed += self._request(request)
+                    failures += self._deliver_request(request)
                 except SinkError as error:
-                    if written:
-                        error.what += f"; {written:,} of {len(proposals):,} proposals were written before"
+                    if written_count:
+                        error.problem += f"; {written_count:,} of {len(proposals):,} proposals were written before"
                     raise
-                written += len(request)
-        return Delivery(accepted - len(failed), failed)
+                written_count += len(request)
+        return Delivery(accepted_count - len(failures), failures)
 
-    def _without_present(self, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
+    def _drop_existing_creates(self, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
         """Return the proposals without each CREATE of an aspect that the server has.
 
         The server would refuse the whole batch for it.
         """
-        wanted: dict[str, set[str]] = {}
+        aspects_to_create: dict[str, set[str]] = {}
         for proposal in proposals:
             if proposal.change_type == "CREATE":
-                wanted.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
-        if not wanted:
+                aspects_to_create.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
+        if not aspects_to_create:
             return proposals
-        present = {(urn, name) for urn, aspects in self.read(wanted).items() for name in aspects}
+        existing = {(urn, name) for urn, aspects in self.read(aspects_to_create).items() for name in aspects}
         return [
             proposal
             for proposal in proposals
-            if proposal.change_type != "CREATE" or (proposal.entity_urn, proposal.aspect_name) not in present
+            if proposal.change_type != "CREATE" or (proposal.entity_urn, proposal.aspect_name) not in existing
         ]
 
-    def _item(self, proposal: Proposal, metadata: Mapping[str, object] | None) -> Item | Failure:
-        return item(proposal, metadata, keyed=self._forms().keyed(proposal.aspect_name))
+    def _encode_proposal(self, proposal: Proposal, metadata: Mapping[str, object] | None) -> EncodedProposal | Failure:
+        return encode_proposal(proposal, metadata, keyed=self._require_patch_forms().is_keyed(proposal.aspect_name))
 
-    def _forms(self) -> PatchForms:
+    def _require_patch_forms(self) -> PatchForms:
         assert self.patch_forms is not None  # noqa: S101 - the server was asked before anything is encoded
         return self.patch_forms
 
-    def _request(self, items: Sequence[Item]) -> list[Failure]:
+    def _deliver_request(self, items: Sequence[EncodedProposal]) -> list[Failure]:
         """Deliver one request's worth; return what is refused, for good unless the server took nothing else either."""
-        refused: list[tuple[Item, Refusal]] = []
-        arrived = self._deliver(items, refused)
+        rejections: list[tuple[EncodedProposal, Refusal]] = []
+        has_arrived = self._deliver(items, rejections)
         return [
-            Failure(one.proposal, refusal.words, not arrived and refusal.whole is not None and refusal.whole.later)
-            for one, refusal in refused
+            Failure(
+                rejected_item.proposal,
+                refusal.reason,
+                not has_arrived and refusal.response is not None and refusal.response.is_retryable,
+            )
+            for rejected_item, refusal in rejections
         ]
 
     def _deliver(
-        self, items: Sequence[Item], refused: list[tuple[Item, Refusal]], *, arrived: bool = False, again: bool = False
+        self,
+        items: Sequence[EncodedProposal],
+        rejections: list[tuple[EncodedProposal, Refusal]],
+        *,
+        has_arrived: bool = False,
+        is_retry: bool = False,
     ) -> bool:
-        """Deliver, in halves where the whole is refused, and add to ``refused`` what is refused on its own.
+        """Deliver, in halves where the whole is refused, and add to ``rejections`` what is refused on its own.
 
-        Returns whether anything of the request has ``arrived``. While nothing has, it gives up when proposal after proposal
+        Returns whether anything of the request has ``has_arrived``. While nothing has, it gives up when proposal after proposal
         is refused for a reason that may not lie in them.
         """
-        items = [self._current(each) for each in items]
+        items = [self._update_form(encoded) for encoded in items]
         try:
-            refusal = self._send(items, again=again)
-        except TooOldError:
-            self._single = True
-            for each in items:
-                arrived = self._deliver([each], refused, arrived=arrived, again=again)
-            return arrived
+            refusal = self._send(items, is_retry=is_retry)
+        except BatchesUnsupportedError:
+            self._sends_single = True
+            for encoded in items:
+                has_arrived = self._deliver([encoded], rejections, has_arrived=has_arrived, is_retry=is_retry)
+            return has_arrived
         if refusal is None:
             return True
         if len(items) == 1:
-            if self._taken_in_other_form(items[0]):
+            if self._try_other_form(items[0]):
                 return True
-            refused.append((items[0], refusal))
-            if refusal.whole is not None and not arrived and len(refused) > _PATIENCE:
-                raise refusal.whole.error(self.where)
-            return arrived
+            rejections.append((items[0], refusal))
+            if refusal.response is not None and not has_arrived and len(rejections) > _MAX_REJECTIONS:
+                raise refusal.response.to_error(self.location)
+            return has_arrived
         middle = len(items) // 2
         for half in (items[:middle], items[middle:]):
-            arrived = self._deliver(half, refused, arrived=arrived, again=True)
-        return arrived
+            has_arrived = self._deliver(half, rejections, has_arrived=has_arrived, is_retry=True)
+        return has_arrived
 
-    def _taken_in_other_form(self, refused: Item) -> bool:
+    def _try_other_form(self, rejected_item: EncodedProposal) -> bool:
         """Send a refused patch in the other form, and use that form from now on if the server takes it.
 
         The version does not always settle the form: a server may say only "1.5", or be upgraded while this sink is open.
         """
-        if refused.keyed is None:
+        if rejected_item.keyed is None:
             return False
-        forms, aspect = self._forms(), refused.proposal.aspect_name
-        other = item(refused.proposal, self._options.system_metadata(), keyed=not refused.keyed)
-        if isinstance(other, Failure) or self._send([other], again=True) is not None:
+        forms, aspect = self._require_patch_forms(), rejected_item.proposal.aspect_name
+        other_item = encode_proposal(
+            rejected_item.proposal, self._options.system_metadata(), keyed=not rejected_item.keyed
+        )
+        if isinstance(other_item, Failure) or self._send([other_item], is_retry=True) is not None:
             return False
-        self.patch_forms = PatchForms(forms.version, {**forms.learned, aspect: not refused.keyed})
+        self.patch_forms = PatchForms(forms.version, {**forms.learned, aspect: not rejected_item.keyed})
         return True
 
-    def _current(self, each: Item) -> Item:
+    def _update_form(self, encoded: EncodedProposal) -> EncodedProposal:
         """Return the item in the form that the server takes by now, which may have been learned after it was encoded."""
-        if each.keyed is None or each.keyed == self._forms().keyed(each.proposal.aspect_name):
-            return each
-        made = self._item(each.proposal, self._options.system_metadata())
-        return made if isinstance(made, Item) else each
+        if encoded.keyed is None or encoded.keyed == self._require_patch_forms().is_keyed(encoded.proposal.aspect_name):
+            return encoded
+        updated = self._encode_proposal(encoded.proposal, self._options.system_metadata())
+        return updated if isinstance(updated, EncodedProposal) else encoded
 
-    def _send(self, items: Sequence[Item], *, again: bool) -> Refusal | None:
+    def _send(self, items: Sequence[EncodedProposal], *, is_retry: bool) -> Refusal | None:
         """Send one request; return the Refusal when it is about what was sent. A SinkError when it is not."""
-        if self._single and len(items) > 1:
-            raise TooOldError
-        deadline = self._connection.deadline
-        header = None if deadline is None else lambda: deadline.header(self._connection.left())
-        found = self._sent(items, header, again=again)
-        if deadline is not None and not found.taken and came_late(found.words):
-            found = self._sent(items, None, again=again)  # we are still waiting: others wrote there, or a clock is off
-        if found.taken:
+        if self._sends_single and len(items) > 1:
+            raise BatchesUnsupportedError
+        write_deadline = self._connection.write_deadline
+        header = None if write_deadline is None else lambda: write_deadline.header(self._connection.seconds_left())
+        response = self._post(items, header, is_retry=is_retry)
+        if write_deadline is not None and not response.is_accepted and is_stale_write_error(response.message):
+            response = self._post(
+                items, None, is_retry=is_retry
+            )  # we are still waiting: others wrote there, or a clock is off
+        if response.is_accepted:
             return None
-        if not self._single and too_old(found):
-            raise TooOldError
-        refusal = found.refusal()
+        if not self._sends_single and lacks_batches(response):
+            raise BatchesUnsupportedError
+        refusal = response.refusal()
         if refusal is None:
-            raise found.error(self.where)
+            raise response.to_error(self.location)
         return refusal
 
-    def _sent(self, items: Sequence[Item], header: Callable[[], bytes] | None, *, again: bool) -> Answer:
-        def body() -> bytes:
-            said = b"" if header is None else header()
-            return single_body(items[0], said) if self._single else batch_body(items, said)
+    def _post(
+        self, items: Sequence[EncodedProposal], header: Callable[[], bytes] | None, *, is_retry: bool
+    ) -> GmsResponse:
+        def build_body() -> bytes:
+            extra_field = b"" if header is None else header()
+            return single_body(items[0], extra_field) if self._sends_single else batch_body(items, extra_field)
 
-        path = SINGLE if self._single else BATCH
-        ready = body() if header is None else body  # with a header anew for each try
-        return self._connection.send("POST", path, ready, count=len(items), asked_before=again)
+        path = SINGLE_PATH if self._sends_single else BATCH_PATH
+        content = build_body() if header is None else build_body  # with a header anew for each try
+        return self._connection.send("POST", path, content, count=len(items), is_repeated=is_retry)
 
     def close(self) -> None:
         """Close the connection."""
-        self._closed = True
+        self._is_closed = True
         self._connection.close()
 
 
-def _unreadable(proposal: Proposal, version: str | None) -> Failure | None:
+def _unreadable_failure(proposal: Proposal, version: str | None) -> Failure | None:
     """Return the Failure of a proposal whose entity the server cannot read: its refusal would look like a fault of its own."""
     reason = unreadable_urn(proposal.entity_urn, version)
     return None if reason is None else Failure(proposal, reason)
 
 
-def open_target(place: str, options: SinkOptions) -> RestSink:
+def open_target(address: str, options: SinkOptions) -> RestSink:
     """Return the sink of ``rest:URL``, or of ``rest:`` with ``options.rest["server"]``; nothing is sent yet."""
     if options.file_format:
-        raise SettingsError("rest: has one format", where="--format", now="leave it out")
+        raise SettingsError("rest: has one format", location="--format", remedy="leave it out")
     try:
         rest = msgspec.convert(
-            {**options.rest, **({"server": place, "named_by": TARGET} if place else {})}, RestOptions
+            {**options.rest, **({"server": address, "named_by": TARGET_OPTION} if address else {})}, RestOptions
         )
     except msgspec.ValidationError as error:
-        raise SettingsError(str(error), where="rest") from error
-    return RestSink(Connection(rest), rest, options)
+        raise SettingsError(str(error), location="rest") from error
+    return RestSink(GmsConnection(rest), rest, options)

@@ -18,32 +18,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-came_late = re.compile(r"Item last modified \d+ > \d+").search
+is_stale_write_error = re.compile(r"Item last modified \d+ > \d+").search
 """Says whether the server's words are those of its refusal."""
 
 
-class Deadline:
+class WriteDeadline:
     """The moment by the server's clock, of which we know what its answers tell; ``timeout`` in seconds."""
 
     def __init__(self, timeout: float, *, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
-        self._ahead = timeout / 2
-        self._least, self._most = float("-inf"), float("inf")
+        self._max_delay = timeout / 2
+        self._min_offset, self._max_offset = float("-inf"), float("inf")
 
-    def heard(self, date: str | None, sent: float, received: float) -> None:
-        """Learn how far the server's clock may be from ours: ``date`` is a whole second between ``sent`` and ``received``."""
+    def observe_date(self, date: str | None, sent_at: float, received_at: float) -> None:
+        """Learn how far the server's clock may be from ours: ``date`` is a whole second between ``sent_at`` and ``received_at``."""
         try:
-            said = parsedate_to_datetime(date or "").timestamp()
+            server_time = parsedate_to_datetime(date or "").timestamp()
         except (ValueError, TypeError, OverflowError):
             return
-        least, most = said - received, said + 1 - sent
-        self._least, self._most = max(self._least, least), min(self._most, most)
-        if self._least > self._most:  # a clock was set
-            self._least, self._most = least, most
+        min_offset, max_offset = server_time - received_at, server_time + 1 - sent_at
+        self._min_offset, self._max_offset = max(self._min_offset, min_offset), min(self._max_offset, max_offset)
+        if self._min_offset > self._max_offset:  # a clock was set
+            self._min_offset, self._max_offset = min_offset, max_offset
 
-    def header(self, left: float = math.inf) -> bytes:
-        """Return the field of a proposal that is sent now; ``left``: seconds after which we give up, where less than the timeout."""
-        off = 0.0 if self._least <= 0.0 <= self._most else self._least  # rather early: too late would protect nothing
-        moment = datetime.fromtimestamp(self.clock() + off + min(self._ahead, left / 2), timezone.utc)
+    def header(self, seconds_left: float = math.inf) -> bytes:
+        """Return the field of a proposal that is sent now; ``seconds_left``: seconds after which we give up, where less than the timeout."""
+        offset = (
+            0.0 if self._min_offset <= 0.0 <= self._max_offset else self._min_offset
+        )  # rather early: too late would protect nothing
+        moment = datetime.fromtimestamp(self.clock() + offset + min(self._max_delay, seconds_left / 2), timezone.utc)
         text = moment.replace(tzinfo=None).isoformat(timespec="milliseconds")
         return b',"headers":{"If-Unmodified-Since":"%sZ"}' % text.encode()

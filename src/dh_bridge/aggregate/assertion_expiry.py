@@ -1,0 +1,93 @@
+"""Checks that retire, where `assertions.retire` says so: their job has run without them for long.
+
+Whether a check has retired follows from folded facts: when the runs of each job ended that ever made it, and when one of them made
+it last. It is retired when all of those jobs have gone on without it.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.assertions.check import meaningful_value
+from dh_bridge.model.facts import ASSERTION, CHECK_JOB, CHECKS, JOB_CHECK, LAST_RUN_ENDS
+from dh_bridge.model.fold import FactsByEntity, add_facts, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dh_bridge.aggregate.run_history import History
+    from dh_bridge.model.fold import Registers
+    from dh_bridge.model.run_state import RunState
+
+_DAY = 86_400_000_000
+
+
+def add_check_runs(state: RunState, history: History, shared: FactsByEntity) -> None:
+    """Fold when a run ended, and which checks it made; an open run made them at its last event."""
+    job = state.job()
+    if job is None or state.kind != "run":
+        return
+    end = max(history.terminals) if history.terminals else None
+    if end is not None:
+        run = blake2b(state.urn.encode(), digest_size=8).digest()
+        add_facts(shared, ((job.job_urn, LAST_RUN_ENDS, "", ((end[0], run),)),), end)
+    for registers in list(state.facts.values()):
+        for assertion in registers.get(CHECKS, ()):
+            facts = ((job.job_urn, JOB_CHECK, assertion, None), (assertion, CHECK_JOB, job.job_urn, None))
+            add_facts(shared, facts, end or history.last_version)
+
+
+def is_retired(urn: str, registers_of: Callable[[str], Registers], rule: str) -> bool:
+    """Whether all jobs that ever made a check have gone on without it; ``registers_of`` looks entities up."""
+    job_versions = registers_of(urn).get(CHECK_JOB, {})
+    return bool(job_versions) and all(
+        _is_missed(registers_of(job), version[0], rule) for job, (version, _) in job_versions.items()
+    )
+
+
+def missed_checks(job_registers: Registers, rule: str) -> Iterator[str]:
+    """Yield the checks of a job that it has gone on without."""
+    for assertion, (version, _) in job_registers.get(JOB_CHECK, {}).items():
+        if _is_missed(job_registers, version[0], rule):
+            yield assertion
+
+
+def successors(
+    job_registers: Registers, registers_of: Callable[[str], Registers], rule: str
+) -> Iterator[tuple[str, str]]:
+    """Yield (check, the retired one that it replaces): one of the same kind and column, whose parameters have changed.
+
+    It can be told where the job makes one such check alone, and neither has a name of its own; of several that retired it is
+    the one that was made last.
+    """
+    retired_urns = {urn for urn in missed_checks(job_registers, rule) if is_retired(urn, registers_of, rule)}
+    last_retired: dict[Any, tuple[int, str]] = {}
+    active: dict[Any, list[str]] = {}
+    for urn, (version, _) in job_registers.get(JOB_CHECK, {}).items() if retired_urns else ():
+        likeness = _likeness(registers_of(urn))
+        if likeness is None:
+            continue
+        if urn in retired_urns:
+            last_retired[likeness] = max(last_retired.get(likeness, (0, "")), (version[0], urn))
+        else:
+            active.setdefault(likeness, []).append(urn)
+    for likeness, (_, urn) in last_retired.items():
+        if len(candidates := active.get(likeness, [])) == 1:
+            yield candidates[0], urn
+
+
+def _likeness(registers: Registers) -> Any:
+    """Return what a check and its successor have in common, None for one that has a name: its URN does not change."""
+    stated_check = value(registers, ASSERTION)
+    if stated_check is None or meaningful_value(stated_check.check.name) not in (None, stated_check.check.assertion):
+        return None
+    return stated_check.dataset, stated_check.platform, stated_check.check.assertion, stated_check.check.column
+
+
+def _is_missed(job_registers: Registers, last_made: int, rule: str) -> bool:
+    ends: tuple[tuple[int, bytes], ...] = value(job_registers, LAST_RUN_ENDS) or ()
+    kind, _, limit = rule.partition(":")
+    if kind == "runs":
+        return sum(time > last_made for time, _ in ends) >= int(limit)
+    return bool(ends) and ends[-1][0] - last_made > int(limit.rstrip("d")) * _DAY

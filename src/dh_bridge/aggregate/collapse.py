@@ -1,0 +1,188 @@
+"""Temporary datasets: lineage runs through them, or no edge names them (settings ``filters.through`` and ``temporary``).
+
+What was made of a dataset that lineage runs through was made of its inputs. Which ones are temporary, one run may say of a
+dataset that others name: the runs of a call are settled together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.model.facts import (
+    DATASET,
+    FINE_LINEAGE,
+    IMPLIED_INPUT,
+    INPUT,
+    INPUT_FIELD,
+    OUTPUT,
+    TEMPORARY,
+    UPSTREAM,
+    UPSTREAM_FIELD,
+    UPSTREAM_PROPERTY,
+)
+from dh_bridge.model.merge import Versioned, interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from dh_bridge.model.fold import Registers
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.options import Options
+
+
+def can_collapse(options: Options) -> bool:
+    """Return whether some datasets may be temporary by the settings: what one run says of them then changes others."""
+    settings = options.settings
+    return bool(settings.filters.through) or settings.temporary != "keep"
+
+
+def lineage_datasets(state: RunState) -> set[str]:
+    """Return the datasets that a run names as ends of lineage."""
+    urns: set[str] = set()
+    for registers in state.facts.values():
+        urns.update(registers.get(INPUT, ()), registers.get(OUTPUT, ()), registers.get(IMPLIED_INPUT, ()))
+        urns.update(urn for _, urn in registers.get(UPSTREAM, ()))
+    return urns
+
+
+def collapse_temporary(states: list[RunState]) -> None:
+    """Let lineage of all runs of the call run through temporary datasets, and take edges from those that get none."""
+    collapsed_urns = set().union(*[state.collapsed_urns for state in states])
+    if collapsed_urns:
+        sources = _sources(states, collapsed_urns)
+        for state in states:
+            for urn in collapsed_urns & state.facts.keys():
+                state.facts[urn].pop(DATASET, None)  # a facet may have named it
+            _replace_temporary(state, collapsed_urns, sources)
+    policies = [
+        (urn, registers[TEMPORARY][""][1])
+        for state in states
+        for urn, registers in state.facts.items()
+        if TEMPORARY in registers
+    ]
+    if policies:
+        _apply_policy(states, frozenset([urn for urn, _ in policies]), collapse=policies[0][1] == "collapse")
+
+
+def _apply_policy(states: list[RunState], temporary: frozenset[str], *, collapse: bool) -> None:
+    """Take the edges of what some run calls temporary; what an event names without calling it so is written all the same.
+
+    A dataset or an operation that was written once cannot be taken back when a later event tells, edges can.
+    """
+    sources = _sources(states, temporary) if collapse else {}
+    for state in states:
+        collapsed = {urn for urn in temporary if DATASET not in state.facts.get(urn, ())} if collapse else set()
+        state.unlinked_urns = temporary
+        _replace_temporary(state, collapsed, sources)
+        state.collapsed_urns |= collapsed
+        for urn, registers in state.facts.items():
+            inputs = registers.get(INPUT)
+            if inputs is not None and collapse:
+                _add_sources(inputs, temporary - collapsed, sources)
+            _drop_fields(registers, temporary)
+            _replace_upstreams(registers, temporary, sources)
+            if urn in temporary:
+                for fact_kind in (UPSTREAM, UPSTREAM_FIELD, UPSTREAM_PROPERTY):
+                    registers.pop(fact_kind, None)
+
+
+def _replace_temporary(state: RunState, temporary: AbstractSet[str], sources: Mapping[str, AbstractSet[str]]) -> None:
+    """Replace temporary inputs of a run by what their writers read; drop temporary outputs."""
+    for registers in state.facts.values():
+        for fact_kind in (INPUT, IMPLIED_INPUT):
+            inputs = registers.get(fact_kind)
+            if inputs is not None:
+                _add_sources(inputs, temporary, sources)
+                for urn in temporary & inputs.keys():
+                    del inputs[urn]
+                if not inputs:
+                    del registers[fact_kind]
+        outputs = registers.get(OUTPUT)
+        if outputs is not None:
+            for urn in temporary & outputs.keys():
+                del outputs[urn]
+            if not outputs:
+                del registers[OUTPUT]
+        _drop_fields(registers, temporary)
+        _replace_upstreams(registers, temporary, sources)
+
+
+def _add_sources(
+    inputs: dict[Any, Versioned], temporary: AbstractSet[str], sources: Mapping[str, AbstractSet[str]]
+) -> None:
+    """Add to inputs what the temporary ones among them were made of."""
+    for urn in sorted(temporary & inputs.keys()):
+        versioned = inputs[urn]
+        for source in sorted(sources.get(urn, ())):
+            inputs[source] = interval(inputs[source], versioned) if source in inputs else versioned
+
+
+def _drop_fields(registers: Registers, temporary: AbstractSet[str]) -> None:
+    """Drop what is said of the columns of temporary datasets."""
+    fields = registers.get(INPUT_FIELD)
+    if fields is not None:
+        registers[INPUT_FIELD] = {
+            field: versioned for field, versioned in fields.items() if _dataset_of(field) not in temporary
+        }
+        if not registers[INPUT_FIELD]:
+            del registers[INPUT_FIELD]
+    fine_lineage = registers.get(FINE_LINEAGE)
+    if fine_lineage is not None:
+        for dataset, (version, pairs) in list(fine_lineage.items()):
+            remaining = frozenset(
+                pair for pair in pairs if not {_dataset_of(pair[1]), _dataset_of(pair[2])} & temporary
+            )
+            if remaining:
+                fine_lineage[dataset] = (version, remaining)
+            else:
+                del fine_lineage[dataset]
+        if not fine_lineage:
+            del registers[FINE_LINEAGE]
+
+
+def _replace_upstreams(
+    registers: Registers, temporary: AbstractSet[str], sources: Mapping[str, AbstractSet[str]]
+) -> None:
+    """Replace temporary upstreams of a dataset by what they were made of; drop what is said of their columns."""
+    upstreams = registers.get(UPSTREAM)
+    if upstreams is None:
+        return
+    for facet, urn in sorted(upstreams.keys()):
+        if urn in temporary:
+            versioned = upstreams.pop((facet, urn))
+            for source in sources.get(urn, ()):
+                upstreams[facet, source] = max(upstreams.get((facet, source), versioned), versioned)
+    registers[UPSTREAM_PROPERTY] = {
+        key: versioned for key, versioned in registers.get(UPSTREAM_PROPERTY, {}).items() if key[0] not in temporary
+    }
+    remaining: dict[Any, Versioned] = {}
+    for (facet, pairs), versioned in registers.get(UPSTREAM_FIELD, {}).items():
+        key = (facet, frozenset(pair for pair in pairs if _dataset_of(pair[2]) not in temporary))
+        remaining[key] = max(remaining.get(key, versioned), versioned)
+    registers[UPSTREAM_FIELD] = remaining
+
+
+def _sources(states: list[RunState], temporary: AbstractSet[str]) -> dict[str, set[str]]:
+    """Return, for each temporary dataset, the lasting ones that it was made of, through other temporary ones too."""
+    inputs_by_urn: dict[str, set[str]] = {urn: set() for urn in temporary}
+    for state in states:
+        for registers in state.facts.values():
+            for urn in temporary & registers.get(OUTPUT, {}).keys():
+                inputs_by_urn[urn].update(registers.get(INPUT, {}))
+    sources_by_urn: dict[str, set[str]] = {}
+    for urn in temporary:
+        visited, queue = {urn}, [urn]
+        while queue:
+            for source in inputs_by_urn.get(queue.pop(), ()):
+                if source not in visited:
+                    visited.add(source)
+                    queue.append(source)
+        sources_by_urn[urn] = visited - temporary
+    return sources_by_urn
+
+
+def _dataset_of(field: str) -> str:
+    if field.startswith("urn:li:dataset:"):
+        return field
+    return field.removeprefix("urn:li:schemaField:(").rpartition(",")[0]

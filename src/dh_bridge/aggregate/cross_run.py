@@ -1,0 +1,74 @@
+"""Steps of closing runs: what runs state of themselves and of each other, their history, and what they contribute.
+
+`dh_bridge.closing` takes these steps in order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.aggregate.collapse import collapse_temporary
+from dh_bridge.aggregate.contributions import contribute, outputs_of, resolve_placeholders, resolve_snapshots
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
+from dh_bridge.aggregate.run_history import History, build_history, mark_failed, single_event_history
+from dh_bridge.aggregate.skipped import drop_skipped_results
+from dh_bridge.model.facts import IS_WRITTEN, RESULTS, TEMPORARY
+from dh_bridge.model.fold import FactsByEntity, add_facts
+from dh_bridge.model.merge import MIN_VERSION
+from dh_bridge.model.precedence import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
+
+if TYPE_CHECKING:
+    from dh_bridge.model.facts import FactKind
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.options import Options
+
+
+def resolve_run(state: RunState) -> None:
+    """Settle what a run says of itself: placeholders and snapshots."""
+    resolve_placeholders(state)
+    resolve_snapshots(state)
+
+
+def resolve_between_runs(states: list[RunState], fact_kinds: set[FactKind], options: Options) -> None:
+    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``fact_kinds`` as of `kinds_of`."""
+    if TEMPORARY in fact_kinds or any([state.collapsed_urns for state in states]):  # noqa: C419 - a list is faster
+        collapse_temporary(states)
+    if RESULTS in fact_kinds and len(states) > 1:
+        drop_skipped_results(states, options.tables.assertions)
+
+
+def history_of(state: RunState, options: Options) -> History:
+    """Return the history of a settled run, by the settings."""
+    settings = options.settings.runs
+    run_history = single_event_history(state.events) or build_history(
+        state.events,
+        streaming=state.has_type_hint(TYPE_STREAMING),
+        heartbeat=settings.heartbeat,
+        other_as=settings.other_as,
+        start_skew=settings.start_skew_seconds,
+        restarts=state.has_type_hint(TYPE_RESTARTS),
+        batches=state.has_type_hint(TYPE_BATCHES),
+    )
+    return mark_failed(run_history) if state.has_failed_operation else run_history
+
+
+def contribution(state: RunState, run_history: History, options: Options) -> FactsByEntity:
+    """Return the cells that a settled run contributes to what many runs share, other runs among it."""
+    foreign_facts = {
+        urn: registers for urn, registers in state.facts.items() if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
+    }
+    for urn in foreign_facts:
+        del state.facts[urn]
+    shared: FactsByEntity = {}
+    contribute(state, run_history, shared, options)
+    shared.update(foreign_facts)
+    for placeholder in [urn for urn in shared if urn.startswith("?")]:  # of no job that is written
+        del shared[placeholder]
+    mark_written(state, shared)
+    return shared
+
+
+def mark_written(state: RunState, shared: FactsByEntity) -> None:
+    """Note in ``shared`` which datasets a run wrote, or a dataset event is about."""
+    for urn in outputs_of(state):
+        add_facts(shared, ((urn, IS_WRITTEN, "", None),), MIN_VERSION)

@@ -1,0 +1,192 @@
+"""The last word of identity modes: what is not ours to write where the ids are those of a tool of DataHub.
+
+Beside DataHub's Airflow plugin and dbt source only what they lack is written: both sides write whole aspects, and would
+erase each other's. One id of the plugin's stands for all tries and mapped indexes of a task, and only events with the
+facet ``airflow`` tell it; runs that others know by OpenLineage's id are matched here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.identity.runs import normalize_run_id
+from dh_bridge.model.facts import FOREIGN_CHECK, MERGED_OPERATION, PARENT, RUN_ALIAS, UPSTREAM_RUN
+from dh_bridge.model.fold import add_facts, merge_elements, value
+from dh_bridge.model.job import AIRFLOW, DBT, ENDPOINT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.aggregate.run_history import History
+    from dh_bridge.facet_support.context import FacetContext
+    from dh_bridge.identity import Job
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.options import Options
+    from dh_bridge.settings.identity import IdentitySettings
+
+_RELATIONSHIPS = "dataProcessInstanceRelationships"
+_RUN_ASPECTS = ("dataProcessInstanceProperties", _RELATIONSHIPS, "dataProcessInstanceRunEvent")
+_JOB_ASPECTS = ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput", "ownership", "globalTags", "dataTransformLogic")
+_EDGES = "dataJobInputOutput"
+#: What DataHub's endpoint leaves out of a run's relationships
+_ENDPOINT_OMISSIONS = (f"{_RELATIONSHIPS}.parentInstance", f"{_RELATIONSHIPS}.upstreamInstances")
+
+
+def add_alias(event: Event, state: RunState, ctx: FacetContext) -> None:
+    """Note under which URN others know a run whose id is a tool's, and the check that a tool names."""
+    alias_urn = ctx.options.identity.run_urn(event.namespace, event.name, event.run_id)
+    if alias_urn != state.urn:
+        add_facts(state.facts, ((state.urn, RUN_ALIAS, alias_urn, normalize_run_id(event.run_id)),), ctx.version)
+    check = ctx.identity.check_urn()
+    if check is not None:
+        add_facts(state.facts, ((state.urn, FOREIGN_CHECK, check, None),), ctx.version)
+
+
+def merge_aliases(states: list[RunState]) -> list[RunState]:
+    """Return the states, those of one run under two ids made one, and parents by the ids that are written."""
+    aliases = _aliases(states)
+    if not aliases:
+        return states
+    unique_states = []
+    for state in states:
+        target = aliases.get(state.urn)
+        if target is None or target is state:
+            unique_states.append(state)
+        else:
+            _merge_alias(target, state)
+    urns = {alias: target.urn for alias, target in aliases.items()}
+    for state in unique_states:
+        rewrite_run_urns(state, urns)
+        run_aliases = state.facts.get(state.urn, {}).get(RUN_ALIAS)
+        if run_aliases:  # of several tries the last one names the run
+            state.run_id = max(run_aliases.values())[1]
+    return unique_states
+
+
+def states_by_key(states: Iterable[RunState]) -> dict[str, RunState]:
+    """Return settled runs by the keys that their events were folded under: one of two ids is there by both."""
+    all_states = list(states)
+    return {**_aliases(all_states), **{state.key: state for state in all_states}}
+
+
+def _aliases(states: list[RunState]) -> dict[str, RunState]:
+    """Return runs by the URNs under which others know them; of two that claim one it is the first by URN."""
+    ordered = sorted(states, key=lambda state: state.urn, reverse=True)
+    return {alias: state for state in ordered for alias in state.facts.get(state.urn, {}).get(RUN_ALIAS, ())}
+
+
+def drop_foreign_aspects(
+    proposals: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
+) -> Iterator[Proposal]:
+    """Return the proposals that are ours to write: not what the mode leaves to other tools, no runs of jobs that a rule skips."""
+    if options.identity.has_skip_rules:
+        skipped_runs = {
+            state.urn for state in states if (job := state.job()) is not None and job.skip and job.foreign_owner is None
+        }
+        proposals = (proposal for proposal in proposals if proposal.entity_urn not in skipped_runs)
+    return (
+        proposals
+        if options.settings.identity.mode == "default"
+        else _drop_connector_aspects(proposals, states, histories, options)
+    )
+
+
+def _drop_connector_aspects(
+    proposals: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
+) -> Iterator[Proposal]:
+    settings = options.settings.identity
+    jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.foreign_owner}
+    linked_urns = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
+    checks = {urn for state in states for urn in foreign_checks(state)}
+    flow_end = f",{settings.join.airflow.cluster})"
+    for proposal in proposals:
+        urn, aspect = proposal.entity_urn, proposal.aspect_name
+        if urn in linked_urns or (urn in checks and aspect != "assertionRunEvent"):
+            continue
+        if settings.mode == "join" and "airflow" in settings.join.tools and _is_written_by_plugin(urn, flow_end):
+            if aspect == _EDGES and settings.join.airflow.lineage == "patch":
+                yield proposal
+            continue
+        if aspect == _RELATIONSHIPS and urn in jobs and jobs[urn].foreign_owner == ENDPOINT:
+            yield upsert(proposal.entity_type, urn, aspect, _endpoint_relationships(proposal.value))
+            continue
+        yield proposal
+    for state, history in zip(states, histories, strict=True):
+        # SQL of a task, which folds into it, has no run there.
+        if state.urn in linked_urns and history.terminals and MERGED_OPERATION not in state.facts.get(state.urn, {}):
+            yield from _link_proposals(state, jobs[state.urn], options)
+
+
+def foreign_checks(state: RunState) -> Iterable[str]:
+    """Return the assertions of the run's checks that a tool of DataHub writes; their results alone are ours."""
+    return state.facts.get(state.urn, {}).get(FOREIGN_CHECK, ())
+
+
+def foreign_owned_aspects(state: RunState, options: Options) -> dict[str, str]:
+    """Return aspects of a run and its jobs that the settings leave to others, with the reason; none by default."""
+    settings = options.settings.identity
+    if MERGED_OPERATION in state.facts.get(state.urn, {}):
+        return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.granularity")
+    if any(job.foreign_owner == ENDPOINT for job, _ in state.jobs.values()):
+        return dict.fromkeys(_ENDPOINT_OMISSIONS, "policy:identity.mode")
+    if settings.mode == "join" and any(job.foreign_owner in (AIRFLOW, DBT) for job, _ in state.jobs.values()):
+        return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.join")
+    return {}
+
+
+def _is_linked(job: Job, settings: IdentitySettings) -> bool:
+    """Whether the tool writes the job's runs, and we add no more than their parents."""
+    if job.foreign_owner == DBT:
+        return True
+    return job.foreign_owner == AIRFLOW and job.level == "job" and settings.join.airflow.runs == "links"
+
+
+def _is_written_by_plugin(urn: str, flow_end: str) -> bool:
+    """Whether the plugin writes the flow or job: all of its cluster."""
+    if urn.startswith("urn:li:dataFlow:(airflow,"):
+        return urn.endswith(flow_end)
+    return urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,") and f"{flow_end}," in urn
+
+
+def _endpoint_relationships(relationships: dict[str, Any]) -> dict[str, Any]:
+    """Return relationships as DataHub's endpoint writes them: the template, and no other run."""
+    template = {key: relationships[key] for key in ("parentTemplate",) if key in relationships}
+    return {**template, "upstreamInstances": []}
+
+
+def _link_proposals(state: RunState, job: Job, options: Options) -> Iterator[Proposal]:
+    """Yield the relationships of a run that its tool wrote at the start: with its parent, which the tool leaves out."""
+    registers = state.facts.get(state.urn, {})
+    parent, upstream = value(registers, PARENT), sorted(registers.get(UPSTREAM_RUN, {}))
+    template = options.identity.template(job, has_io=True)
+    if template is None or (parent is None and not upstream):
+        return
+    relationships: dict[str, Any] = {"parentTemplate": template}
+    if parent is not None:
+        relationships["parentInstance"] = parent[0]
+    yield upsert("dataProcessInstance", state.urn, _RELATIONSHIPS, {**relationships, "upstreamInstances": upstream})
+
+
+def _merge_alias(state: RunState, alias_state: RunState) -> None:
+    """Fold what events said of a run under another id into its state."""
+    for entity, registers in alias_state.facts.items():
+        target = state.facts.setdefault(state.urn if entity == alias_state.urn else entity, {})
+        for fact_kind, elements in registers.items():
+            merge_elements(target.setdefault(fact_kind, {}), fact_kind, elements)
+    state.events += alias_state.events
+    state.collapsed_urns |= alias_state.collapsed_urns
+    state.is_single_event = state.is_single_event or alias_state.is_single_event
+    for urn, entry in alias_state.jobs.items():
+        state.jobs[urn] = max(state.jobs.get(urn, entry), entry, key=lambda candidate: candidate[1])
+
+
+def rewrite_run_urns(state: RunState, urns: dict[str, str]) -> None:
+    """Let a run name its parent and upstream runs by the ids that are written."""
+    registers = state.facts.get(state.urn, {})
+    if PARENT in registers:
+        version, (parent, *job) = registers[PARENT][""]
+        registers[PARENT][""] = (version, (urns.get(parent, parent), *job))
+    if UPSTREAM_RUN in registers:
+        registers[UPSTREAM_RUN] = {urns.get(run, run): versioned for run, versioned in registers[UPSTREAM_RUN].items()}

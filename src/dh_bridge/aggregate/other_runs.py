@@ -1,0 +1,44 @@
+"""What the lineage of one run says of other runs: handed to those that are open in the same call, or kept for them.
+
+A run's inputs and relationships are written whole. What is known of a run that is not at hand is therefore not written
+to it (it would erase what that run's own events wrote); it stays as the property ``lineage.jobs`` of the one that said it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.model.facts import IMPLIED_INPUT, IMPLIED_PARENT_RUN, INPUT, UPSTREAM_RUN
+from dh_bridge.model.fold import merge_elements
+
+if TYPE_CHECKING:
+    from dh_bridge.model.fold import Registers
+    from dh_bridge.model.run_state import RunState
+
+RUN_URN_PREFIX = "urn:li:dataProcessInstance:"
+
+
+def resolve_other_runs(states: list[RunState]) -> None:
+    """Move upstream runs and inputs of other runs to those runs' states; forget those of runs that are not there."""
+    open_runs = {state.urn: state for state in states if state.urn}
+    mentions = [
+        (state, urn) for state in states for urn in state.facts if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
+    ]
+    for urn, registers in [(urn, state.facts.pop(urn)) for state, urn in mentions]:
+        target = open_runs.get(urn)
+        if target is not None:
+            apply_foreign_facts(target, registers)
+
+
+def apply_foreign_facts(state: RunState, registers: Registers) -> None:
+    """Fold into a run what the lineage of others says of it."""
+    job = state.job()
+    for fact_kind, entity, target_kind in (
+        (UPSTREAM_RUN, state.urn, UPSTREAM_RUN),
+        (IMPLIED_PARENT_RUN, state.urn, IMPLIED_PARENT_RUN),
+        (IMPLIED_INPUT, job.job_urn if job is not None else "", INPUT),
+    ):
+        if fact_kind in registers and entity:
+            merge_elements(
+                state.facts.setdefault(entity, {}).setdefault(target_kind, {}), target_kind, registers[fact_kind]
+            )

@@ -1,0 +1,244 @@
+"""The history of a run, derived from its events: attempts, results, times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dh_bridge.model.merge import Version
+from dh_bridge.openlineage.events import TERMINAL_TYPES
+
+#: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times.
+_TYPE_PRECEDENCE = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
+_SECOND = 1_000_000
+_HOUR = 3600 * _SECOND
+_DAY = 24 * _HOUR
+_HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": _DAY}
+THINNING_INTERVAL = 200
+"""Events of one run after which those are let go that say nothing more: a run of a million events fits."""
+
+
+class Point(msgspec.Struct, gc=False):
+    """One point of a run's timeline: ``time`` in microseconds, ``result`` the word of the attempt's terminal event."""
+
+    time: int
+    attempt: int
+    result: str | None = None
+    duration: int | None = None
+
+
+class History(msgspec.Struct):
+    """What the events of a run say together; times in microseconds.
+
+    ``start`` is the first START (else the first event), ``end`` the last terminal event of the last attempt;
+    ``terminals`` are the stamps of all terminal events; ``final_type`` is the word that counts for the last attempt.
+    """
+
+    start: int
+    has_start: bool
+    last_version: Version
+    attempts: int = 1
+    end: int | None = None
+    final_type: str | None = None
+    points: list[Point] = []
+    terminals: list[Version] = []
+    has_completed: bool = False
+
+
+class _Attempt:
+    """The events of one attempt."""
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self.terminals: list[tuple[Version, str]] = []
+
+
+def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
+    events: list[tuple[Version, str | None]],
+    *,
+    streaming: bool = False,
+    heartbeat: str = "hour",
+    other_as: str = "none",
+    start_skew: int = 0,
+    restarts: bool = False,
+    batches: bool = False,
+) -> History:
+    """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``.
+
+    ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
+    ``batches``: its producer tries no run again; what begins after an end is the next batch of the same attempt.
+    """
+    if (single_event := single_event_history(events)) is not None:
+        return single_event
+    ordered = _drop_duplicates(sorted(events, key=lambda event: event[0]))
+    starts = [version[0] for version, kind in ordered if kind == "START"]
+    run_history = History(
+        start=min(starts) if starts else ordered[0][0][0], has_start=bool(starts), last_version=ordered[-1][0]
+    )
+    late_start = _late_start(ordered, start_skew * _SECOND) if start_skew else None
+    attempts = _split_attempts(ordered if late_start is None else ordered[:-1], batches=batches)
+    points: dict[int, Point] = {}
+    beat_micros = _HEARTBEATS.get(heartbeat) if streaming else None
+    last_running = (
+        max((version for version, kind in ordered if kind == "RUNNING"), default=None)
+        if restarts and beat_micros
+        else None
+    )
+    for number, attempt, attempt_events in attempts:
+        for version, kind in attempt_events:
+            time = version[0]
+            if kind == "START" or (kind == "OTHER" and other_as == "started"):
+                _put_point(points, Point(time, number))
+            elif kind == "RUNNING" and beat_micros is not None:
+                _put_point(points, Point(time - time % beat_micros, number))
+        if attempt.terminals:
+            _add_terminal_points(run_history, points, number, attempt)
+        if last_running is not None:
+            _add_resume_points(
+                run_history, points, number, [version for version, _ in attempt.terminals if version < last_running]
+            )
+    if late_start is not None:
+        # Its point is there already where the START came first: it tells of the end now, lest the run seem to go on.
+        _put_point(points, Point(late_start, attempts[-1][0], run_history.final_type))
+        run_history.start = ordered[0][0][0]
+    run_history.attempts = attempts[-1][0]
+    run_history.points = sorted(points.values(), key=lambda point: point.time)
+    return run_history
+
+
+def mark_failed(run_history: History) -> History:
+    """Return the history of a run that failed: the COMPLETE of an application says nothing of its jobs (OpenLineage issue 4183).
+
+    What it wrote by then was written: it counts as completed all the same.
+    """
+    if run_history.final_type == "COMPLETE":
+        run_history.final_type = "FAIL"
+    for point in run_history.points:
+        if point.result == "COMPLETE":
+            point.result = "FAIL"
+    return run_history
+
+
+def thin_events(events: list[tuple[Version, str | None]], heartbeat: str = "5m") -> list[tuple[Version, str | None]]:
+    """Return the events, sorted, without those that no :func:`build_history` of this ``heartbeat`` needs, whatever else comes.
+
+    Of the RUNNING of one beat the first and the last stay: what falls between them has one on either side. So a run of a
+    million events is held in the memory of some hundreds. The exception: of two ends that come later and both fall between
+    the two, nobody knows any more whether it ran in between; they are of one attempt.
+    """
+    beat_micros = _HEARTBEATS.get(heartbeat, _DAY)
+    selection: list[tuple[Version, str | None]] = []
+    for event in _drop_duplicates(sorted(events, key=lambda item: item[0])):
+        beat = _beat(event, beat_micros) if len(selection) > 1 else None
+        if beat is not None and beat == _beat(selection[-1], beat_micros) == _beat(selection[-2], beat_micros):
+            selection[-1] = event
+        else:
+            selection.append(event)
+    return selection
+
+
+def thin_periodically(events: list[tuple[Version, str | None]], heartbeat: str) -> list[tuple[Version, str | None]]:
+    """Return the events of a run; whenever there are THINNING_INTERVAL more, those that say nothing more, and the bytes of the others, go."""
+    if len(events) % THINNING_INTERVAL:
+        return events
+    remaining = thin_events(events, heartbeat)
+    for (_, _, digest, _), _ in remaining:
+        digest.compute()
+    return remaining
+
+
+def _beat(event: tuple[Version, str | None], beat_micros: int) -> int | None:
+    return event[0][0] // beat_micros if event[1] == "RUNNING" else None
+
+
+def single_event_history(events: list[tuple[Version, str | None]]) -> History | None:
+    """Return the history of a run of which a START or an end is all that is known, whatever its settings; None for others."""
+    if len(events) != 1:
+        return None
+    ((version, kind),) = events
+    if kind == "START":
+        return History(start=version[0], has_start=True, last_version=version, points=[Point(version[0], 1)])
+    if kind not in TERMINAL_TYPES:
+        return None
+    return History(
+        start=version[0],
+        has_start=False,
+        last_version=version,
+        end=version[0],
+        final_type=kind,
+        points=[Point(version[0], 1, kind)],
+        terminals=[version],
+        has_completed=kind == "COMPLETE",
+    )
+
+
+def _drop_duplicates(ordered: list[tuple[Version, str | None]]) -> list[tuple[Version, str | None]]:
+    """Return the events without doubles, which stand side by side: two events never share a stamp."""
+    return [event for position, event in enumerate(ordered) if not position or event[0] != ordered[position - 1][0]]
+
+
+def _split_attempts(
+    ordered: list[tuple[Version, str | None]], *, batches: bool
+) -> list[tuple[int, _Attempt, list[tuple[Version, str | None]]]]:
+    """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one."""
+    attempt = _Attempt()
+    attempt_events: list[tuple[Version, Any]] = []
+    attempts: list[tuple[int, _Attempt, list[tuple[Version, Any]]]] = [(1, attempt, attempt_events)]
+    for version, kind in ordered:
+        if kind in ("START", "RUNNING") and attempt.terminals and not batches:
+            attempt, attempt_events = _Attempt(), []
+            attempts.append((attempts[-1][0] + 1, attempt, attempt_events))
+        attempt_events.append((version, kind))
+        if kind == "START" and attempt.start is None:
+            attempt.start = version[0]
+        elif kind in TERMINAL_TYPES:
+            attempt.terminals.append((version, str(kind)))
+    return attempts
+
+
+def _late_start(ordered: list[tuple[Version, str | None]], skew: int) -> int | None:
+    """Return the time of a run's only START where that comes last, less than ``skew`` after the end; None where it is none such."""
+    if len(ordered) < 2 or ordered[-1][1] != "START" or ordered[-2][1] not in TERMINAL_TYPES:
+        return None
+    time = ordered[-1][0][0]
+    is_only_start = all(kind != "START" for _, kind in ordered[:-1])
+    return time if is_only_start and time - ordered[-2][0][0] < skew else None
+
+
+def _add_terminal_points(run_history: History, points: dict[int, Point], number: int, attempt: _Attempt) -> None:
+    """Add the terminal points of an attempt, all with the word that won in it."""
+    strongest = max(attempt.terminals, key=lambda terminal: (_TYPE_PRECEDENCE[terminal[1]], terminal[0]))
+    for version, kind in attempt.terminals:
+        duration = version[0] - attempt.start if attempt.start is not None and version[0] >= attempt.start else None
+        _put_point(points, Point(version[0], number, strongest[1], duration))
+        run_history.terminals.append(version)
+        run_history.has_completed = run_history.has_completed or kind == "COMPLETE"
+    run_history.end = attempt.terminals[-1][0][0]
+    run_history.final_type = strongest[1]
+
+
+def _add_resume_points(run_history: History, points: dict[int, Point], number: int, ends: list[Version]) -> None:
+    """Add a point a millisecond behind each of the ``ends`` of an attempt after which the run went on, whenever that was.
+
+    That there is one rests on an end and on any later RUNNING, so no event that comes late takes it back. It tells that the
+    next attempt runs, or once more what came of this one, where a later end is of the same.
+    """
+    for version in ends:
+        is_last = version[0] == run_history.end
+        _put_point(
+            points,
+            Point(version[0] + 1000, number + 1 if is_last else number, None if is_last else run_history.final_type),
+        )
+
+
+def _put_point(points: dict[int, Point], point: Point) -> None:
+    """Keep one point per millisecond: a terminal one stands (highest attempt first), else the smallest time."""
+    key = point.time // 1000
+    existing = points.get(key)
+    if existing is None or (point.result is not None, point.attempt if point.result else 0, -point.time) > (
+        existing.result is not None,
+        existing.attempt if existing.result else 0,
+        -existing.time,
+    ):
+        points[key] = point

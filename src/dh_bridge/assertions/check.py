@@ -1,0 +1,78 @@
+"""A check as a producer reports it, whichever facet it came in."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CheckSource = Literal["dataQualityAssertions", "test", "greatExpectations_assertions"]
+
+NON_SERIALIZABLE_PREFIX = "<<non-serializable"
+"""How a text begins that a client wrote in place of what is no JSON."""
+_MERGED_FIELDS = (
+    *("success", "column", "severity", "description", "expected", "actual", "content", "content_type", "failures"),
+    *("name", "status"),
+)
+
+
+class Check(msgspec.Struct, gc=False):
+    """One entry of ``dataQualityAssertions``, ``test`` or ``greatExpectations_assertions``.
+
+    ``assertion`` is the kind of the check (``type`` of a test, ``expectationType`` of an expectation); ``success`` is
+    None when nothing readable was said; ``status`` is a test's own word; ``source`` the key of the facet; ``other_datasets`` are
+    the URNs of the datasets that it is about as well, beside the one that it is a check of.
+    """
+
+    assertion: str
+    success: bool | None = None
+    column: str | None = None
+    severity: str | None = None
+    name: str | None = None
+    description: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+    content: str | None = None
+    content_type: str | None = None
+    params: dict[str, Any] = {}
+    failures: int | None = None
+    source: str = "dataQualityAssertions"
+    status: str | None = None
+    other_datasets: tuple[str, ...] = ()
+
+
+def meaningful_value(value: Any) -> Any:
+    """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write."""
+    if isinstance(value, str):
+        return None if not value or value.isspace() or value.startswith(NON_SERIALIZABLE_PREFIX) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def merge_checks(assertion: Check, test: Check) -> Check:
+    """Return ``assertion`` with what only ``test`` says: two entries of one event with one name."""
+    additions = {
+        field: getattr(test, field) for field in _MERGED_FIELDS if meaningful_value(getattr(assertion, field)) is None
+    }
+    return msgspec.structs.replace(assertion, **additions, params={**test.params, **assertion.params})
+
+
+def distinct_checks(check_lists: Iterable[list[Check]]) -> list[Check]:
+    """Return the checks of several bags of one dataset: what stands in two of them is one.
+
+    Equal entries of one bag stay apart: Great Expectations cannot tell two expectations on one column.
+    """
+    checks: list[Check] = []
+    for check_list in check_lists:
+        candidates = list(checks)
+        for check in check_list:
+            if check in candidates:
+                candidates.remove(check)
+            else:
+                checks.append(check)
+    return checks

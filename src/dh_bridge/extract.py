@@ -1,0 +1,348 @@
+"""One event into the state of its run: names first, then inputs and outputs, then facet by facet."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dh_bridge.aggregate.foreign_owned import add_alias
+from dh_bridge.aggregate.operations import OPERATION_OWNER
+from dh_bridge.aggregate.run_history import THINNING_INTERVAL, thin_periodically
+from dh_bridge.facet_support.checks import is_check_only_input
+from dh_bridge.facet_support.context import (
+    DATASET_WEIGHT,
+    OUTPUT_WEIGHT,
+    RUN_WEIGHT,
+    AttachPoint,
+    EventDataset,
+    FacetContext,
+    Role,
+)
+from dh_bridge.facet_support.generic import MAX_UNKNOWN_FACETS, sort_known_first, unknown_facet_facts
+from dh_bridge.facets import find_misplaced_facet, registry
+from dh_bridge.identity.runs import normalize_run_id
+from dh_bridge.model.facts import (
+    DATASET,
+    DATASET_PROPERTIES,
+    FLOW_JOB,
+    INPUT,
+    JOB,
+    JOB_PROPERTIES,
+    MERGED_OPERATION,
+    OUTPUT,
+    TEMPORARY,
+    Fact,
+)
+from dh_bridge.model.fold import add_facts
+from dh_bridge.model.merge import Digest, Version
+from dh_bridge.model.properties import truncate
+from dh_bridge.model.run_state import ANY_OWNER, ANY_TASK, RunState, state_without_run
+from dh_bridge.model.trace import record_facts
+from dh_bridge.naming.datasets import (
+    dataset_name,
+    enumerate_datasets,
+    is_phantom,
+    is_temporary,
+    resolve_query_dataset,
+    skip_name,
+)
+from dh_bridge.openlineage.events import EVENT_TYPE_RANKS, Dataset, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import msgspec
+
+    from dh_bridge.model.trace import Trace
+    from dh_bridge.naming import Name
+    from dh_bridge.openlineage.events import Facets
+    from dh_bridge.options import Options
+
+    FacetGroups = Sequence[Facets]
+
+#: The spec's own bag of a dataset facet wins over the other.
+_FACET_GROUPS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
+#: Checks are a facet of inputs by the specification; dbt writes them into both bags, and values only here.
+_CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
+#: Explicit lineage is read before columnLineage, which it replaces in its event.
+_LINEAGE_KEY = "lineage"
+
+
+class FactExtractor:
+    """Walks events into run states, by the options of one configuration."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.filters = options.filters.copy_without_counts()
+        self._registry = registry()
+
+    def extract(self, event: Event, runs: dict[str, RunState], trace: Trace | None = None) -> RunState | None:
+        """Fold ``extract`` into its run's state in ``runs``; None when a filter leaves it out.
+
+        ``trace`` collects what the report needs of it.
+        """
+        self.options.masking.mask_event(event)
+        refusal = None if self.filters.is_empty else self.filters.rule_for_event(event)
+        if refusal is not None:
+            if trace is not None:
+                trace.notes.append(("$", f"filtered:{refusal}"))
+            return None
+        version: Version = (event.time, EVENT_TYPE_RANKS.get(event.type or "", 0), Digest(event.raw), 0)
+        ctx = FacetContext(event, self.options, version)
+        ctx.notes, ctx.traced = (None, None) if trace is None else (trace.notes, trace.facts)
+        state = self._run_state(event, runs, ctx)
+        if self.filters.can_affect_datasets:
+            ctx.resolve_name = partial(self._mentioned_name, state)
+        if event.kind != "dataset":
+            self._extract_job(event, state, ctx)
+            if ctx.job is not None and ctx.job.platform == "dbt":
+                ctx.resolve_name = partial(resolve_query_dataset, ctx.resolve_name, ctx.aliases)
+        state.events.append((version, event.type))
+        if len(state.events) >= THINNING_INTERVAL:
+            state.events = thin_periodically(state.events, self.options.settings.runs.heartbeat)
+        if producer := event.producer:
+            state.producer = _latest(state.producer, (version, producer))
+        if schema_url := event.schema_url:
+            state.schema_url = _latest(state.schema_url, (version, schema_url))
+        entries = ctx.entries = self._event_datasets(event, ctx)
+        run_facets, job_facets = event.run_facets, event.job_facets
+        if event.kind != "dataset" and (_LINEAGE_KEY in job_facets or _LINEAGE_KEY in run_facets):
+            run_facets, job_facets = self._extract_job_lineage(event, version, state, ctx)
+        for position, (dataset, name, role, path) in enumerate(entries):
+            self._extract_dataset(dataset, name, role, path, position, state, ctx)
+        ctx.dataset_urn, ctx.name, ctx.columns = "", None, None
+        if event.kind == "run" and run_facets:
+            # A test of the run that merges with a check of a dataset is the fuller of the two.
+            self._extract_facets(run_facets, "run", "$.run.facets", (*version[:3], RUN_WEIGHT), state, ctx)
+        if event.kind != "dataset" and job_facets:
+            self._extract_facets(job_facets, "job", "$.job.facets", version, state, ctx)
+        return state
+
+    def _run_state(self, event: Event, runs: dict[str, RunState], ctx: FacetContext) -> RunState:
+        if event.kind != "run":
+            subject = None if event.dataset is None else self.options.subject_of(event.dataset)
+            return state_without_run(event, subject, runs, ctx.version)
+        urn = ctx.run_urn = ctx.identity.run_urn(event.namespace, event.name, event.run_id)
+        if (state := runs.get(urn)) is None:
+            state = runs[urn] = RunState(urn, normalize_run_id(event.run_id), "run")
+        if ctx.identity is not self.options.identity:
+            add_alias(event, state, ctx)
+        return state
+
+    def _extract_job(self, event: Event, state: RunState, ctx: FacetContext) -> None:
+        named_job = ctx.identity.job(event.namespace, event.name, event.producer)
+        job = ctx.job = ctx.identity.carrier(named_job, event.producer)
+        state.add_job(job, ctx.version, terminal=event.is_terminal)
+        producer = self.options.identity.producer(event.producer)
+        state.is_single_event = state.is_single_event or (producer is not None and producer.single_event)
+        ctx.assertion_platform, ctx.assertion_label = self.options.identity.assertion_source(event, job.platform)
+        if job.placeholder or job.skip:
+            ctx.owner_urn, ctx.task_urn = ANY_OWNER, ANY_TASK
+            return
+        ctx.owner_urn = job.owner_urn
+        ctx.task_urn = job.job_urn
+        facts: list[Fact] = [(job.flow_urn, JOB, "", job)]
+        if job is not named_job:  # what is said of the operation is said of no job that is written
+            ctx.owner_urn = OPERATION_OWNER
+            facts += [(ctx.run_urn, MERGED_OPERATION, "", event.name)] if ctx.run_urn else []
+        elif job.level == "flow":
+            facts.append((job.flow_urn, FLOW_JOB, "", job))
+        if self.options.identity.has_job(job, has_io=False):  # a flow-level job's twin is settled with its run
+            facts.append((job.job_urn, JOB, "", job))
+        if event.kind == "job" and (properties := _sender_properties(event)):
+            facts.append((ctx.owner_urn, JOB_PROPERTIES, "", properties))
+        add_facts(state.facts, facts, ctx.version)
+
+    # -- datasets ---------------------------------------------------------------------------------------------------
+
+    def _event_datasets(self, event: Event, ctx: FacetContext) -> list[EventDataset]:
+        if event.dataset is not None:
+            entries = list(self._named_datasets([event.dataset], "dataset", "$.dataset", ctx))
+        else:
+            entries = [
+                *self._named_datasets(event.inputs, "input", "$.inputs", ctx),
+                *self._named_datasets(event.outputs, "output", "$.outputs", ctx),
+            ]
+        if not ctx.assertion_platform:
+            producer = self.options.identity.producer(event.producer)
+            ctx.assertion_platform = producer.platform if producer is not None else "unknown"
+            ctx.assertion_label = (producer.assertion_label if producer is not None else None) or "check"
+        return entries
+
+    def _extract_job_lineage(
+        self, event: Event, version: Version, state: RunState, ctx: FacetContext
+    ) -> tuple[Facets, Facets]:
+        """Read the job's ``lineage`` before the datasets; return the facets of run and job that are left."""
+        remaining: list[Facets] = []
+        attach: AttachPoint
+        for attach, facets in (("run", event.run_facets), ("job", event.job_facets)):
+            if _LINEAGE_KEY in facets:
+                self._extract_facets(
+                    {_LINEAGE_KEY: facets[_LINEAGE_KEY]}, attach, f"$.{attach}.facets", version, state, ctx
+                )
+                ctx.version = version
+            remaining.append({key: raw for key, raw in facets.items() if key != _LINEAGE_KEY})
+        return remaining[0], remaining[1]
+
+    def _named_datasets(
+        self, datasets: Iterable[Dataset], role: Role, base_path: str, ctx: FacetContext
+    ) -> Iterator[EventDataset]:
+        for position, dataset in enumerate_datasets(datasets, self.options.naming):
+            path = base_path if role == "dataset" else f"{base_path}[{position}]"
+            refusal = None if self.filters.is_empty else self.filters.rule_for_dataset(dataset)
+            if refusal is not None:
+                ctx.path = path
+                ctx.note_dropped("", f"filtered:{refusal}")
+                # its columns are not to come in by a facet of another dataset
+                ctx.aliases[dataset.namespace, dataset.name] = skip_name(
+                    self.options.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
+                )
+                continue
+            name = dataset_name(dataset, self.options.naming, keep_ephemeral=self.options.keep_ephemeral)
+            if (
+                role == "output"
+                and ctx.job is not None
+                and ctx.job.platform == "dbt"
+                and is_phantom(dataset, ctx.event)
+            ):
+                name = skip_name(name, "phantom")
+            ctx.aliases[dataset.namespace, dataset.name] = name
+            if name.skip is not None:
+                ctx.path = path
+                ctx.note_dropped("", name.skip)
+                if name.skip.startswith("filtered"):
+                    self.filters.count(name.skip.partition(":")[2].strip())
+                continue
+            if ctx.notes is not None:
+                ctx.path = path
+                ctx.note_dataset("", name.endpoint)
+            yield dataset, name, role, path
+
+    def _mentioned_name(self, state: RunState, namespace: str, name: str) -> Name:
+        """Return the name of a dataset that only a facet mentions: filters hold for it too."""
+        mention = self.options.naming(namespace, name)
+        refusal = self.filters.rule_for_mention(namespace, name)
+        if refusal is not None:
+            return skip_name(mention, f"filtered:{refusal}")
+        if mention.endpoint is not None and self.options.settings.filters.is_collapsed(namespace, name):
+            state.collapsed_urns |= {mention.endpoint}
+        return mention
+
+    def _extract_dataset(  # noqa: PLR0913 - the parts of one step
+        self, dataset: Dataset, name: Name, role: Role, path: str, position: int, state: RunState, ctx: FacetContext
+    ) -> None:
+        endpoint = name.endpoint
+        if endpoint is None:
+            return
+        ctx.dataset_urn, ctx.name, ctx.role, ctx.columns = endpoint, name, role, None
+        weight = (OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * DATASET_WEIGHT
+        time, rank, digest, _ = ctx.version
+        is_collapsed, policy = (
+            not self.filters.is_empty and self.filters.is_collapsed(dataset),
+            self.options.temporary_policy,
+        )
+        if policy != "keep" and not is_temporary(dataset):
+            policy = "keep"
+        is_dropped = is_collapsed or policy == "collapse"
+        facts: list[Fact] = [] if is_dropped else [(endpoint, DATASET, "", name)]
+        if policy != "keep":
+            facts.append((endpoint, TEMPORARY, "", policy))
+        if role == "dataset":
+            facts += (
+                [(endpoint, DATASET_PROPERTIES, "", properties)]
+                if (properties := _sender_properties(ctx.event))
+                else []
+            )
+        elif role == "output" or not is_check_only_input(dataset, endpoint, path, ctx):
+            facts.append((ctx.task_urn, INPUT if role == "input" else OUTPUT, endpoint, time))
+        add_facts(state.facts, facts, (time, rank, digest, weight))
+        if is_collapsed:
+            state.collapsed_urns |= {endpoint}
+        if is_dropped:
+            ctx.path = path
+            ctx.note_dropped("", "filtered:through" if is_collapsed else "policy:temporary")
+            return
+        facet_groups: FacetGroups = (dataset.facets, dataset.input_facets, dataset.output_facets)
+        if not any(facet_groups):
+            return
+        ctx.facet_keys = frozenset().union(*facet_groups)
+        if _LINEAGE_KEY in ctx.facet_keys:
+            facet_groups = self._extract_dataset_lineage(facet_groups, path, (time, rank, digest, weight), state, ctx)
+        for (group, weight_offset), facets in zip(_FACET_GROUPS, facet_groups, strict=True):
+            if facets:
+                ctx.facet_group = group
+                version = (time, rank, digest, weight + weight_offset)
+                if "schema" in facets and "columnLineage" in facets:
+                    facets = {"schema": facets["schema"], **facets}  # noqa: PLW2901 - lineage asks for the columns
+                self._extract_facets(facets, "dataset", f"{path}.{group}", version, state, ctx)
+
+    def _extract_dataset_lineage(
+        self, facet_groups: FacetGroups, path: str, version: Version, state: RunState, ctx: FacetContext
+    ) -> FacetGroups:
+        """Read the dataset's ``lineage``, whatever bag it is in; return the facets that are left."""
+        for (group, weight_offset), facets in zip(_FACET_GROUPS, facet_groups, strict=True):
+            if _LINEAGE_KEY in facets:
+                ctx.facet_group = group
+                weighted_version = (*version[:3], version[3] + weight_offset)
+                self._extract_facets(
+                    {_LINEAGE_KEY: facets[_LINEAGE_KEY]}, "dataset", f"{path}.{group}", weighted_version, state, ctx
+                )
+        return [{key: raw for key, raw in facets.items() if key != _LINEAGE_KEY} for facets in facet_groups]
+
+    # -- facets -----------------------------------------------------------------------------------------------------
+
+    def _extract_facets(  # noqa: PLR0913 - the parts of one step
+        self,
+        facets: dict[str, msgspec.Raw],
+        attach: AttachPoint,
+        path: str,
+        version: Version,
+        state: RunState,
+        ctx: FacetContext,
+    ) -> None:
+        specs = self._registry[attach]
+        cells, unknown_count = state.facts, 0
+        for key, raw in facets.items() if len(facets) <= MAX_UNKNOWN_FACETS else sort_known_first(facets, specs):
+            ctx.attach, ctx.key, ctx.path, ctx.version = attach, key, f"{path}.{key}", version
+            refusal = None if self.filters.is_empty else self.filters.rule_for_facet(key)
+            if refusal is not None:
+                ctx.note_dropped("", f"filtered:{refusal}")
+                continue
+            spec = specs.get(key)
+            if spec is None and attach != "dataset":
+                spec = find_misplaced_facet(attach, key, ctx.event)
+            if spec is not None and spec.attach == "run" and not ctx.run_urn:
+                ctx.note_dropped("", "no-home:no run")
+                continue
+            if key == _CHECKS and ctx.facet_group == "inputFacets":
+                ctx.version = (*version[:3], version[3] + _CHECKS_WEIGHT)
+            try:
+                if spec is None:
+                    unknown_count += 1
+                    if unknown_count <= MAX_UNKNOWN_FACETS:
+                        facts = unknown_facet_facts(raw, ctx)
+                        add_facts(cells, facts if ctx.traced is None else self._record_facts(facts, ctx), version)
+                    else:
+                        ctx.note_dropped("", "too-large")
+                else:
+                    ctx.attach = spec.attach
+                    facts = spec.extract_facts(raw, ctx)
+                    add_facts(cells, facts if ctx.traced is None else self._record_facts(facts, ctx), ctx.version)
+            except RecursionError:  # JSON nested hundreds deep; one unusable facet is not the end of the event (0.6.2)
+                ctx.note_dropped("", "malformed")
+
+    @staticmethod
+    def _record_facts(facts: Iterator[Fact], ctx: FacetContext) -> Iterator[Fact]:
+        """Return the facts of a facet, recorded for the report."""
+        assert ctx.traced is not None  # noqa: S101 - the caller has looked
+        return record_facts(facts, ctx.traced.setdefault(ctx.path, []))
+
+
+def _latest(old: tuple[Version, str] | None, new: tuple[Version, str]) -> tuple[Version, str]:
+    return new if old is None else max(old, new)
+
+
+def _sender_properties(event: Event) -> dict[str, str]:
+    """Return what a job or dataset event says of its sender; a run's own is on the run."""
+    pairs = ("producer", event.producer), ("schemaURL", event.schema_url)
+    return {key: truncate(text) for key, text in pairs if text}

@@ -1,0 +1,168 @@
+"""Where a facet stands: the entities around it, how names resolve there, and where losses are noted."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dh_bridge.model.trace import FieldTargets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dh_bridge.assertions import Check
+    from dh_bridge.identity import EventIdentity, Identity, Job
+    from dh_bridge.model.merge import Version
+    from dh_bridge.model.trace import FieldNote, FieldTarget, TracedFact
+    from dh_bridge.naming import Name
+    from dh_bridge.openlineage.events import Dataset, Event
+    from dh_bridge.options import Options
+
+#: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
+DATASET_NOTE = "about:"
+#: An entry of an event that is read in part: (stamp of the event, role, `entry_of` its stamp)
+EntryId = tuple[Any, str, int]
+Role = Literal["input", "output", "dataset"]
+#: A dataset of an event that is not left out, its name, its role and its path in the event
+EventDataset = tuple["Dataset", "Name", Role, str]
+AttachPoint = Literal["run", "job", "dataset"]
+
+#: Weights of stamps: the run's facets come after those of outputs, these after those of inputs, a later dataset after an
+#: earlier one; below the weight of one dataset there is room to order its bags.
+RUN_WEIGHT, OUTPUT_WEIGHT, DATASET_WEIGHT = 1 << 40, 1 << 20, 4
+
+
+def entry_number(version: Version) -> int:
+    """Return which dataset of its event a statement is about: its side and place, as one number that orders them."""
+    return int(version[3] // DATASET_WEIGHT)
+
+
+class PartitionSpec(msgspec.Struct, frozen=True, gc=False):
+    """What an entry of an event covers: the type and partition of a partitionSpec, its parts as JSON.
+
+    ``entries``: how many entries of the event name the dataset on the same side, with a subset or without.
+    """
+
+    kind: Literal["PARTITION", "QUERY"]
+    partition: str
+    members: tuple[str, ...]
+    entries: int = 1
+
+    def to_json(self) -> dict[str, str]:
+        """Return the partitionSpec; never with a timePartition, which the server refuses beside a partition."""
+        return {"partition": self.partition, "type": self.kind}
+
+
+class FacetContext:
+    """The surroundings of the facet that is being read; one object per event, moved from facet to facet.
+
+    What most places do not have is set where it is known, so that making a place costs little.
+    """
+
+    #: URN of the run; "" for job and dataset events
+    run_urn: str = ""
+    job: Job | None = None
+    #: URN that facets of the job belong to: a flow-level job's dataFlow, else the dataJob
+    owner_urn: str = ""
+    #: URN of the dataJob that carries inputs and outputs
+    task_urn: str = ""
+    #: the event's datasets
+    entries: Sequence[EventDataset] = ()
+    #: who checks, and what its checks are called, where facets tell of some
+    assertion_platform: str = ""
+    assertion_label: str = ""
+    #: URNs of the datasets whose lineage a ``lineage`` facet of the event tells
+    explicit_urns: frozenset[str] = frozenset()
+    #: the part of its datasets that the whole event is about
+    batch: PartitionSpec | None = None
+    #: (path in the event, reason) of each leaf that ends on the way; None where nobody asks for the report
+    notes: list[tuple[str, FieldNote]] | None = None
+    #: the facts by the path of the facet that stated them; None where nobody asks for the report
+    traced: dict[str, list[TracedFact]] | None = None
+
+    #: the dataset whose bag is being read: its URN, its name, its side, its columns and their paths once its schema was read
+    dataset_urn: str = ""
+    name: Name | None = None
+    role: Role = "dataset"
+    columns: dict[str, str] | None = None
+    #: keys of all of its facets
+    facet_keys: frozenset[str] = frozenset()
+    #: side and dataset -> times that it is named, predicate; known once a subset was read
+    subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
+    #: dataset and assertion URN -> the entry that told of it; known once a subset was read
+    entry_ids: dict[tuple[str, str], EntryId | None] | None = None
+
+    #: the facet: what it is attached to, its bag, its key, its path in the event, its JSON
+    attach: AttachPoint = "run"
+    facet_group: str = "facets"
+    key: str = ""
+    path: str = ""
+    raw: bytes = b""
+
+    def __init__(self, event: Event, options: Options, version: Version) -> None:
+        self.event = event
+        self.options = options
+        self.identity: Identity | EventIdentity = options.identity.for_event(event)
+        self.version = version
+        #: dataset and name -> the checks of that name that were read so far, by URN
+        self.checks: dict[tuple[str, str], dict[str, Check]] = {}
+        #: namespace and name of each dataset of the event, as they were sent -> what it is called
+        self.aliases: dict[tuple[str, str], Name] = {}
+        #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
+        self.schemas: dict[str, dict[str, str]] = {}
+        self.resolve_name: Callable[[str, str], Name] = options.naming
+
+    # Few facets ask for these.
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """The URNs of the event's inputs."""
+        return frozenset([name.endpoint for _, name, role, _ in self.entries if role == "input" and name.endpoint])
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The URNs of the event's outputs, in their order."""
+        return tuple([name.endpoint for _, name, role, _ in self.entries if role == "output" and name.endpoint])
+
+    @cached_property
+    def dataset_urns(self) -> frozenset[str]:
+        """The URNs of both."""
+        return self.inputs.union(self.outputs)
+
+    @cached_property
+    def tested_urns(self) -> tuple[str, ...]:
+        """The URNs that the event's tests are about: its inputs, else its outputs."""
+        return tuple(sorted(self.inputs)) or tuple(sorted(self.outputs))
+
+    @cached_property
+    def names_by_urn(self) -> dict[str, Name]:
+        """What the datasets of the event are called, by URN."""
+        return {name.endpoint: name for _, name, _, _ in self.entries if name.endpoint}
+
+    def note_dropped(self, field_path: str, reason: str) -> None:
+        """Note that a leaf of the facet (``fields[2].type``; "" for all of it) ends here, and why."""
+        if self.notes is not None:
+            self.notes.append((f"{self.path}.{field_path}" if field_path else self.path, reason))
+
+    def note_dataset(self, field_path: str, dataset_urn: str | None) -> None:
+        """Note which dataset a part of the facet names: the report judges its leaves by what was written of that one."""
+        if self.notes is not None and dataset_urn is not None:
+            self.note_dropped(field_path, DATASET_NOTE + dataset_urn)
+
+    def entry_id(self) -> EntryId | None:
+        """Return the mark of the entry of inputs or outputs that is being read if it tells of a part only."""
+        if ("subset" not in self.facet_keys and self.batch is None) or not self.dataset_urn:
+            return None
+        return self.version[:3], self.role, entry_number(self.version)
+
+    def note_outcome(self, field_path: str, *targets: FieldTarget) -> None:
+        """Note that a field went elsewhere than its row of the facet's table says."""
+        if self.notes is not None:
+            self.notes.append((f"{self.path}.{field_path}" if field_path else self.path, FieldTargets(targets)))
+
+    def dataset_name(self, namespace: Any, name: Any) -> Name:
+        """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""
+        alias = self.aliases.get((namespace, name))
+        return alias if alias is not None else self.resolve_name(namespace or "", name or "")

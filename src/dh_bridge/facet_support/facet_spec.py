@@ -1,0 +1,300 @@
+"""What a facet module is made of: a Struct to read into, a function that states facts, and a row for each leaf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from dh_bridge.cache import GenerationalCache
+from dh_bridge.facet_support.context import AttachPoint, FacetContext
+from dh_bridge.facet_support.repair import UNUSABLE, Repairs, repair
+from dh_bridge.model.facts import (
+    DATASET_PROPERTIES,
+    JOB_PROPERTIES,
+    RUN_PROPERTIES,
+    TOMBSTONE,
+    Fact,
+    FactKind,
+    FactPart,
+)
+from dh_bridge.model.properties import masked_property_text
+from dh_bridge.model.trace import FieldTarget
+from dh_bridge.redaction import DEFAULT, current_mode
+
+_decode_any = msgspec.json.Decoder().decode
+_POSITION = re.compile(r"\[\d+\]")
+
+#: Parts of a facet's properties that are stated apart: the leaves that nobody knows, and a facet that says nothing here.
+EXTRA_FIELDS, WHOLE_FACET = "+", " as a whole"
+#: The kind of fact that holds the properties of an attach point.
+PROPERTY_KINDS: dict[AttachPoint, FactKind] = {
+    "run": RUN_PROPERTIES,
+    "job": JOB_PROPERTIES,
+    "dataset": DATASET_PROPERTIES,
+}
+
+
+class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
+    """The parts that every facet has; unknown leaves are found out and kept by the lenient reading."""
+
+    producer_: Any = msgspec.field(default=None, name="_producer")
+    schema_url_: Any = msgspec.field(default=None, name="_schemaURL")
+    deleted_: bool = msgspec.field(default=False, name="_deleted")
+
+
+class OpenFacet(msgspec.Struct):
+    """A facet that is read as plain JSON: ``content`` without ``_producer``, ``_schemaURL`` and ``_deleted``.
+
+    ``properties``: what all of it is as properties, once somebody has worked that out.
+    """
+
+    content: dict[str, Any]
+    properties: dict[str, str] | None = None
+    deleted_: bool = False
+
+
+class FieldOutcome(msgspec.Struct, frozen=True):
+    """What becomes of the fields that match a row of a facet's table.
+
+    ``targets`` are the kinds of facts that such a field goes into; the first that is stated and written counts. Without any it
+    is a property of what the facet is attached to. ``reason`` tells why it is dropped. ``allows_empty``: an empty text, object or
+    array says something here.
+    """
+
+    targets: tuple[FieldTarget, ...] = ()
+    reason: str = ""
+    allows_empty: bool = False
+
+
+def mapped(*targets: FieldTarget, allows_empty: bool = False) -> FieldOutcome:
+    """Return the row of a field that goes into facts of these kinds, the most telling first."""
+    return FieldOutcome(targets, allows_empty=allows_empty)
+
+
+def as_property(*targets: FieldTarget, allows_empty: bool = False) -> FieldOutcome:
+    """Return the row of a field that becomes a property: of what the facet is attached to, or by facts of these kinds."""
+    return FieldOutcome(targets, allows_empty=allows_empty)
+
+
+def dropped(reason: str) -> FieldOutcome:
+    """Return the row of a field that is dropped, and why."""
+    return FieldOutcome((), reason)
+
+
+FactFunction = Callable[[Any, FacetContext], Iterator[Fact]]
+
+
+class FacetSpec:
+    """A facet as the registry knows it: keys, attach point, how to read it, what it states, what becomes of its leaves."""
+
+    def __init__(  # noqa: PLR0913 - one argument for each column of the facets table
+        self,
+        extractor: FactFunction,
+        *,
+        keys: tuple[str, ...],
+        attach: AttachPoint,
+        struct: type[Facet] | None,
+        outcomes: Mapping[str, FieldOutcome],
+        retract: FactFunction | None,
+        since: str,
+        producer: str,
+        is_cached: bool,
+    ) -> None:
+        self.extractor = extractor
+        self.keys = keys
+        self.attach: AttachPoint = attach
+        self.struct = struct
+        self.outcomes = dict(outcomes)
+        self.retract = retract
+        self.since = since
+        self.producer = producer
+        self.doc = (extractor.__doc__ or "").strip()
+        #: whether some of it are properties, which a tombstone withdraws where state is kept
+        self.has_properties = attach != "run" and any(_is_property(outcome, attach) for outcome in outcomes.values())
+        self._decode: Callable[[Any], Any] = msgspec.json.Decoder(struct).decode if struct is not None else _open_facet
+        self._is_cached = is_cached
+        if is_cached:
+            self._decode = _CachedDecoder(self._decode)
+
+    def extract_facts(self, raw: msgspec.Raw, ctx: FacetContext) -> Iterator[Fact]:
+        """Return what the facet in ``raw`` states; nothing when it cannot be used (noted at ``ctx``)."""
+        text: Any = bytes(raw) if self._is_cached else raw  # what is hashed once is not hashed by the module again
+        try:
+            facet = self._decode(text)
+        except (msgspec.MsgspecError, RecursionError):
+            return self._extract_leniently(raw, ctx)
+        if facet.deleted_:
+            return self._extract_leniently(raw, ctx)
+        ctx.raw = text  # a Raw is bytes-like: modules hash or remember it
+        return self.extractor(facet, ctx)
+
+    def _extract_leniently(self, raw: msgspec.Raw, ctx: FacetContext) -> Iterator[Fact]:
+        document = read_object(raw, ctx)
+        if document is None:
+            return
+        if document.get("_deleted") is True:
+            yield from retract_properties(
+                document, ctx, is_known=self.retract is not None or (self.has_properties and ctx.options.is_stateful)
+            )
+            if self.retract is not None:
+                yield from self.retract(document, ctx)
+            return
+        ctx.raw = raw
+        assert self.struct is not None  # noqa: S101 - an open facet that is an object was read already
+        repairs = Repairs(records_paths=ctx.notes is not None)
+        facet = repair(document, self.struct, repairs)
+        for field_path in repairs.malformed:
+            ctx.note_dropped(field_path, "malformed")
+        if facet is not UNUSABLE:
+            note_count = len(ctx.notes or ())
+            yield from self.extractor(facet, ctx)
+            if ctx.notes is not None and repairs.original_positions:
+                prefix = f"{ctx.path}."
+                ctx.notes[note_count:] = [
+                    (
+                        prefix + repairs.original_path(path.removeprefix(prefix)) if path.startswith(prefix) else path,
+                        reason,
+                    )
+                    for path, reason in ctx.notes[note_count:]
+                ]
+        yield from extra_facts(repairs.extra, ctx)
+
+
+def _open_facet(raw: msgspec.Raw) -> OpenFacet:
+    """Return an open facet; a ValidationError when it is no object."""
+    document = _decode_any(raw)
+    if not isinstance(document, dict):
+        raise msgspec.ValidationError("not an object")
+    return OpenFacet(content_of(document), deleted_=document.get("_deleted") is True)
+
+
+class _CachedDecoder:
+    """Decodes a facet; the same bytes, which tables send hour after hour, are decoded once."""
+
+    _MAX_BYTES = 256 * 1024
+    _SIZE_FACTOR = 6  # what is decoded takes about six times its JSON
+
+    def __init__(self, decode: Callable[[Any], Any]) -> None:
+        self._decode = decode
+        self._cache: GenerationalCache[Any] = GenerationalCache()
+
+    def __call__(self, raw: bytes) -> Any:
+        if current_mode() != DEFAULT:
+            return self._decode(raw)  # what is remembered holds properties that are redacted by default
+        facet = self._cache.get(raw)
+        if facet is None:
+            facet = self._decode(raw)
+            if len(raw) <= self._MAX_BYTES and self._cache.is_repeated(raw):
+                self._cache.store(raw, facet, self._SIZE_FACTOR * len(raw))
+        return facet
+
+
+def read_object(raw: msgspec.Raw, ctx: FacetContext) -> dict[str, Any] | None:
+    """Return the facet's JSON object; None, noted, when it is something else."""
+    try:
+        document = _decode_any(raw)
+    except (msgspec.DecodeError, RecursionError):
+        ctx.note_dropped("", "malformed")
+        return None
+    if isinstance(document, dict):
+        return document
+    is_serialized = isinstance(document, str) and document.startswith("<<non-serializable")
+    reason = "no-home:null says nothing" if document is None else "non-serializable" if is_serialized else "malformed"
+    ctx.note_dropped("", reason)
+    return None
+
+
+def content_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a facet's JSON without its provenance."""
+    return {key: value for key, value in document.items() if key not in ("_producer", "_schemaURL", "_deleted")}
+
+
+def retract_properties(document: dict[str, Any], ctx: FacetContext, *, is_known: bool = True) -> Iterator[Fact]:
+    """Yield that the properties of a facet of a job or dataset that is deleted are gone.
+
+    ``is_known``: what it said before can be known; what stands beside ``_deleted`` says nothing in either case.
+    """
+    if not is_known:
+        ctx.note_dropped("", "policy:state=none")
+    elif ctx.notes is not None:
+        for name in content_of(document):
+            ctx.note_dropped(name, "no-home:the facet is deleted")
+    if ctx.attach != "run":  # the specification has no tombstones of runs
+        for suffix in ("", EXTRA_FIELDS, WHOLE_FACET):
+            yield entity_urn(ctx), PROPERTY_KINDS[ctx.attach], ctx.key + suffix, TOMBSTONE
+
+
+def _is_property(outcome: FieldOutcome, attach: AttachPoint) -> bool:
+    """Return whether a field is a property of what the facet is attached to."""
+    aspect_paths = PROPERTY_KINDS[attach]
+    kinds = [target.kind if isinstance(target, FactPart) else target for target in outcome.targets]
+    return not outcome.reason and (not kinds or aspect_paths in kinds)
+
+
+def extra_facts(extra: list[tuple[str, Any]], ctx: FacetContext) -> Iterator[Fact]:
+    """Yield the unknown leaves of a known facet as kept properties, positions left out."""
+    values_by_path: dict[str, list[Any]] = {}
+    for path, value in extra:
+        if value is not None and path not in ("_producer", "_schemaURL", "_deleted"):
+            values_by_path.setdefault(_POSITION.sub("", path), []).append(value)
+    if not values_by_path:
+        return
+    for path, value in extra if ctx.notes is not None else ():
+        if value is not None:
+            ctx.note_outcome(path, PROPERTY_KINDS[ctx.attach])
+    properties = {}
+    for path, values in values_by_path.items():
+        # masked here, too: in facets of columns the masking of events hides no value by its name, which may be a column
+        text = masked_property_text(f"{ctx.key}.{path}", values[0] if len(values) == 1 else values)
+        if text is not None:
+            properties[f"{ctx.key}.{path}"] = text
+    yield property_fact(ctx, properties, suffix=EXTRA_FIELDS)
+
+
+def property_fact(ctx: FacetContext, properties: dict[str, str], *, suffix: str = "") -> Fact:
+    """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
+    return entity_urn(ctx), PROPERTY_KINDS[ctx.attach], ctx.key + suffix, properties
+
+
+def whole_facet_fact(ctx: FacetContext) -> Fact:
+    """Return the statement that keeps all of the facet under its key, noted: it says nothing that could be mapped here."""
+    if ctx.notes is not None:  # what could not be read of it is kept as it is
+        ctx.notes[:] = [note for note in ctx.notes if not note[0].startswith(f"{ctx.path}.")]
+    for field_name in ("_producer", "_schemaURL"):
+        ctx.note_dropped(field_name, "envelope")
+    ctx.note_outcome("", PROPERTY_KINDS[ctx.attach][ctx.key])
+    content = content_of(_decode_any(ctx.raw))
+    return property_fact(ctx, {ctx.key: masked_property_text(ctx.key, content) or ""}, suffix=WHOLE_FACET)
+
+
+def entity_urn(ctx: FacetContext) -> str:
+    """Return the URN of what the facet is attached to."""
+    return ctx.run_urn if ctx.attach == "run" else ctx.owner_urn if ctx.attach == "job" else ctx.dataset_urn
+
+
+def facet(  # noqa: PLR0913 - one argument for each column of the facets table
+    *keys: str,
+    attach: AttachPoint,
+    outcomes: Mapping[str, FieldOutcome],
+    struct: type[Facet] | None = None,
+    retract: FactFunction | None = None,
+    since: str = "0.15.0",
+    producer: str = "",
+    is_cached: bool = False,
+) -> Callable[[FactFunction], FacetSpec]:
+    """Declare a facet: its keys (the spec's first), attach point, Struct, and a row for each leaf.
+
+    ``outcomes`` maps paths (``fields[].name``, ``properties.*``, ``**`` for everything below) to what becomes of them.
+    ``is_cached``: large, and the same for a table in every event. The decorated function yields the facet's statements.
+    """
+
+    def declare(extractor: FactFunction) -> FacetSpec:
+        return FacetSpec(
+            extractor, keys=keys, attach=attach, struct=struct, outcomes=outcomes, retract=retract, since=since, producer=producer,
+            is_cached=is_cached,
+        )  # fmt: skip
+
+    return declare

@@ -1,0 +1,198 @@
+"""Facets whose leaves are all kept, and facets that nobody knows: one rule each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.facet_support.facet_spec import (
+    PROPERTY_KINDS,
+    Facet,
+    FacetSpec,
+    FactFunction,
+    OpenFacet,
+    as_property,
+    content_of,
+    dropped,
+    facet,
+    property_fact,
+    read_object,
+    retract_properties,
+)
+from dh_bridge.facet_support.named_parameters import configuration
+from dh_bridge.model.facts import DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET, RUN_PROPERTIES, Facts
+from dh_bridge.model.properties import digest_properties, flatten, property_text
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from dh_bridge.facet_support.context import AttachPoint, FacetContext
+    from dh_bridge.openlineage.events import Facets
+
+#: How many facets that nobody knows are kept of one bag.
+MAX_UNKNOWN_FACETS = 20
+
+
+def property_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = "") -> FacetSpec:
+    """Return a facet whose every leaf is a property ``<key>.<path>`` where it is attached."""
+
+    def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
+        if facet.properties is None:
+            facet.properties = flatten(keys[0], facet.content)
+        if facet.properties:
+            yield property_fact(ctx, facet.properties)
+
+    extract.__doc__ = doc
+    return facet(*keys, attach=attach, outcomes={"**": as_property()}, producer=producer, is_cached=True)(extract)
+
+
+class BulkFacet(Facet, forbid_unknown_fields=False):
+    """A facet that is not read: its bytes are passed over, which is many times faster than to decode them."""
+
+
+class BulkFacetSpec(FacetSpec):
+    """A facet that is withheld as a whole, so that none of its leaves is a known or an unknown one."""
+
+    def __init__(  # noqa: PLR0913 - the columns of the facets table
+        self,
+        extractor: FactFunction,
+        *,
+        key: str,
+        attach: AttachPoint,
+        struct: type[BulkFacet],
+        reason: str,
+        producer: str,
+    ) -> None:
+        super().__init__(
+            extractor, keys=(key,), attach=attach, struct=struct, outcomes={"**": dropped(reason)}, retract=None,
+            since="0.15.0", producer=producer, is_cached=False,
+        )  # fmt: skip
+        self.struct = None
+
+    def _extract_leniently(self, raw: msgspec.Raw, ctx: FacetContext) -> Facts:
+        document = read_object(raw, ctx)
+        if document is None:
+            return
+        if document.get("_deleted") is True:
+            yield from retract_properties(document, ctx, is_known=ctx.options.is_stateful)
+            return
+        ctx.raw = raw
+        yield from self.extractor(BulkFacet(), ctx)
+
+
+def bulk_facet(  # noqa: PLR0913 - the columns of the facets table
+    key: str,
+    *,
+    attach: AttachPoint,
+    reason: str,
+    doc: str,
+    producer: str = "",
+    struct: type[BulkFacet] = BulkFacet,
+    count: BulkCounter | None = None,
+) -> FacetSpec:
+    """Return a facet that is withheld for ``reason``; its hash and size stay as properties.
+
+    ``count`` says how many things are in it, from the parts that ``struct`` picks out.
+    """
+
+    def extract(facet: BulkFacet, ctx: FacetContext) -> Facts:
+        properties = digest_properties(key, bytes(ctx.raw))
+        if count is not None:
+            properties[f"{key}.count"] = str(count(facet))
+        yield property_fact(ctx, properties)
+
+    extract.__doc__ = doc
+    return BulkFacetSpec(extract, key=key, attach=attach, struct=struct, reason=reason, producer=producer)
+
+
+BulkCounter = Callable[[Any], int]
+
+
+def map_facet(key: str, *, separate_names: tuple[str, ...] = (), doc: str, producer: str = "") -> FacetSpec:
+    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``separate_names``: on their own too."""
+
+    def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
+        if facet.properties is None:
+            facet.properties = _map_properties(key, facet.content, separate_names, ctx)
+        if facet.properties:
+            yield property_fact(ctx, facet.properties)
+
+    extract.__doc__ = doc
+    outcomes = {
+        f"properties.{name}": as_property(RUN_PROPERTIES[f"{key}.{name}"], RUN_PROPERTIES) for name in separate_names
+    }
+    return facet(key, attach="run", outcomes={**outcomes, "**": as_property()}, producer=producer, is_cached=True)(
+        extract
+    )
+
+
+def _map_properties(
+    key: str, content: dict[str, Any], separate_names: tuple[str, ...], ctx: FacetContext
+) -> dict[str, str]:
+    nested_map = content.get("properties")
+    values = nested_map if isinstance(nested_map, dict) else content  # the older form has no inner object
+    remaining = {name: value for name, value in content.items() if name != "properties"} if values is nested_map else {}
+    values = configuration(values, "properties" if values is nested_map else "", ctx)
+    properties = flatten(key, remaining)
+    value_text = property_text(key, values) if values else None
+    if value_text:
+        properties[key] = value_text
+    for name in separate_names:
+        text = property_text(f"{key}.{name}", values.get(name))
+        if text is not None:
+            properties[f"{key}.{name}"] = text
+    return properties
+
+
+def opaque_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = "") -> FacetSpec:
+    """Return a facet that is kept as one JSON, as those that nobody knows; a module lists it in the table."""
+
+    def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
+        yield from _opaque_facts(facet.content, ctx)
+
+    extract.__doc__ = doc
+    kinds = (DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET) if attach == "dataset" else (PROPERTY_KINDS[attach],)
+    return facet(*keys, attach=attach, outcomes={"**": as_property(*kinds)}, producer=producer)(extract)
+
+
+def sort_known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[str, msgspec.Raw]]:
+    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
+    return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
+
+
+def unknown_facet_facts(raw: msgspec.Raw, ctx: FacetContext) -> Facts:
+    """Yield what stays of a facet that no module knows: one compact JSON under ``facet.<name>``."""
+    document = read_object(raw, ctx)
+    if document is None:
+        return
+    if document.get("_deleted") is True:
+        yield from retract_properties(document, ctx, is_known=ctx.options.is_stateful and not _is_about_edge(ctx))
+        return
+    if ctx.options.settings.properties.unknown_facets == "drop":
+        ctx.note_dropped("", "policy:properties.unknown_facets")
+        return
+    yield from _opaque_facts(content_of(document), ctx)
+
+
+def _opaque_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
+    key = f"facet.{ctx.key}"
+    value_text = property_text(key, content)
+    if not content or value_text is None:
+        return
+    if _is_about_edge(ctx):
+        direction = _edge_direction(ctx)
+        yield ctx.task_urn, EDGE_PROPERTIES, (direction, ctx.dataset_urn, key), {key: value_text}
+        if ctx.run_urn:
+            yield ctx.run_urn, RUN_BY_DATASET, (f"{direction}s.{key}", ctx.dataset_urn), value_text
+    else:
+        yield property_fact(ctx, {key: value_text})
+
+
+def _is_about_edge(ctx: FacetContext) -> bool:
+    """Whether the facet is about how a job reads or writes a dataset, not about the dataset."""
+    return ctx.attach == "dataset" and ctx.facet_group != "facets" and ctx.task_urn != ""
+
+
+def _edge_direction(ctx: FacetContext) -> str:
+    """Return which edge of the job leads to the dataset, whatever bag the facet was put into."""
+    return "output" if ctx.role == "output" else "input"

@@ -1,0 +1,149 @@
+"""schema (dataset): its fields. https://openlineage.io/docs/spec/facets/dataset-facets/schema"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dh_bridge.columns import SchemaFacetField, SchemaFields, schema_fields
+from dh_bridge.datahub.urns import is_urn, schema_field_urn
+from dh_bridge.facet_support.facet_spec import Facet, facet, mapped
+from dh_bridge.facet_support.secret_columns import drop_hidden_columns
+from dh_bridge.facet_support.sibling_facets import dataset_facet, job_facet, schema_field_objects, sibling_facet
+from dh_bridge.model.facts import INPUT_FIELD, SCHEMA, Facts
+from dh_bridge.value_maps.operation_types import writes_whole_rows
+
+if TYPE_CHECKING:
+    from dh_bridge.cache import GenerationalCache
+    from dh_bridge.facet_support.context import FacetContext
+
+_OBJECT_SIZE_FACTOR = 8  # the objects of a schema take about eight times the facet's JSON
+
+
+class SchemaFacet(Facet):
+    """The fields, nested ones inside their parents."""
+
+    fields: list[SchemaFacetField] | None = None
+
+
+@facet(
+    "schema",
+    attach="dataset",
+    struct=SchemaFacet,
+    is_cached=True,
+    outcomes={
+        "fields[].name": mapped(SCHEMA),
+        # the text itself, of which several mean one type of DataHub's
+        "fields[].type": mapped(SCHEMA["[].nativeDataType"], SCHEMA["[].type"]),
+        "fields[].description": mapped(SCHEMA["[].description"]),
+        "fields[].ordinal_position": mapped(SCHEMA),
+        **{
+            f"{inside}.{field_name}": mapped(SCHEMA)
+            for inside in ("fields[].fields[]", "fields[].**.fields[]")
+            for field_name in ("name", "type", "description", "ordinal_position")
+        },
+    },
+)
+def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
+    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
+
+    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. Spark tells
+    columns of its own of Kafka's topics and of Iceberg's metadata; what it tells of a query over JDBC is a projection that nothing
+    in the event gives away (listener 1.53: ``schema.skip_platforms``).
+    """
+    fields = drop_hidden_columns(facet.fields or [], ctx)
+    if not fields or ctx.name is None:
+        return
+    rendered_fields = _render_fields(fields, ctx)
+    if rendered_fields.has_types:  # an untyped list is no statement of what there is
+        ctx.columns = ctx.schemas[ctx.dataset_urn] = rendered_fields.columns
+    if rendered_fields.has_types and ctx.name.platform in ctx.options.settings.schema_.skip_platforms:
+        ctx.note_dropped("", "schema-owned")
+    elif rendered_fields.has_types and (foreign_reason := _foreign_reason(facet, ctx)):
+        ctx.note_dropped("fields", f"no-home:{foreign_reason}")
+    elif rendered_fields.has_types:
+        yield ctx.dataset_urn, SCHEMA, "", rendered_fields
+        if ctx.notes is not None and (output_path := _output_schema_path(ctx)):
+            ctx.note_dropped("fields", f"duplicate-of:{output_path}")
+    elif ctx.role == "input" and ctx.task_urn:
+        for position, field in enumerate(fields):
+            urn = schema_field_urn(ctx.dataset_urn, ctx.name.spell_column(field.name))
+            if is_urn(urn):
+                yield ctx.task_urn, INPUT_FIELD, urn, None
+                if ctx.notes is not None:
+                    ctx.note_outcome(f"fields[{position}].name", INPUT_FIELD)
+            else:
+                ctx.note_dropped(f"fields[{position}]", "too-large")
+    else:
+        ctx.note_dropped("fields", "no-home:untyped-projection")
+
+
+def _output_schema_path(ctx: FacetContext) -> str:
+    """Return where an output says what its schema is, of an input that is that output too; "" where none does."""
+    if ctx.role != "input":
+        return ""
+    own_outputs = [
+        (dataset, path)
+        for dataset, name, role, path in ctx.entries
+        if role == "output" and name.endpoint == ctx.dataset_urn
+    ]
+    return next(
+        (
+            path
+            for dataset, path in own_outputs
+            if any(field.get("type") for field in schema_field_objects(dataset_facet(dataset, "schema")))
+        ),
+        "",
+    )
+
+
+def _foreign_reason(facet: SchemaFacet, ctx: FacetContext) -> str:
+    """Return what the fields are, where they are not the dataset's: a projection, of which there may be others; "" else."""
+    producer, name = ctx.options.identity.producer(ctx.event.producer), ctx.name
+    if producer is None or name is None:
+        return ""
+    if producer.projections and ctx.role == "output":
+        return "" if writes_whole_rows(str(job_facet(ctx, "sql").get("query", ""))) else "projection"
+    if (frame := producer.frames.get(name.system or "")) and frame.issuperset(
+        field.name for field in facet.fields or ()
+    ):
+        return "frame"
+    return "metadata-table" if "symlinks" in ctx.facet_keys and _is_metadata_table(name.name, ctx) else ""
+
+
+def _is_metadata_table(dataset_name: str, ctx: FacetContext) -> bool:
+    """Whether the dataset is ``dataset_name`` as a table whose metadata is read: db.orders or /lake/orders, by the name of db.orders.files."""
+    metadata = ctx.options.naming.preference.metadata
+    identifiers = sibling_facet(ctx, "symlinks").get("identifiers")
+    for identifier in identifiers if isinstance(identifiers, list) else ():
+        table, _, suffix = str(identifier.get("name") if isinstance(identifier, dict) else "").rpartition(".")
+        if suffix in metadata and table.rpartition(".")[2] == dataset_name.rpartition("/")[2].rpartition(".")[2]:
+            return True
+    return False
+
+
+def _render_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> SchemaFields:
+    """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
+    name = ctx.name
+    assert name is not None  # noqa: S101 - the caller has looked
+    settings = ctx.options.settings.schema_
+    expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
+    render = partial(
+        schema_fields, platform=name.platform, spell_column=name.column_speller, paths=paths,
+        types=ctx.options.tables.column_types, expand=expand,
+    )  # fmt: skip
+    if ctx.notes is not None:
+        dropped: list[tuple[str, str]] = []
+        rendered_fields = render(fields, notes=dropped)
+        for path, reason in dropped:
+            ctx.note_dropped(path, reason)
+        return rendered_fields
+    has_lower_columns, has_column_case = name.lower_columns, name.column_case is not None
+    cache: GenerationalCache[SchemaFields] = ctx.options.schema_cache
+    key = (bytes(ctx.raw), len(fields), name.platform, has_lower_columns, has_column_case, expand, paths)
+    cached_fields = cache.get(key)
+    if cached_fields is None:
+        cached_fields = render(fields)
+        if cache.is_repeated(key):
+            cache.store(key, cached_fields, _OBJECT_SIZE_FACTOR * len(ctx.raw))
+    return cached_fields

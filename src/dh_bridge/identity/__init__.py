@@ -1,0 +1,250 @@
+"""Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are.
+
+The story: ``words`` cleans the names, ``families`` tells the platform, ``splitting`` cuts the name into flow and job,
+``rules`` are the user's exceptions, ``modes`` puts it together, ``runs`` names runs. Other modes lie over the default one
+and read more of an event (``seen``, ``hints``, ``compat``, ``airflow_plugin``, ``dbt_nodes``). ``subtypes``, ``lints`` and
+``event`` say more about it; nothing of that changes an URN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from dh_bridge.datahub.urns import platform_instance_urn
+from dh_bridge.identity.airflow_plugin import AirflowPlugin
+from dh_bridge.identity.compat import CompatMode
+from dh_bridge.identity.dbt_nodes import DbtSource, UniqueIds
+from dh_bridge.identity.granularity import OPERATION, application_of, task_of
+from dh_bridge.identity.hints import Hints, read_hints
+from dh_bridge.identity.modes import DefaultMode, Mode, ProducerMatch
+from dh_bridge.identity.normalize import PLACEHOLDER, NameNormalizer
+from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily, load_producer_mappings
+from dh_bridge.identity.resolved import EventIdentity, IdentityOverlay
+from dh_bridge.identity.rules import compile_job_rules
+from dh_bridge.identity.runs import RunUrns
+from dh_bridge.identity.splitting import JobNameSplitter
+from dh_bridge.model.job import AIRFLOW, DBT, Job
+from dh_bridge.settings.dbt import DbtSettings
+from dh_bridge.settings.identity import IdentitySettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dh_bridge.openlineage.events import Event
+
+__all__ = ["EventIdentity", "Identity", "Job", "ProducerFamily"]
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+_MAX_CACHED_NAMES = 20_000
+_MAX_CACHED_LENGTH = 2_000
+
+
+class Identity:
+    """Names jobs and runs; built once, then asked for every event. Pure: the same question has the same answer."""
+
+    def __init__(
+        self, settings: IdentitySettings | None = None, overlay: Path | None = None, dbt: DbtSettings | None = None
+    ) -> None:
+        settings = settings or IdentitySettings()
+        mappings = list(load_producer_mappings(overlay))
+        self._normalizer = NameNormalizer(settings)
+        self._families = ProducerFamilies(mappings)
+        self._overlays = _build_overlays(settings, dbt or DbtSettings())
+        self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings))
+        self._default = (settings.default_platform, "identity.default_platform")
+        self._foreign_run_tools = frozenset((DBT,) if settings.join.airflow.runs == "openlineage" else (DBT, AIRFLOW))
+        self._rules = compile_job_rules(settings.rules)
+        self.has_skip_rules = any(rule.skip for rule in self._rules)
+        self._always_has_flow_job = settings.flow_level_jobs == "flow+task"
+        self._jobs: dict[tuple[str, str, str | None], Job] = {}
+        self._producers: dict[str, ProducerFamily | None] = {}
+        self._matches_by_uri: dict[str | None, ProducerMatch] = {}
+        self._matches_by_key: dict[str, ProducerMatch] = {}
+        self._references: dict[tuple[str | None, ...], Job | None] = {}
+        self.run_urn = RunUrns(self._normalizer, salted=settings.salt is not None).urn
+
+    def for_event(self, event: Event) -> Identity | EventIdentity:
+        """Return the names as ``event`` sees them: these, unless the mode reads more of an event than its names."""
+        return self if not self._overlays else EventIdentity(self, self._overlays, read_hints(event))
+
+    def for_hints(self, event_hints: Hints) -> Identity | EventIdentity:
+        """Return the names as an event of these hints sees them."""
+        return self if not self._overlays else EventIdentity(self, self._overlays, event_hints)
+
+    def job(self, namespace: str, name: str, producer: str | None) -> Job:
+        """Return the job of an event, from ``job.namespace``, ``job.name`` and ``producer``."""
+        key = (namespace, name, producer)
+        job = self._jobs.get(key)
+        if job is not None:
+            return job
+        # An event's sender always has a fallback, the default platform.
+        job = cast(
+            "Job",
+            self._mode.build(
+                self._normalizer.namespace(namespace), self._normalizer.name(name), name, self._match_for_uri(producer)
+            ),
+        )
+        if _is_cacheable(*key):
+            _store(self._jobs, key, job)
+        return job
+
+    def carrier(self, job: Job, producer: str | None) -> Job:
+        """Return the job that carries the inputs and outputs of ``job``: itself, unless its granularity folds it."""
+        if job.granularity == OPERATION or job.placeholder or job.skip:
+            return job
+        task_name = task_of(job)
+        return (application_of(job) or job) if task_name is None else self.job(job.namespace, task_name, producer)
+
+    def check_urn(self) -> str | None:
+        """Return None: only modes that join a tool of DataHub name checks."""
+        return None
+
+    def producer(self, uri: str | None) -> ProducerFamily | None:
+        """Return the family of a producer's URI, None when it is nobody's we know."""
+        if uri is None:
+            return None
+        if uri in self._producers:
+            return self._producers[uri]
+        family = self._families.by_uri(uri)
+        if _is_cacheable(uri):
+            _store(self._producers, uri, family)
+        return family
+
+    def assertion_source(self, event: Event, platform: str) -> tuple[str, str]:
+        """Return the platform of the checks of an event, whose job is of ``platform``, and what their type is called."""
+        family = self.producer(event.producer)
+        checker = self._families.checker(event.run_facets, family)
+        if checker is not None and checker is not family:
+            platform = checker.platform
+        return platform, (checker.assertion_label if checker is not None else None) or f"{platform} check"
+
+    def reference(self, namespace: str, name: str, *, referrer: Job | None) -> Job | None:
+        """Return the job that another job refers to, without a producer (a parent, a dependency); None: unresolved.
+
+        A rule or the namespace's scheme gives its platform, else it is taken for a neighbour of ``referrer`` when both
+        share the namespace, as if the same producer had sent it.
+        """
+        key = (
+            (namespace, name)
+            if referrer is None
+            else (namespace, name, referrer.namespace, referrer.platform, referrer.producer_key)
+        )
+        if key in self._references:
+            return self._references[key]
+        job = self._resolve_reference(namespace, name, referrer)
+        if _is_cacheable(*key):
+            _store(self._references, key, job)
+        return job
+
+    def parent(self, namespace: str, name: str, *, referrer: Job | None, integration: str = "") -> Job | None:
+        """Return the job that the job ``referrer`` names as its parent; None: unresolved.
+
+        ``integration`` is what the parent is said to be of (AIRFLOW). Without it the producer tells: the parent of Spark's SQL is
+        Spark's application, whatever its namespace (dbt's moves to that of its own parent); who started the application is of
+        another tool, whatever its namespace.
+        """
+        family_id = self._families.id_of_integration(integration)
+        if family_id is not None:
+            return self._build_job(namespace, name, self._match_for_key(family_id))
+        producer_match = (
+            self._match_for_key(referrer.producer_key)
+            if referrer is not None and referrer.producer_key is not None
+            else None
+        )
+        if (
+            referrer is None
+            or producer_match is None
+            or producer_match.family is None
+            or producer_match.family.parents == "all"
+        ):
+            return self.reference(namespace, name, referrer=referrer)
+        if producer_match.family.parents == "jobs" and referrer.level == "job":
+            return self._build_job(namespace, name, producer_match)
+        return self.reference(namespace, name, referrer=None)
+
+    def has_job(self, job: Job, *, has_io: bool) -> bool:
+        """Whether the dataJob exists: a flow-level job has its twin only with inputs or outputs (``has_io``)."""
+        if job.placeholder or job.skip:
+            return False
+        return job.level == "job" or has_io or self._always_has_flow_job
+
+    def template(self, job: Job, *, has_io: bool) -> str | None:
+        """Return the parentTemplate of the job's runs: the dataJob if it exists, else the dataFlow."""
+        if job.placeholder or job.skip:
+            return job.template
+        return job.job_urn if self.has_job(job, has_io=has_io) else job.flow_urn
+
+    def has_foreign_runs(self, job: Job) -> bool:
+        """Whether the job's runs have ids of a tool of DataHub, as far as their events tell."""
+        return job.foreign_owner in self._foreign_run_tools and job.level == "job"
+
+    def platform_instance(self, job: Job) -> str | None:
+        """Return the dataPlatformInstance URN, None when no rule gives an instance."""
+        return None if job.instance is None else platform_instance_urn(job.platform, job.instance)
+
+    def _match_for_uri(self, uri: str | None) -> ProducerMatch:
+        producer_match = self._matches_by_uri.get(uri)
+        if producer_match is None:
+            family = self.producer(uri)
+            labels = [rule.label for rule in self._rules if rule.fits_producer(uri or "")]
+            producer_match = self._match_for_key("|".join((family.id if family else "", *labels)))
+            if _is_cacheable(uri):
+                _store(self._matches_by_uri, uri, producer_match)
+        return producer_match
+
+    def _match_for_key(self, key: str) -> ProducerMatch:
+        """Return the sender that ``Job.sender`` names: a family's id and the labels of the rules that fit its URI."""
+        producer_match = self._matches_by_key.get(key)
+        if producer_match is None:
+            family_id, *labels = key.split("|")
+            rules = tuple(rule for rule in self._rules if rule.label in labels)
+            producer_match = ProducerMatch(key, self._families.by_id(family_id), rules, self._default)
+            _store(self._matches_by_key, key, producer_match)
+        return producer_match
+
+    def _resolve_reference(self, namespace: str, name: str, referrer: Job | None) -> Job | None:
+        canonical_namespace = self._normalizer.namespace(namespace)
+        if referrer is not None and referrer.producer_key is not None and canonical_namespace == referrer.namespace:
+            return self._build_job(namespace, name, self._match_for_key(referrer.producer_key))
+        fallback = (
+            (referrer.platform, "neighbour")
+            if referrer is not None and canonical_namespace == referrer.namespace
+            else None
+        )
+        rules = tuple(rule for rule in self._rules if rule.fits_producer(None))
+        return self._build_job(namespace, name, ProducerMatch(None, None, rules, fallback))
+
+    def _build_job(self, namespace: str, name: str, producer_match: ProducerMatch) -> Job | None:
+        """Return the job that another one names, None for a placeholder and where nothing gives a platform."""
+        job_name = self._normalizer.name(name)
+        return (
+            None
+            if job_name == PLACEHOLDER
+            else self._mode.build(self._normalizer.namespace(namespace), job_name, name, producer_match)
+        )
+
+
+def _build_overlays(settings: IdentitySettings, dbt: DbtSettings) -> tuple[IdentityOverlay, ...]:
+    """Return what lies over the default mode, the lowest first."""
+    overlays: list[IdentityOverlay] = [UniqueIds()] if dbt.node_identity == "unique_id" else []
+    if settings.mode == "compat":
+        overlays.append(CompatMode(settings.compat))
+    elif settings.mode == "join":
+        if "airflow" in settings.join.tools:
+            overlays.append(AirflowPlugin(settings.join.airflow))
+        if "dbt" in settings.join.tools:
+            overlays.append(DbtSource(settings.join.dbt))
+    return tuple(overlays)
+
+
+def _is_cacheable(*texts: str | None) -> bool:
+    """Whether a question may be remembered; hostile names of a megabyte would fill the memory."""
+    return sum([len(text) for text in texts if text]) < _MAX_CACHED_LENGTH
+
+
+def _store(cache: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    if len(cache) >= _MAX_CACHED_NAMES:
+        cache.clear()
+    cache[key] = value

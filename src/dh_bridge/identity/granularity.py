@@ -1,0 +1,45 @@
+"""Granularity: which job carries the inputs and outputs of an operation.
+
+A function of the job's name alone, so that START and COMPLETE always fold alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.urns import data_job_urn
+from dh_bridge.identity.normalize import MAX_JOB_BYTES, fit_urn
+
+if TYPE_CHECKING:
+    from dh_bridge.model.job import Job
+
+OPERATION, TASK, APPLICATION = "operation", "task", "application"
+
+#: What Airflow's provider calls SQL of the task before it; what hooks ran is ``hll_query`` since 2.21, ``query`` before.
+AIRFLOW_QUERY = r"\.(?:hll_|manual_)?query\.\d+"
+#: platform -> the names of its operations; the group is the task
+_OPERATIONS = {
+    "airflow": re.compile(rf"(.+){AIRFLOW_QUERY}", re.DOTALL).fullmatch,
+    "dbt": re.compile(r"(.+)\.sql\.\d+", re.DOTALL).fullmatch,
+}
+_APPLICATIONS = frozenset({"spark"})
+
+
+def task_of(job: Job) -> str | None:
+    """Return the name of the task or node that ran the operation, None when the job is no operation of one."""
+    match_operation = _OPERATIONS.get(job.platform)
+    match = match_operation(job.name) if match_operation is not None and job.granularity != OPERATION else None
+    return None if match is None else str(match[1])
+
+
+def application_of(job: Job) -> Job | None:
+    """Return the twin of the application that ran the job, the shape of DataHub's Spark agent; None for other jobs."""
+    if job.granularity != APPLICATION or job.level == "flow" or job.platform not in _APPLICATIONS:
+        return None
+    job_id, job_urn = fit_urn(job.flow_name, lambda part: data_job_urn(job.flow_urn, part), MAX_JOB_BYTES)
+    return msgspec.structs.replace(
+        job, level="flow", job_id=job_id, job_urn=job_urn, job_name=job.flow_name, name=job.flow_name
+    )

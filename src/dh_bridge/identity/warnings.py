@@ -1,0 +1,82 @@
+"""What looks wrong about jobs and runs: hints for people, never a part of identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from dh_bridge.identity.runs import VOID_IDS, normalize_run_id
+
+if TYPE_CHECKING:
+    from dh_bridge.model.job import Job
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+NAME_CUT = "name-cut"
+FLOW_DOT = "flow-dot"
+RUN_NIL = "run-nil"
+RUN_SELF_PARENT = "run-self-parent"
+TWO_PLATFORMS = "two-platforms"
+RUN_TWO_JOBS = "run-two-jobs"
+COMPAT_REFUSED = "compat-refused"
+JOIN_RUN = "join-run"
+
+LINTS = {
+    NAME_CUT: "a name is too long for DataHub: cut, with a hash",
+    FLOW_DOT: "the job says it is a flow, but its name has a dot: a rule can tell where the flow's name ends",
+    RUN_NIL: "the run id is the nil or max UUID: told apart by the job's name",
+    RUN_SELF_PARENT: "the run names itself as its parent: ignored",
+    TWO_PLATFORMS: "one job was sent by producers of two platforms: it became two jobs; a rule can join them",
+    COMPAT_REFUSED: "DataHub's endpoint would refuse the event: named by the default mode",
+    JOIN_RUN: "the event does not tell DataHub's id of the run: it keeps its own",
+    RUN_TWO_JOBS: "one run id belongs to two jobs: they share the run",
+}
+"""Every lint with its meaning."""
+
+_FLOW_TYPES = frozenset({"DAG", "APPLICATION"})
+
+
+def is_dotted_flow(job: Job, job_type: str | None) -> bool:
+    """Whether the job's type says flow, but the dots of its name made it a job of another flow."""
+    if job.level != "job" or not job_type:
+        return False
+    flow_type = job_type.upper()
+    return flow_type in _FLOW_TYPES or (flow_type == "JOB" and job.platform == "dbt")
+
+
+def run_lints(run_id: str | None, run_urn: str | None, parent_urn: str | None) -> tuple[str, ...]:
+    """Return what is odd about a run's ids."""
+    lints = []
+    if run_id and normalize_run_id(run_id) in VOID_IDS:
+        lints.append(RUN_NIL)
+    if parent_urn and parent_urn == run_urn:
+        lints.append(RUN_SELF_PARENT)
+    return tuple(lints)
+
+
+class Sightings:
+    """What was seen of jobs and runs so far, to notice contradictions; the oldest are forgotten beyond ``limit``."""
+
+    def __init__(self, limit: int = 50_000) -> None:
+        self._limit = limit
+        self._platforms: dict[tuple[str, str], str] = {}
+        self._jobs: dict[str, tuple[str, str]] = {}
+
+    def see(self, job: Job, run_urn: str | None = None) -> tuple[str, ...]:
+        """Note a job, and the run that an event names with it; return the lints that this makes."""
+        if job.placeholder:
+            return ()
+        key = (job.namespace, job.name)
+        lints = []
+        if _first_value(self._platforms, key, job.platform, self._limit) != job.platform:
+            lints.append(TWO_PLATFORMS)
+        if run_urn is not None and _first_value(self._jobs, run_urn, key, self._limit) != key:
+            lints.append(RUN_TWO_JOBS)
+        return tuple(lints)
+
+
+def _first_value(values: dict[_Key, _Value], key: _Key, value: _Value, limit: int) -> _Value:
+    first = values.setdefault(key, value)
+    if len(values) > limit:
+        del values[next(iter(values))]
+    return first

@@ -1,0 +1,54 @@
+"""Names as SQL has them, in any case: an event's own datasets and schemas have those of the catalogue.
+
+Lineage that is read from SQL repeats its names: ``id`` of Snowflake's ``ID``, ``SALES.ORDERS`` of Postgres' ``sales.orders``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dh_bridge.facet_support.context import FacetContext
+    from dh_bridge.naming import Name
+
+
+class SchemaColumns:
+    """The columns of a dataset by the schema of the same event: names, as they were sent -> paths; None: nobody knows."""
+
+    def __init__(self, paths: dict[str, str] | None) -> None:
+        self.paths = paths
+
+    def resolve(self, name: str) -> str | None:
+        """Return what the schema calls a column, or one inside of a column; None: there is no such column."""
+        outer, _, inner = name.partition(".")
+        if self.paths is None or name in self.paths or outer in self.paths:
+            return name
+        if (schema_name := self._names_by_casefold.get(name.casefold())) is not None:
+            return schema_name
+        schema_name = self._names_by_casefold.get(outer.casefold()) if inner else None
+        return f"{schema_name}.{inner}" if schema_name is not None else None
+
+    @cached_property
+    def _names_by_casefold(self) -> dict[str, str | None]:
+        """Without case -> as it was sent; None where case tells columns apart."""
+        names: dict[str, str | None] = {}
+        paths = self.paths or {}
+        for name, path in paths.items():
+            known_name = names.setdefault(name.casefold(), name)
+            if known_name is None or paths[known_name] != path:
+                names[name.casefold()] = None
+        return names
+
+
+def resolve_source(namespace: str, name: str, ctx: FacetContext) -> Name:
+    """Return the name of a dataset that columns were made of: the one of the event that differs by case alone, else its own."""
+    if (namespace, name) in ctx.aliases:
+        return ctx.aliases[namespace, name]
+    folded_name = name.casefold()
+    candidates = {
+        id(candidate): candidate
+        for (event_namespace, event_name), candidate in ctx.aliases.items()
+        if event_namespace == namespace and event_name.casefold() == folded_name
+    }
+    return next(iter(candidates.values())) if len(candidates) == 1 else ctx.dataset_name(namespace, name)

@@ -1,0 +1,37 @@
+"""Where lineage stands: on the job (dataJobInputOutput), on the dataset that was made (upstreamLineage), or on both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.model.run_state import ANY_TASK
+
+if TYPE_CHECKING:
+    from dh_bridge.facet_support.context import FacetContext
+
+
+def find_replacement(ctx: FacetContext) -> str | None:
+    """Return what tells of the columns of a dataset in place of ``columnLineage``: ``lineage``, or an earlier event of the run."""
+    if ctx.dataset_urn in ctx.explicit_urns:
+        return "lineage"
+    if ctx.event.type != "RUNNING" or ctx.event.inputs:
+        return None
+    producer = ctx.options.identity.producer(ctx.event.producer)
+    return "START" if producer is not None and producer.repeats else None
+
+
+def lineage_targets(ctx: FacetContext, *, is_explicit: bool = False) -> tuple[bool, bool]:
+    """Return whether lineage between columns stands on the job, and on the dataset.
+
+    A dataset event has no job, a job event may have none that can be written, and one that many queries share has no
+    inputs and outputs. ``is_explicit``: said by a ``lineage``
+    facet, whose pairs ``pair_lineage: upstream`` puts onto the dataset.
+    """
+    if not ctx.task_urn or (ctx.task_urn == ANY_TASK and ctx.event.kind == "job"):
+        return False, True
+    if ctx.job is not None and ctx.job.shared:
+        return False, True
+    settings = ctx.options.settings.column_lineage
+    if is_explicit and settings.pair_lineage == "upstream":
+        return settings.target == "both", True
+    return settings.target != "dataset", settings.target != "job"

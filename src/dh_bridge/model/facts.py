@@ -1,0 +1,256 @@
+"""One row for each kind of thing that statements are about: its law, and whether many runs share it.
+
+A statement is ``(entity, slot, key, value)``; the stamp is the event's. ``key`` tells elements of one slot apart
+(a tag, a dataset, a rung of a ladder); ``""`` where there is only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from dh_bridge.model.merge import (
+    Versioned,
+    edge_interval,
+    interval,
+    latest,
+    latest_elements,
+    maximum,
+    union,
+    union_of_texts,
+)
+
+MergeFunction = Callable[[Versioned, Versioned], Versioned]
+Fact = tuple[str, "FactKind", Any, Any]
+Facts = Iterator[Fact]
+
+
+class FactKind:
+    """A kind of thing; ``aspect`` is where it ends up (for the report and for readers)."""
+
+    __slots__ = ("aspect", "merge", "name", "shared")
+
+    def __init__(self, name: str, aspect: str, merge: MergeFunction, *, shared: bool = False) -> None:
+        self.name = name
+        self.aspect = aspect
+        self.merge = merge
+        self.shared = shared
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def __getitem__(self, part: str) -> FactPart:
+        """Return a part of what facts of this kind become: one property, one field, or a path (see `render/targets.py`)."""
+        return FactPart(self, part)
+
+    def __reduce__(self) -> str:
+        return self.name  # the one of this module: a slot is compared by identity
+
+
+class FactPart(NamedTuple):
+    """A part of what the facts of a kind become; ``name`` is a property (``*``: any), a field, or a path that begins with a dot."""
+
+    kind: FactKind
+    name: str
+
+
+class Tombstone:
+    """The value of a tombstone: a facet said ``_deleted``."""
+
+    def __repr__(self) -> str:
+        return "TOMBSTONE"
+
+    def __reduce__(self) -> str:
+        return "TOMBSTONE"
+
+
+TOMBSTONE = Tombstone()
+
+# -- of one run -------------------------------------------------------------------------------------------------------
+_PROPERTIES = "dataProcessInstanceProperties"
+_RELATIONSHIPS = "dataProcessInstanceRelationships"
+_RUN_EVENT = "dataProcessInstanceRunEvent"
+
+#: facet key -> {custom property: text}; the later facet replaces the earlier one whole
+RUN_PROPERTIES = FactKind("RUN_PROPERTIES", _PROPERTIES, latest)
+#: name of a counter -> the largest number that any event said
+RUN_COUNT = FactKind("RUN_COUNT", _PROPERTIES, maximum)
+#: (custom property, dataset URN) -> JSON: one property for all datasets of the run
+RUN_BY_DATASET = FactKind("RUN_BY_DATASET", _PROPERTIES, latest)
+#: rung of a run's name (see `precedence.py`, as of the ladders below) -> name
+RUN_NAME = FactKind("RUN_NAME", _PROPERTIES, latest)
+#: name of a hint at the run's type -> its value
+RUN_TYPE = FactKind("RUN_TYPE", _PROPERTIES, latest)
+#: rung of a run's page -> URL
+RUN_URL = FactKind("RUN_URL", _PROPERTIES, latest)
+#: rung of who ran it -> user name
+RUN_USER = FactKind("RUN_USER", _PROPERTIES, latest)
+#: "" -> (parent run URN, job namespace, job name)
+PARENT = FactKind("PARENT", _RELATIONSHIPS, latest)
+#: URN of the assertion that a tool of DataHub writes for the run's check -> None
+FOREIGN_CHECK = FactKind("FOREIGN_CHECK", "assertionInfo", latest)
+#: "" -> name of the operation, where it folds into a task or an application
+MERGED_OPERATION = FactKind("MERGED_OPERATION", _RELATIONSHIPS, latest)
+#: URN by which other events know a run whose own URN is one of a tool of DataHub -> its run id
+RUN_ALIAS = FactKind("RUN_ALIAS", _RELATIONSHIPS, latest)
+#: run URN -> None
+UPSTREAM_RUN = FactKind("UPSTREAM_RUN", _RELATIONSHIPS, latest)
+#: rung -> attempt number
+ATTEMPT = FactKind("ATTEMPT", _RUN_EVENT, latest)
+#: "" -> seconds
+DURATION = FactKind("DURATION", _RUN_EVENT, latest)
+#: "" -> batchSpec of a validation
+BATCH = FactKind("BATCH", "assertionRunEvent", latest)
+#: task URN -> None: of a DAG run, tasks of which the DAG's START says that they send no events
+EVENTLESS_TASK = FactKind("EVENTLESS_TASK", _RUN_EVENT, latest)
+#: (task URN, time of the DAG run's end) -> (Job, Airflow's word, whether the task has run)
+TASK_STATE = FactKind("TASK_STATE", _RUN_EVENT, latest)
+#: "" -> word of the orchestrator for the outcome (airflowState)
+OUTCOME = FactKind("OUTCOME", _RUN_EVENT, latest)
+#: "" -> whether tries are left, where ``runs.up_for_retry`` asks for it
+CAN_RETRY = FactKind("CAN_RETRY", _RUN_EVENT, latest)
+#: "" -> "COMPLETE_SNAPSHOT" and the like
+CONTENT_MODE = FactKind("CONTENT_MODE", "dataJobInputOutput", latest)
+
+# -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs -------------------------
+#: dataset URN -> first time, last stamp
+INPUT = FactKind("INPUT", "dataJobInputOutput", interval)
+OUTPUT = FactKind("OUTPUT", "dataJobInputOutput", interval)
+#: (direction, dataset URN, leaf) -> count
+STATISTIC = FactKind("STATISTIC", "dataJobInputOutput", maximum)
+#: (direction, dataset URN, facet key) -> {property: text}
+EDGE_PROPERTIES = FactKind("EDGE_PROPERTIES", "dataJobInputOutput", latest)
+INDIRECT = "columnLineage.indirect"
+"""The edge property that names the columns which touch the whole output; those of several outputs become one list."""
+#: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
+IMPLIED_INPUT = FactKind("IMPLIED_INPUT", "dataJobInputOutput", interval)
+#: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts
+SQL = FactKind("SQL", "dataTransformLogic", union_of_texts)
+
+# -- of a dataset within a run ----------------------------------------------------------------------------------------
+#: "" -> "drop_edges" or "collapse": an event calls it temporary, where the setting ``temporary`` asks for it
+TEMPORARY = FactKind("TEMPORARY", "dataJobInputOutput", latest)
+#: "" -> None: a ``lineage`` facet says what it was made of
+EXPLICIT_LINEAGE = FactKind("EXPLICIT_LINEAGE", "upstreamLineage", latest)
+#: rung of what was done -> the producer's word
+OPERATION = FactKind("OPERATION", "operation", latest)
+#: facet key -> {custom property: text}
+OPERATION_PROPERTIES = FactKind("OPERATION_PROPERTIES", "operation", latest)
+#: "" -> rows that a commit added and removed
+AFFECTED_ROWS = FactKind("AFFECTED_ROWS", "operation", latest)
+#: (source rank, metric path) -> number or text
+METRIC = FactKind("METRIC", "datasetProfile", latest)
+#: assertion URN -> Stated: the check as it was last described
+CHECKS = FactKind("CHECKS", "assertionInfo", latest)
+#: (assertion URN, mark of the event's entry or None) -> Check that has a result; one without never replaces it
+RESULTS = FactKind("RESULTS", "assertionRunEvent", latest)
+#: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points
+PARTITION = FactKind("PARTITION", "operation", latest)
+
+# -- of what many runs share: jobs and flows --------------------------------------------------------------------------
+#: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
+JOB = FactKind("JOB", "dataJobInfo", latest, shared=True)
+#: "" -> Job: on a flow that is a job itself
+FLOW_JOB = FactKind("FLOW_JOB", "dataFlowInfo", latest, shared=True)
+#: facet key -> {custom property: text}
+JOB_PROPERTIES = FactKind("JOB_PROPERTIES", "dataJobInfo", latest, shared=True)
+#: (field, rung) -> text
+JOB_FIELD = FactKind("JOB_FIELD", "dataJobInfo", latest, shared=True)
+#: job URN -> {edge property: text}
+JOB_EDGE = FactKind("JOB_EDGE", "dataJobInputOutput", latest, shared=True)
+#: job URN -> None: a job that lineage names as a source
+LINEAGE_JOB = FactKind("LINEAGE_JOB", "dataJobInputOutput", latest, shared=True)
+#: schemaField URN -> None
+INPUT_FIELD = FactKind("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
+#: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN); the key is
+#: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.aggregate.queries`)
+FINE_LINEAGE = FactKind("FINE_LINEAGE", "dataJobInputOutput", union, shared=True)
+#: "" -> list of names
+SUBTYPES = FactKind("SUBTYPES", "subTypes", latest, shared=True)
+
+#: lifecycle word -> None, each at its last stamp
+LIFECYCLE = FactKind("LIFECYCLE", "status", latest)
+#: lifecycle word of a run that completed -> None
+STATUS = FactKind("STATUS", "status", latest, shared=True)
+#: "" -> Stated
+ASSERTION = FactKind("ASSERTION", "assertionInfo", latest, shared=True)
+#: "" -> URL of the code of the job that last reported it
+ASSERTION_URL = FactKind("ASSERTION_URL", "assertionInfo", latest, shared=True)
+#: facet key -> {custom property: text}: what a job says of its checks
+ASSERTION_PROPERTIES = FactKind("ASSERTION_PROPERTIES", "assertionInfo", latest, shared=True)
+
+# -- of parents, as their children name them: only where state is kept ------------------------------------------------
+#: (run id, template URN or "") -> first time, last stamp
+IMPLIED_PARENT_RUN = FactKind("IMPLIED_PARENT_RUN", "dataProcessInstanceRelationships", interval)
+#: "" -> Job
+IMPLIED_PARENT_JOB = FactKind("IMPLIED_PARENT_JOB", "dataJobInfo", latest, shared=True)
+
+# -- of runs of tasks that send no events: what their DAG's run says of them ------------------------------------------
+#: time -> (Job, URN of the DAG run, label, Airflow's word)
+EVENTLESS_RUN = FactKind("EVENTLESS_RUN", _RUN_EVENT, latest, shared=True)
+
+#: Key of a tombstone among owners and tags; it sorts before all of them
+TOMBSTONE_KEY = ("", "")
+
+# -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
+#: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone
+TAG = FactKind("TAG", "globalTags", latest, shared=True)
+#: (owner URN, type) -> None; TOMBSTONE_KEY as of TAG
+OWNER = FactKind("OWNER", "ownership", latest, shared=True)
+
+# -- of what many runs share: datasets --------------------------------------------------------------------------------
+#: "" -> None: some run writes it, or a dataset event is about it; stated where runs are settled one at a time
+IS_WRITTEN = FactKind("IS_WRITTEN", "datasetProperties", latest, shared=True)
+#: "" -> Name
+DATASET = FactKind("DATASET", "datasetProperties", latest, shared=True)
+#: facet key -> {custom property: text}
+DATASET_PROPERTIES = FactKind("DATASET_PROPERTIES", "datasetProperties", latest, shared=True)
+#: (field, rung) -> text
+DATASET_FIELD = FactKind("DATASET_FIELD", "datasetProperties", latest, shared=True)
+#: "" -> Container
+CONTAINER = FactKind("CONTAINER", "containerProperties", latest, shared=True)
+#: "" -> URNs of the containers that a dataset is in, outermost first
+CONTAINER_PATH = FactKind("CONTAINER_PATH", "container", latest, shared=True)
+#: dataset URN of the other side -> whether this side is the table
+SIBLING = FactKind("SIBLING", "siblings", latest, shared=True)
+#: "" -> micros: the largest wins
+LAST_MODIFIED = FactKind("LAST_MODIFIED", "datasetProperties", maximum, shared=True)
+#: "" -> SchemaFields
+SCHEMA = FactKind("SCHEMA", "schemaMetadata", latest, shared=True)
+#: "" -> names of the columns that a table is partitioned by
+PARTITIONED_BY = FactKind("PARTITIONED_BY", "schemaMetadata", latest, shared=True)
+#: (field path, tag name) -> context JSON or None; TOMBSTONE_KEY as of TAG
+COLUMN_TAG = FactKind("COLUMN_TAG", "editableSchemaMetadata", latest, shared=True)
+#: "" -> the SQL text of the last run
+SQL_TEXT = FactKind("SQL_TEXT", "dataTransformLogic", latest, shared=True)
+#: "" -> (first (time, actor), last (time, actor), (text, dialect)) of a query, whose text is that of the last run
+QUERY = FactKind("QUERY", "queryProperties", edge_interval, shared=True)
+#: dataset URN -> None: what a query reads and writes
+QUERY_SUBJECT = FactKind("QUERY_SUBJECT", "querySubjects", latest, shared=True)
+#: dataset URN -> Edge
+INPUT_EDGE = FactKind("INPUT_EDGE", "dataJobInputOutput", edge_interval, shared=True)
+OUTPUT_EDGE = FactKind("OUTPUT_EDGE", "dataJobInputOutput", edge_interval, shared=True)
+#: (side, dataset URN) -> None: when a run last named the edge; side "input" or "output", where `edges` lets edges leave
+EDGE_LAST_USED = FactKind("EDGE_LAST_USED", "dataJobInputOutput", latest, shared=True)
+#: assertion URN -> None: a check of the dataset, where `assertions.type: native` shows it with the type of its column
+CHECK = FactKind("CHECK", "assertionInfo", latest, shared=True)
+#: assertion URN -> None: on a job, when a run of it last made the check, where `assertions.retire` lets checks retire
+JOB_CHECK = FactKind("JOB_CHECK", "status", latest, shared=True)
+#: job URN -> None: the same on the assertion
+CHECK_JOB = FactKind("CHECK_JOB", "status", latest, shared=True)
+#: "" -> URN of the retired check that a check is the successor of; derived, never folded
+REPLACED_CHECK = FactKind("REPLACED_CHECK", "assertionInfo", latest)
+#: "" -> ((end, run), …) of the newest runs of a job that ended
+LAST_RUN_ENDS = FactKind("LAST_RUN_ENDS", "status", latest_elements, shared=True)
+#: side -> None: the end of the newest COMPLETE run that names any edge of the side
+LAST_COMPLETE_RUN = FactKind("LAST_COMPLETE_RUN", "dataJobInputOutput", latest, shared=True)
+#: (facet, dataset URN) -> query URN or None: of dataset events, and where column_lineage.target says so; facet "": inputs x
+#: outputs
+UPSTREAM = FactKind("UPSTREAM", "upstreamLineage", latest, shared=True)
+#: (dataset URN, property, mark) -> None
+UPSTREAM_PROPERTY = FactKind("UPSTREAM_PROPERTY", "upstreamLineage", latest, shared=True)
+#: (facet, frozenset of (operation, downstream field URN, upstream field or dataset URN)) -> None; a third member of the key
+#: is the URN of the query that made them
+UPSTREAM_FIELD = FactKind("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)
+#: facet, "" for every one -> None: what it said before is withdrawn
+UPSTREAM_TOMBSTONE = FactKind("UPSTREAM_TOMBSTONE", "upstreamLineage", latest, shared=True)

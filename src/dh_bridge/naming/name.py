@@ -1,0 +1,69 @@
+"""What a dataset is called: the answer of :class:`~dh_bridge.naming.Naming`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.errors import EventError
+from dh_bridge.naming.normalize import NeedsQuotes, dialect_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+#: Why a dataset of a namespace that no system knows is none, by the setting ``naming.unknown``.
+DROPPED_BY_SETTING, REFUSED_BY_SETTING = "filtered: naming.unknown", "policy:naming.unknown"
+
+
+class Name(msgspec.Struct, frozen=True, gc=False):
+    """One OpenLineage (namespace, name) pair in DataHub's words.
+
+    ``namespace`` and ``name`` are as the producer gave them; ``safe_namespace`` is without credentials: show and store that one.
+    ``urn`` is what the name denotes, a dataset or (for a database, schema, bucket …) a container; ``endpoint`` is the
+    dataset URN that lineage may name, the same as ``urn`` where that is a dataset. Both are None when ``skip`` says why
+    there is no dataset. ``dataset_name`` is the name inside of the endpoint, without the instance before it.
+    """
+
+    namespace: str
+    name: str
+    safe_namespace: str
+    urn: str | None
+    level: str
+    endpoint: str | None
+    fqn: str | None
+    system: str | None
+    rule: str
+    platform: str
+    dataset_name: str
+    env: str
+    instance: str | None
+    skip: str | None = None
+    lower_columns: bool = False
+    column_case: NeedsQuotes | None = None
+    notes: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        # never the namespace as given: it may hold a password
+        return f"Name({self.safe_namespace!r}, {self.name!r} -> {self.urn or self.skip!r} by {self.rule!r})"
+
+    @property
+    def column_speller(self) -> Callable[[str], str] | None:
+        """How the system's connector spells a column; None: as it is."""
+        return self.spell_column if self.lower_columns or self.column_case is not None else None
+
+    @property
+    def refusal(self) -> EventError | None:
+        """Why the settings refuse what names it (``naming.unknown: fail``), None for all other names."""
+        if self.skip != REFUSED_BY_SETTING:
+            return None
+        remedy = "add a rule, or set naming.unknown to keep or drop"
+        return EventError("no naming system knows this namespace", location=self.safe_namespace, remedy=remedy)
+
+    def spell_column(self, column: str) -> str:
+        """Return the name of a column as the system's connector writes it."""
+        if self.lower_columns:
+            return column.lower()
+        return column if self.column_case is None or not column else dialect_case(column, self.column_case)

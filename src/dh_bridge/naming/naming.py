@@ -1,0 +1,213 @@
+"""The naming of datasets, compiled once: ``naming(namespace, name)``.
+
+In this order: canonicalise the namespace, match it, read the name, case and trims, templates; the user's
+rules last. Reverse look-up stands in ``reverse``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.bundled import load_table
+from dh_bridge.naming.models import System, load_systems
+from dh_bridge.naming.namespace_index import NamespaceIndex, NamespaceMatch
+from dh_bridge.naming.namespaces import canonical_namespace, namespace_variants, safe_namespace
+from dh_bridge.naming.preference import parse_preference
+from dh_bridge.naming.reader import NameReader
+from dh_bridge.naming.reverse import ReverseNaming
+from dh_bridge.naming.rules import CompiledNamingRule, Locations, compile_naming_rules
+from dh_bridge.naming.vocabulary import check_vocabulary
+from dh_bridge.naming.writing import NameWriter, NamingRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dh_bridge.naming.name import Name
+    from dh_bridge.settings.naming import NamingRule, NamingSettings
+
+_MAX_CACHED_NAMES = 65_536
+_MAX_CACHED_NAMESPACES = 8_192
+_MAX_CACHED_LENGTH = 1_000  # characters of namespace and name; no URN has more than 512
+
+
+class ParsedNamespace(NamedTuple):
+    """A namespace, read: its shown form, the rows that it matches, the rules about it, the path under its root."""
+
+    safe_namespace: str
+    select: str | None
+    matches: list[NamespaceMatch]
+    rules: list[tuple[CompiledNamingRule, dict[str, str]]]
+    root: str
+    path: str
+
+
+class Naming:
+    """Names of datasets by ``settings`` and the naming systems, the user's ``overlay`` folder shadowing ours.
+
+    A MappingError or SettingsError at construction names the file or key at fault. Answers are remembered
+    (two generations of 65,536), but for those about hostile, long texts.
+    """
+
+    def __init__(self, settings: NamingSettings, overlay: Path | None = None) -> None:
+        self._settings = settings
+        self.preference = load_table("symlinks", parse_preference, overlay)
+        self._systems = load_systems(overlay)
+        self._switches = frozenset({f"azure-{settings.azure}", f"local-files-{settings.local_files}"})
+        self._readers = {system.id: NameReader(system, self._switches) for system in self._systems}
+        self._namespace_index = NamespaceIndex(self._readers.values())
+        self._writer = NameWriter(settings, self._readers)
+        self._rules = compile_naming_rules(settings.rules)
+        self._locations = Locations(settings.locations)
+        self._variants: dict[tuple[str, frozenset[str]], NameReader] = {}
+        self._parsed_namespaces: dict[tuple[str, str | None], ParsedNamespace] = {}
+        self._young: dict[tuple[str, ...], Name] = {}
+        self._old: dict[tuple[str, ...], Name] = {}
+        instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
+        self._separators = {separator for system in self._systems for separator in system.separator or ()}
+        self._reverse = ReverseNaming(self._readers.values(), self, sorted(instances))
+        check_vocabulary(settings, self._systems, self.preference)
+
+    def __call__(self, namespace: str, name: str, *, select: str | None = None) -> Name:
+        """Return what ``name`` in ``namespace`` is called; ``select`` opts into a system such as ``iceberg`` or ``delta``."""
+        key = (namespace, name) if select is None else (namespace, name, select)
+        resolved_name = self._young.get(key)
+        if resolved_name is None:
+            resolved_name = self._old.get(key) or self._resolve(namespace, name, select)
+            if len(namespace) + len(name) < _MAX_CACHED_LENGTH:
+                if len(self._young) >= _MAX_CACHED_NAMES:
+                    self._old, self._young = self._young, {}
+                self._young[key] = resolved_name
+        return resolved_name
+
+    def listed_names(self, namespace: str, name: str) -> Sequence[str]:
+        """Return the names that ``name`` lists, itself but where its system has signs, ``separator``, between several."""
+        for separator in self._separators:  # a generator would take longer than all of it: nearly no name holds one
+            if separator in name:
+                return self._split_list(namespace, name)
+        return (name,)
+
+    def _split_list(self, namespace: str, name: str) -> Sequence[str]:
+        for match in self._parse_namespace(namespace, None).matches:
+            separators = match.reader.system.separator
+            if separators and (
+                names := [part.strip() for part in re.split(f"[{re.escape(separators)}]", name) if part.strip()]
+            ):
+                return names
+        return (name,)
+
+    def reverse(self, text: str) -> list[tuple[str, str]]:
+        """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for.
+
+        Only what the text itself says: none where it dropped the server. The catalogue's raw pairs are the caller's to ask.
+        """
+        return self._reverse(text)
+
+    def systems(self) -> list[System]:
+        """Return the naming systems, by the names of their files."""
+        return self._systems
+
+    # -- a namespace
+
+    def _parse_namespace(self, namespace: str, select: str | None) -> ParsedNamespace:
+        key = (namespace, select)
+        parsed_namespace = self._parsed_namespaces.get(key)
+        if parsed_namespace is None:
+            parsed_namespace = self._read_namespace(namespace, select)
+            if len(namespace) < _MAX_CACHED_LENGTH:
+                if len(self._parsed_namespaces) >= _MAX_CACHED_NAMESPACES:
+                    self._parsed_namespaces.clear()
+                self._parsed_namespaces[key] = parsed_namespace
+        return parsed_namespace
+
+    def _read_namespace(self, namespace: str, select: str | None) -> ParsedNamespace:
+        canonical_form = canonical_namespace(namespace)
+        matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
+        forms = [namespace, namespace.strip(), *namespace_variants(canonical_form.text, _default_port(matches))]
+        location = self._locations.canonical(forms)
+        if location is not None:
+            canonical_form = canonical_namespace(location)
+            matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
+            forms += [location, *namespace_variants(canonical_form.text, _default_port(matches))]
+        authority = canonical_form.text.removeprefix("hdfs://")
+        if authority in self._settings.dbfs_workspaces:  # the old spec wrote DBFS so
+            canonical_form = canonical_namespace(f"dbfs://{authority}")
+            matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
+        matching_rules = [(rule, parts) for rule in self._rules if (parts := rule.namespace_parts(forms)) is not None]
+        return ParsedNamespace(
+            safe_namespace(namespace.strip()), select, matches, matching_rules, canonical_form.root, canonical_form.path
+        )
+
+    # -- a name
+
+    def _resolve(self, namespace: str, name: str, select: str | None) -> Name:
+        parsed_namespace = self._parse_namespace(namespace, select)
+        rule, parts = _matching_rule(parsed_namespace, name) if parsed_namespace.rules else (None, {})
+        if rule is None:
+            return self._resolve_in_namespace(
+                NamingRequest(namespace, name, parsed_namespace.safe_namespace, None, "", self._settings.env),
+                parsed_namespace,
+                name,
+            )
+        rule_settings = rule.settings
+        if rule_settings.select is not None and rule_settings.select != select:
+            parsed_namespace = self._parse_namespace(namespace, rule_settings.select)
+        request = NamingRequest(
+            namespace,
+            name,
+            parsed_namespace.safe_namespace,
+            rule_settings,
+            f"; {rule.text}",
+            rule_settings.env or self._settings.env,
+        )
+        if rule_settings.drop:
+            reader = parsed_namespace.matches[0].reader if parsed_namespace.matches else None
+            return self._writer.write_skipped(request, reader, f"drop{request.text}", f"filtered: {rule.text}")
+        return self._resolve_in_namespace(
+            request, parsed_namespace, name if rule.rename is None else rule.rename.fill(parts)
+        )
+
+    def _resolve_in_namespace(self, request: NamingRequest, parsed_namespace: ParsedNamespace, target: str) -> Name:
+        rule = request.rule
+        if not (parsed_namespace.path and "/" in target):
+            for match in parsed_namespace.matches:
+                reader = match.reader if rule is None or not rule.variants else self._variant_reader(match.reader, rule)
+                namespace_parts = match.parts if rule is None or not rule.parts else {**match.parts, **rule.parts}
+                parsed_name = reader.read(target, namespace_parts, rule.catalogs if rule is not None else ())
+                if parsed_name is not None:
+                    return self._writer.write_parsed(request, match, parsed_name, target)
+        if parsed_namespace.path and target.strip():  # the name belongs under the namespace's path
+            relative_path = target.strip("/")
+            full_path = (
+                relative_path
+                if relative_path.startswith(f"{parsed_namespace.path}/")
+                else f"{parsed_namespace.path}/{relative_path}"
+            )
+            base_namespace = self._parse_namespace(parsed_namespace.root, parsed_namespace.select)._replace(path="")
+            if base_namespace.matches or (rule is not None and rule.platform is not None):
+                return self._resolve_in_namespace(
+                    request, base_namespace, full_path if relative_path else parsed_namespace.path
+                )
+        if parsed_namespace.matches:
+            return self._writer.write_unparsed(request, parsed_namespace.matches[0], target)
+        return self._writer.write_unknown(request, target)
+
+    def _variant_reader(self, reader: NameReader, rule: NamingRule) -> NameReader:
+        key = (reader.id, rule.variants)
+        if key not in self._variants:
+            self._variants[key] = NameReader(reader.system, self._switches | rule.variants)
+        return self._variants[key]
+
+
+def _matching_rule(parsed_namespace: ParsedNamespace, name: str) -> tuple[CompiledNamingRule | None, dict[str, str]]:
+    """Return the rule that the name falls under, the one with the most literal text, and the parts of its patterns."""
+    for rule, parts in parsed_namespace.rules:
+        name_parts = rule.name_parts(name)
+        if name_parts is not None:
+            return rule, {**parts, **name_parts}
+    return None, {}
+
+
+def _default_port(matches: list[NamespaceMatch]) -> int | None:
+    return matches[0].reader.system.default_port if matches else None

@@ -1,0 +1,189 @@
+"""A compiled naming system: reads names, writes dataset names, containers and FQNs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from dh_bridge.naming.containers import ContainerLevels
+from dh_bridge.naming.fqn import FqnTemplate
+from dh_bridge.naming.names import DottedPattern, is_dotted, split_name, strip_backticks
+from dh_bridge.naming.normalize import (
+    case_function,
+    strip_bigquery_decorator,
+    strip_bigquery_shard,
+    strip_partitions,
+    truncate_path,
+)
+from dh_bridge.naming.patterns import NameTemplate, NamingPattern, PatternPart, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from dh_bridge.naming.containers import ContainerUrns, PlatformScope
+    from dh_bridge.naming.models import NameRow, System
+
+DATASET_LEVELS = frozenset({"table", "file"})
+NameRowKind = Literal["root", "raw", "dotted", "text"]
+
+
+class CompiledNameRow(NamedTuple):
+    """One name pattern. ``rest_part`` is the part that path trims work on."""
+
+    kind: NameRowKind
+    level: str
+    text: str
+    names: frozenset[str]
+    rest_part: str | None
+    dotted: DottedPattern | None
+    pattern: NamingPattern | None
+    template: NameTemplate | None
+
+
+class ParsedName(NamedTuple):
+    """A name that was read: the parts of namespace and name, ``untrimmed_path`` being the path before it was trimmed."""
+
+    reader: NameReader
+    level: str
+    pattern: str
+    values: dict[str, str]
+    parts: Sequence[str | None]
+    missing: bool
+    rest_part: str | None
+    untrimmed_path: str | None
+    template: NameTemplate | None
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The parts without which the dataset name has a gap."""
+        return (self.template or self.reader.template).needs
+
+
+def _compile_name_row(row: NameRow, location: str) -> CompiledNameRow:
+    template = NameTemplate(row.dataset, location) if row.dataset else None
+    row_tokens = tokenize(row.pattern, location)
+    rest_parts = [part.name for part in row_tokens if isinstance(part, PatternPart) and part.rest]
+    rest_part = rest_parts[-1] if rest_parts else None
+    if row.pattern == "/":
+        return CompiledNameRow("root", row.level, row.pattern, frozenset(), None, None, None, template)
+    if is_dotted(row_tokens):
+        dotted = DottedPattern(row.pattern, row_tokens)
+        return CompiledNameRow("dotted", row.level, row.pattern, dotted.names, rest_part, dotted, None, template)
+    pattern = NamingPattern(row.pattern, location)
+    kind: NameRowKind = "raw" if len(row_tokens) == 1 and rest_part else "text"
+    return CompiledNameRow(kind, row.level, row.pattern, pattern.names, rest_part, None, pattern, template)
+
+
+class NameReader:
+    """A system of ``mappings/naming`` with the variants that are switched on."""
+
+    def __init__(self, system: System, variants: Collection[str] = ()) -> None:
+        location = f"mappings/naming/{system.id}.yaml"
+        active_variants = [variant for name, variant in system.variants.items() if name in variants]
+        platforms = [variant.platform for variant in active_variants if variant.platform]
+        datasets = [variant.dataset for variant in active_variants if variant.dataset]
+        container_rows = [variant.containers for variant in active_variants if variant.containers is not None]
+        self.system = system
+        self.id = system.id
+        self.platform = platforms[-1] if platforms else system.platform
+        self.template = NameTemplate(datasets[-1] if datasets else system.dataset or "", location)
+        self.container_levels = ContainerLevels(container_rows[-1] if container_rows else system.containers, location)
+        self.name_rows = [_compile_name_row(row, location) for row in system.names]
+        self.case = case_function(system.case, system.needs_quotes if system.case_exception else None)
+        self.instance = (
+            NameTemplate(system.instance, location) if system.instance and system.instance != "never" else None
+        )
+        self.lower_columns = system.columns == "lower"
+        self.has_no_instance = system.instance == "never"
+        self.fqns = (
+            {}
+            if isinstance(system.fqn, str)
+            else {level: FqnTemplate(text, location) for level, text in system.fqn.items()}
+        )
+        self._trims_slashes = "slashes" in system.trim
+        self._trims_partitions = "partition_path" in system.trim
+        self._trims_shards = "bigquery_shard" in system.trim
+        self._trims_decorators = "bigquery_decorator" in system.trim
+
+    def read(self, name: str, namespace_parts: Mapping[str, str], catalogs: Collection[str] = ()) -> ParsedName | None:
+        """Return the reading of ``name`` by the first pattern that fits, None when none does.
+
+        A pattern that repeats a part of ``namespace_parts`` (the namespace's) is passed over, unless it names a table and agrees.
+        """
+        unquoted_name = strip_backticks(name)
+        parts: Sequence[str | None] = ()
+        for row in self.name_rows:
+            values = None
+            if row.dotted is not None:
+                parts = parts or split_name(unquoted_name)
+                values = row.dotted.match(parts, catalogs)
+            elif row.pattern is not None:
+                values = row.pattern.match(name if row.kind == "raw" else unquoted_name)
+            elif not name.strip("/"):
+                values = {}
+            if values is None or not (
+                row.names.isdisjoint(namespace_parts) or _agrees_with_namespace(row, values, namespace_parts)
+            ):
+                continue
+            untrimmed_path = None
+            if self._trims_slashes and row.rest_part in values:
+                untrimmed_path = values[row.rest_part].lstrip("/")
+                values[row.rest_part] = untrimmed_path.rstrip("/")
+                if not values[row.rest_part]:
+                    continue
+            if self._trims_decorators and "table" in values:
+                values["table"] = strip_bigquery_decorator(values["table"])
+            is_incomplete = (
+                row.dotted is not None and None in parts and _is_incomplete(parts, values, namespace_parts, row)
+            )
+            return ParsedName(
+                self, row.level, row.text, {**namespace_parts, **values}, parts if row.kind == "dotted" else (),
+                is_incomplete, row.rest_part, untrimmed_path, row.template,
+            )  # fmt: skip
+        return None
+
+    def trim_values(self, parsed_name: ParsedName, depth: int | None) -> dict[str, str]:
+        """Return the parts of ``parsed_name`` as the connector cuts them: partitions, shards, a rule's path depth."""
+        values = parsed_name.values
+        rest_part = parsed_name.rest_part
+        if self._trims_slashes and rest_part in values and parsed_name.untrimmed_path is not None:
+            path = strip_partitions(values[rest_part]) if self._trims_partitions else values[rest_part]
+            values = {**values, rest_part: truncate_path(path, depth) if depth else path}
+        if self._trims_shards and "table" in values:
+            values = {**values, "table": strip_bigquery_shard(values["table"], values.get("dataset", ""))}
+        return values
+
+    def dataset_name(
+        self, parsed_name: ParsedName, values: Mapping[str, str], case: Callable[[str], str] | None
+    ) -> str:
+        """Return the name inside of the URN: of the table, or of the endpoint that a shorter name has."""
+        if parsed_name.level not in DATASET_LEVELS:
+            if parsed_name.parts:
+                return ".".join([case(part) if case else part for part in parsed_name.parts if part is not None])
+            return self.template.fill(values).rstrip("/") or "/"
+        return (parsed_name.template or self.template).fill(values)
+
+    def containers(
+        self, parsed_name: ParsedName, values: Mapping[str, str], cased: Mapping[str, str], scope: PlatformScope
+    ) -> ContainerUrns:
+        """Return (those above, nearest first; that of the reading's own level, None for a table)."""
+        parent_path = (
+            tuple(parsed_name.parts[:-1])
+            if parsed_name.parts
+            else values.get(parsed_name.rest_part or "", "").rpartition("/")[0]
+        )
+        return self.container_levels(parsed_name.level, scope, values, cased, parent_path)
+
+
+def _is_incomplete(
+    parts: Sequence[str | None], values: Mapping[str, str], namespace_parts: Mapping[str, str], row: CompiledNameRow
+) -> bool:
+    filled = sum(name in namespace_parts and name not in values for name in row.names)
+    return parts.count(None) > filled
+
+
+def _agrees_with_namespace(row: CompiledNameRow, values: Mapping[str, str], namespace_parts: Mapping[str, str]) -> bool:
+    return row.level in DATASET_LEVELS and all(
+        values.get(name, namespace_parts[name]) == namespace_parts[name]
+        for name in row.names
+        if name in namespace_parts
+    )

@@ -1,0 +1,100 @@
+"""Everything that a translation depends on, compiled once: settings, mappings, profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.cache import GenerationalCache
+from dh_bridge.datahub.profiles import Profile, profile
+from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import SettingsError
+from dh_bridge.filters import Filters
+from dh_bridge.identity import Identity
+from dh_bridge.model.properties import PrefixedNames
+from dh_bridge.naming import Naming
+from dh_bridge.naming.datasets import dataset_name, datasets_of
+from dh_bridge.openlineage.masking import EventMasker
+from dh_bridge.redaction import OFF
+from dh_bridge.value_maps import ValueMaps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.datahub.proposal import CachedProposal
+    from dh_bridge.openlineage.events import Dataset, Event
+    from dh_bridge.settings import Settings
+
+
+class Options:
+    """The compiled choices of one configuration; shared by every translation that uses it.
+
+    ``is_stateful``: the translations keep what events say beyond a call, in a ledger.
+    """
+
+    def __init__(self, settings: Settings, *, is_stateful: bool = False) -> None:
+        self.settings = settings
+        self.is_stateful = is_stateful
+        #: whether the target can write an aspect only where it is absent; the report is about what arrives there
+        self.can_create = True
+        #: whether parents that only their children name are written: where their own events will be known, too
+        self.has_implied_parents = is_stateful and settings.ledger.implied_parents
+        self.profile: Profile = profile(settings.profile)
+        if settings.profile is not None:
+            self.check_environments()
+        self.validator = validator(self.profile)
+        #: what was rendered of entities that runs share, see `render/remembered.py`
+        self.render_cache: GenerationalCache[tuple[CachedProposal, ...]] = GenerationalCache()
+        #: the columns of schema facets, by these choices, see `facets/schema.py`
+        self.schema_cache: GenerationalCache[Any] = GenerationalCache()
+        #: what columnLineage facets say by these choices, see `facets/column_lineage.py`
+        self.column_lineage_cache: GenerationalCache[Any] = GenerationalCache()
+        self.masking = EventMasker(is_enabled=settings.redaction != OFF)
+        self.tables = ValueMaps(settings)
+        self.naming = Naming(settings.naming, settings.mappings)
+        self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
+        self.filters = Filters(settings.filters)
+        self.prefix = settings.properties.prefix + "."
+        self.property_names = PrefixedNames(self.prefix)
+        self.actor = settings.actor
+        self.has_queries = settings.queries == "on"
+        self.keep_ephemeral = settings.dbt.ephemeral == "keep"
+        self.temporary_policy = settings.temporary
+
+    def check_environments(self) -> None:
+        """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
+        for setting_path, env in _environments(self.settings):
+            if env not in self.profile.environments:
+                remedy = "choose a later `profile`, that of your server, or another environment"
+                raise SettingsError(
+                    f"DataHub {self.profile.name} does not know {env}", location=setting_path, remedy=remedy
+                )
+
+    def rejection_reason(self, event: Event) -> str | None:
+        """Return why the settings refuse ``event`` whole, None when they do not, or when a filter leaves it out anyway."""
+        reason = self._naming_refusal(event) if self.settings.naming.unknown == "fail" else None
+        return (
+            None if reason is None or self.filters.copy_without_counts().rule_for_event(event) is not None else reason
+        )
+
+    def subject_of(self, dataset: Dataset) -> str:
+        """Return what a DatasetEvent is about: the URN of its dataset, else how its producer calls it."""
+        name = dataset_name(dataset, self.naming, keep_ephemeral=self.keep_ephemeral)
+        return name.endpoint or f"{dataset.namespace} {dataset.name}"
+
+    def _naming_refusal(self, event: Event) -> str | None:
+        names = (
+            dataset_name(dataset, self.naming, keep_ephemeral=self.keep_ephemeral)
+            for dataset in datasets_of(event, self.naming)
+            if self.filters.rule_for_mention(dataset.namespace, dataset.name) is None
+        )
+        return next((str(name.refusal) for name in names if name.refusal is not None), None)
+
+
+def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the environments of datasets, and where the settings say them."""
+    yield "naming.env", settings.naming.env
+    for position, rule in enumerate(settings.naming.rules):
+        if rule.env is not None:
+            yield f"naming.rules[{position}].env", rule.env
+    if "dbt" in settings.identity.join.tools:
+        yield "identity.join.dbt.env", settings.identity.join.dbt.env

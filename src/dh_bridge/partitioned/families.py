@@ -1,0 +1,104 @@
+"""Runs that are one only together: operations that fold into the run above, runs that are known by two ids.
+
+By default no run is: each is worked on by itself. Where the settings make families, a first reading finds which runs name
+each other, and all events of a family go the same way (see ``spark.translation``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.errors import EventError, SettingsError
+from dh_bridge.extract import FactExtractor
+from dh_bridge.model.facts import MERGED_OPERATION, PARENT, RUN_ALIAS, UPSTREAM_RUN
+from dh_bridge.model.fold import value
+from dh_bridge.openlineage.parsing import parse_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+    from dh_bridge.model.run_state import RunState
+    from dh_bridge.options import Options
+    from dh_bridge.partitioned.records import EventRecord
+    from dh_bridge.settings import Settings
+
+
+def grouping_setting(settings: Settings) -> str:
+    """Return the setting that makes families of runs, "" when each run stands by itself."""
+    identity = settings.identity
+    if identity.mode != "default":
+        return f"identity.mode: {identity.mode}"
+    if identity.granularity != "operation":
+        return f"identity.granularity: {identity.granularity}"
+    rules = (rule.granularity for rule in identity.rules)
+    return next(
+        (
+            f"identity.rules: granularity {granularity}"
+            for granularity in rules
+            if granularity not in {None, "operation"}
+        ),
+        "",
+    )
+
+
+def reject_grouping(settings: Settings) -> None:
+    """Raise a SettingsError for settings that make families, which a stream cannot know before their last event."""
+    setting, _, value = grouping_setting(settings).partition(": ")
+    if setting:
+        raise SettingsError(
+            f"{value!r} is not possible in a stream, as runs are one only together",
+            location=setting,
+            remedy="use emit, with a ledger where events keep coming, or spark batch",
+        )
+
+
+class RunLinks:
+    """Tells which other runs an event's run is one with, or needs to know the names of."""
+
+    def __init__(self, options: Options, zone: tzinfo) -> None:
+        self._extractor = FactExtractor(options)
+        self._zone = zone
+        self._has_aliases = options.settings.identity.mode == "join"
+
+    def linked_urns(self, record: EventRecord) -> Iterator[str]:
+        """Yield the URNs of the other runs."""
+        try:
+            event = parse_event(record.raw, record.location, self._zone)
+        except EventError:
+            return
+        if event.kind != "run":
+            return
+        state = self._extractor.extract(event, {})
+        if state is not None:
+            yield from {urn for urn in self._run_urns(state) if urn != record.key}
+
+    def _run_urns(self, state: RunState) -> Iterator[str]:
+        registers = state.facts.get(state.urn, {})
+        yield state.urn
+        yield from registers.get(RUN_ALIAS, ())
+        parent = value(registers, PARENT)
+        may_merge = MERGED_OPERATION in registers or any(
+            job.placeholder for job, _ in state.jobs.values()
+        )  # another event may name it
+        if parent is not None and (self._has_aliases or may_merge):
+            yield parent[0]
+        if self._has_aliases:  # the tool's id of a run that others know by OpenLineage's
+            yield from registers.get(UPSTREAM_RUN, ())
+
+
+def group_runs(links: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return run -> its family, the smallest URN in it, for all runs that links (one, other) name."""
+    parents: dict[str, str] = {}
+
+    def group_of(run: str) -> str:
+        parents.setdefault(run, run)
+        while parents[run] != run:
+            parents[run] = parents[parents[run]]  # each look makes the way shorter
+            run = parents[run]
+        return run
+
+    for link in links:
+        smaller, larger = sorted(map(group_of, link))
+        parents[larger] = smaller
+    return {run: group_of(run) for run in parents}

@@ -1,0 +1,32 @@
+"""Records: one event each, with the key of the run that it folds into; what is worked on apart goes by that key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.options import Options
+
+
+class EventRecord(msgspec.Struct, frozen=True, gc=False):
+    """An event as it came: ``key`` is the run's URN, ``time`` in microseconds, ``location`` where it stood."""
+
+    key: str
+    time: int
+    location: str
+    raw: bytes
+
+
+def to_record(event: Event, options: Options) -> EventRecord:
+    """Return the record of an event, without its secrets; events without a run go by their job or dataset."""
+    options.masking.mask_event(event)
+    if event.kind == "run":
+        key = options.identity.run_urn(event.namespace, event.name, event.run_id)
+    elif event.dataset is not None:
+        key = f"dataset:{options.subject_of(event.dataset)}"
+    else:
+        key = f"job:{event.namespace}/{event.name}"
+    return EventRecord(key, event.time, event.location, event.raw)

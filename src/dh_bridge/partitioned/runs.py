@@ -1,0 +1,244 @@
+"""Stage one: records, sorted by run, into proposals of runs and pieces of what they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.aggregate.contributions import contribute
+from dh_bridge.aggregate.cross_run import mark_written
+from dh_bridge.aggregate.foreign_owned import foreign_checks
+from dh_bridge.aggregate.other_runs import resolve_other_runs
+from dh_bridge.closing import (
+    ClosedRun,
+    RejectedProposal,
+    close_runs,
+    render_runs,
+    resolve_own_facts,
+    valid_proposals,
+)
+from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.search_texts import cut_fields
+from dh_bridge.errors import EventError
+from dh_bridge.model.run_state import RunState
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.partitioned.entities import Piece, iter_pieces
+from dh_bridge.partitioned.others import is_open, witness_of
+from dh_bridge.pipeline import RunAggregator
+from dh_bridge.redaction import redaction_mode
+from dh_bridge.report.newer import count_newer_aspects
+from dh_bridge.session import Counts
+from dh_bridge.state_codec.codec import decode_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+    from dh_bridge.model.fold import FactsByEntity
+    from dh_bridge.options import Options
+    from dh_bridge.partitioned.records import EventRecord
+
+MAX_HELD_ENTITIES = 4_000
+"""Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
+PIECES_BY_RUN = 0
+"""As ``held``: the pieces of each run apart, so that they can be replaced when the run goes on (streams)."""
+OPEN_RUNS_PER_BATCH = 500
+"""Open runs that close together."""
+_BEFORE_ALL_EVENTS = (-(1 << 63), "", "")
+
+
+class TranslatedRun(msgspec.Struct, frozen=True):
+    """What became of a run: its proposals; ``key`` as of its records, ``time`` and ``location`` of its last event."""
+
+    key: str
+    run_id: str
+    time: int
+    location: str
+    proposals: list[Proposal]
+
+
+class CrossRunFacts(msgspec.Struct, frozen=True):
+    """A run that speaks of others: ``witness`` for those, None if it only listens; ``is_open``: it is to close with all witnesses."""
+
+    key: str
+    witness: RunState | None
+    is_open: bool
+
+
+class PartitionTranslator:
+    """Folds records and closes runs; one object for each part of the data.
+
+    The records of a run, or of a family of runs, come one after the other, in any order (:meth:`closed` is called when
+    another key begins).
+    ``witnesses`` are encoded ones of all parts: with them every run closes, without them open runs are only named.
+    ``origin_key`` is, with ``held=PIECES_BY_RUN``, the key of the run whose pieces are being yielded.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        zone: tzinfo,
+        *,
+        witnesses: Iterable[bytes] | None = None,
+        max_entities: int = MAX_HELD_ENTITIES,
+    ) -> None:
+        """Raise a SettingsError for environments that the profile does not know."""
+        options.check_environments()
+        self._options = options
+        self._zone = zone
+        self._witnesses = None if witnesses is None else list(witnesses)
+        self._max_entities = max_entities
+        self._aggregator = RunAggregator(options)
+        self._shared: FactsByEntity = {}
+        self._last_events: dict[str, tuple[int, str, str]] = {}
+        self.origin_key = ""
+        self._open_states: list[RunState] = []
+        self._open_last_events: dict[str, tuple[int, str, str]] = {}
+        self.counts = Counts()
+        self.rejected: list[RejectedProposal] = []
+
+    def translate(
+        self, records: Iterable[EventRecord]
+    ) -> Iterator[tuple[str, Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]]]:
+        """Yield each key of the records, which are sorted by it, and what comes up to its end; what was held back under "".
+
+        A key's part is to be used up before the next one is asked for; ``counts`` and ``rejected`` are whole at the end.
+        """
+        with redaction_mode(self._options.settings.redaction):
+            for key, run_records in groupby(records, key=attrgetter("key")):
+                yield key, self._translate_run(run_records)
+            yield "", self.finish()
+
+    def _translate_run(
+        self, records: Iterable[EventRecord]
+    ) -> Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]:
+        yield from (letter for letter in map(self.add_record, records) if letter is not None)
+        yield from self.close_current()
+
+    def add_record(self, record: EventRecord) -> DeadLetter | None:
+        """Fold a record; return the dead letter of one that cannot be used."""
+        try:
+            event = parse_event(record.raw, record.location, self._zone)
+        except EventError as error:
+            self.counts.dead += 1
+            return self._options.masking.mask_dead_letter(DeadLetter(record.location, str(error), record.raw))
+        self._options.masking.mask_event(event)
+        refusal = self._options.rejection_reason(event)
+        if refusal is not None:
+            self.counts.dead += 1
+            return DeadLetter(record.location, refusal, event.raw)
+        self.counts.events += 1
+        self.counts.notes.update(event.notes)
+        state = self._aggregator.add(event)
+        if state is None:
+            return None
+        event_position = (event.time, record.location, record.key)
+        if event_position > self._last_events.get(state.key, _BEFORE_ALL_EVENTS):
+            self._last_events[state.key] = event_position
+        return None
+
+    def close_current(self) -> Iterator[TranslatedRun | CrossRunFacts | Piece]:
+        """Yield the results of the runs that are being folded, and forget these runs."""
+        states = self._take_states()
+        if self._witnesses is not None:
+            self._keep_open(states)
+            if len(self._open_states) >= OPEN_RUNS_PER_BATCH:
+                yield from self._close_open()
+        else:
+            has_open = any(is_open(state, self._options) for state in states)
+            for state in states:
+                witness_state = witness_of(state, self._options)
+                if witness_state is not None or has_open:
+                    yield CrossRunFacts(self._last_events[state.key][2], witness_state, has_open)
+            if has_open:  # counted here, not when they are folded again
+                self.counts.newer += count_newer_aspects(states, self._options)
+                for state in states:
+                    self._last_events.pop(state.key)
+            else:
+                yield from self._render(states, (), self._last_events)
+        if len(self._shared) >= max(self._max_entities, 1):
+            yield from self._take_pieces()
+
+    def finish(self) -> Iterator[TranslatedRun | Piece]:
+        """Yield what is still held back, and make the counts whole."""
+        yield from self._close_open()
+        yield from self._take_pieces()
+        self.counts.filtered, self._aggregator.extractor.filters.drop_counts = (
+            self._aggregator.extractor.filters.drop_counts,
+            Counter(),
+        )
+
+    def _keep_open(self, states: list[RunState]) -> None:
+        self._open_states += states
+        self._open_last_events.update((state.key, self._last_events.pop(state.key)) for state in states)
+
+    def _take_states(self) -> list[RunState]:
+        open_states = [self._aggregator.runs.pop(key) for key in list(self._aggregator.runs)]
+        self.counts.runs += sum(bool(state.urn) for state in open_states)
+        states = resolve_own_facts(open_states)
+        if len(states) < len(open_states):  # of a run under two ids one state stands for both
+            for key in {state.key for state in open_states}.difference(state.key for state in states):
+                self._last_events.pop(key)
+        return states
+
+    def _close_open(self) -> Iterator[TranslatedRun | Piece]:
+        states, self._open_states = self._open_states, []
+        if states:
+            last_events, self._open_last_events = self._open_last_events, {}
+            yield from self._render(
+                states, [decode_run(witness_bytes)[0] for witness_bytes in self._witnesses or ()], last_events
+            )
+
+    def _render(
+        self, states: list[RunState], witnesses: Iterable[RunState], last_events: dict[str, tuple[int, str, str]]
+    ) -> Iterator[TranslatedRun | Piece]:
+        store = _PartitionStore(self._options, witnesses, self._shared, by_run=self._max_entities == PIECES_BY_RUN)
+        closed, merged_urns = close_runs(states, store, self._options)
+        self.counts.newer += count_newer_aspects(states, self._options)
+        for run in closed:
+            candidates = render_runs([run], {}, self._options, merged_urns=merged_urns)
+            proposals = valid_proposals(candidates, self._options.validator, self.rejected)
+            self.counts.cut += sum([len(cut_fields(proposal)) for proposal in proposals])
+            time, location, self.origin_key = last_events.pop(run.state.key)
+            if proposals:
+                yield TranslatedRun(self.origin_key, run.state.run_id, time, location, proposals)
+            if self._max_entities == PIECES_BY_RUN:
+                yield from iter_pieces(store.facts_by_run.pop(run.state.key), self._options)
+
+    def _take_pieces(self) -> Iterator[Piece]:
+        shared, self._shared = self._shared, {}
+        yield from iter_pieces(shared, self._options)
+
+
+class _PartitionStore:
+    """State in parts: runs of other parts are known by their witnesses, which are used up (see `ClosingStore`).
+
+    ``by_run``: what each run contributes, by the run's key, where it is not folded into ``shared``.
+    """
+
+    def __init__(self, options: Options, witnesses: Iterable[RunState], shared: FactsByEntity, *, by_run: bool) -> None:
+        self._options = options
+        self._witnesses = witnesses
+        self._shared = shared
+        self._is_by_run = by_run
+        self.facts_by_run: dict[str, FactsByEntity] = {}
+
+    def exchange(self, states: list[RunState]) -> list[RunState]:
+        """Move what the runs and the witnesses state of other runs to these."""
+        all_states = [*self._witnesses, *states]  # the last of one URN is the one that is handed over to
+        resolve_other_runs(all_states)
+        return all_states
+
+    def contribute(self, closed: list[ClosedRun]) -> None:
+        """Fold the runs into the shared entities of the part."""
+        for state, history in closed:
+            shared = self.facts_by_run.setdefault(state.key, {}) if self._is_by_run else self._shared
+            mark_written(state, shared)
+            contribute(state, history, shared, self._options)
+            for urn in foreign_checks(state):  # the tool writes them, whatever runs say of them
+                shared.pop(urn, None)

@@ -1,0 +1,99 @@
+"""What a place that is down did not take: kept, in its order, until it takes it with what comes next."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+from dh_bridge.delivery import delivery_error
+from dh_bridge.retry_buffer import RetryBuffer, is_retryable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import Sink
+
+MAX_PROPOSALS = 10_000
+"""Proposals that are kept, about 10 MB; of more the oldest go."""
+SLOW_SECONDS, PAUSE_FACTOR, MAX_PAUSE_SECONDS = 1.0, 10, 60.0
+"""A place that kept its caller waiting for longer than so many seconds is left alone for that many times as long, and no longer."""
+
+
+class BufferedSender:
+    """Tells a place what it can, and its caller in a RuntimeWarning what it cannot; no error of the place comes through.
+
+    ``open_sink`` opens the sink or returns the open one. What may arrive another time is kept, and sent before what comes next:
+    at once, or after a while where the last try took long, as a sink's own retries do. ``clock`` returns seconds.
+    """
+
+    def __init__(self, open_sink: Callable[[], Sink], clock: Callable[[], float] = time.monotonic) -> None:
+        self._open_sink = open_sink
+        self._clock = clock
+        self._buffer = RetryBuffer()
+        self._paused_until = -math.inf
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something is kept."""
+        return len(self._buffer) > 0
+
+    def send(self, proposals: list[Proposal]) -> None:
+        """Send ``proposals``, and before them what is kept."""
+        self._buffer.add(proposals)
+        number = len(self._buffer)
+        started_at = self._clock()
+        if started_at < self._paused_until:
+            self._store(
+                f"left alone for {self._paused_until - started_at:.0f} s more, as it took nothing and long for that"
+            )
+            return
+        if not number:
+            return
+        try:
+            outcome = self._buffer.send(self._open_sink())
+        except Exception as error:  # noqa: BLE001 - a sink of the caller's may raise anything
+            if is_retryable(error):
+                self._pause(started_at)
+                self._store(error)
+            else:
+                self._buffer.clear()  # the place could not be opened
+                _warn(f"{_count_text(number)} lost: {error}")
+            return
+        if outcome.retryable:
+            self._pause(started_at)
+            self._store(delivery_error(outcome.retryable, number))
+        if outcome.permanent:
+            _warn(f"lost: {delivery_error(outcome.permanent, number)}")
+
+    def send_last(self) -> None:
+        """Try once more; what does not arrive now is lost, and counted."""
+        self._paused_until = -math.inf
+        if self.has_unsent:
+            self.send([])
+        if unsent := self._buffer.clear():
+            _warn(f"{_count_text(len(unsent))} lost: the pipeline is closed")
+
+    def _pause(self, started_at: float) -> None:
+        now = self._clock()
+        self._paused_until = (
+            now + min(PAUSE_FACTOR * (now - started_at), MAX_PAUSE_SECONDS)
+            if now - started_at > SLOW_SECONDS
+            else -math.inf
+        )
+
+    def _store(self, error: Exception | str) -> None:
+        number = len(self._buffer)
+        excess = self._buffer.keep_newest(MAX_PROPOSALS)
+        suffix = f"; the oldest {excess} are lost: no more than {MAX_PROPOSALS:,} are kept" if excess else ""
+        _warn(f"{_count_text(number)} not told yet: {error}{suffix}")
+
+
+def _count_text(count: int) -> str:
+    return f"{count} proposal{'s' if count > 1 else ''}"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -1,1 +1,0 @@
-"""How OpenLineage becomes DataHub. Pure: no clock, no network, no environment, no log."""

@@ -1,7 +1,0 @@
-"""What an OpenLineage dataset is called in DataHub: (namespace, name) -> URN, by ``mappings/naming`` and the user's rules."""
-
-from dh_bridge.translation.naming.models import System
-from dh_bridge.translation.naming.name import Name
-from dh_bridge.translation.naming.naming import Naming
-
-__all__ = ["Name", "Naming", "System"]

@@ -1,1 +1,0 @@
-"""What facet modules share: lenient reading, kept leaves, and what is said alike by several facets."""

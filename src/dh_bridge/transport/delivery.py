@@ -1,0 +1,229 @@
+"""How an event that comes alone is told: by a ledger, or together with what its run said before in this process."""
+
+from __future__ import annotations
+
+import logging
+from itertools import count, islice
+from typing import TYPE_CHECKING, Protocol
+
+from dh_bridge.datahub.creates import LEFT_OUT
+from dh_bridge.delivery import delivery_error
+from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.log_throttle import LogThrottle, kind_of
+from dh_bridge.sinks.abilities import dropped_counts
+from dh_bridge.transport.runs import MAX_TRIES, BufferedRun
+from dh_bridge.window import MAX_WINDOW_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.bridge import Bridge
+    from dh_bridge.ledger import Ledger
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.session import Translation
+    from dh_bridge.sinks.base import Sink
+
+log = logging.getLogger("dh_bridge.transport")
+
+
+class EventDelivery(Protocol):
+    """Takes events one by one."""
+
+    def deliver(self, event: Event) -> list[BridgeError]:
+        """Take an event, and return what went wrong with it; a BridgeError means that it was not taken."""
+        ...
+
+    def flush(self) -> None:
+        """Deliver what waits, unless the place takes nothing."""
+        ...
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether nothing waits."""
+        ...
+
+
+class LedgerDelivery:
+    """Each event is a batch of the ledger: what a server does not take waits in its file."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._is_down = False
+        self._log = LogThrottle(log, logging.WARNING)
+
+    def deliver(self, event: Event) -> list[BridgeError]:
+        """Take an event; a SinkError means that the ledger's file could not be written, or is full."""
+        translation, delivery = self._ledger.process_and_deliver([event])
+        problems: list[BridgeError] = list(_translation_errors(translation))
+        if delivery.failures:
+            problems.append(delivery_error(delivery.failures, delivery.delivered_count + len(delivery.failures)))
+        for _, catch_up_delivery in islice(self._ledger.render_withheld(), 1):
+            if catch_up_delivery.failures:
+                self._log.log(
+                    "proposals are refused",
+                    str(
+                        delivery_error(
+                            catch_up_delivery.failures,
+                            catch_up_delivery.delivered_count + len(catch_up_delivery.failures),
+                        )
+                    ),
+                )
+        self._warn()
+        return problems
+
+    def flush(self) -> None:
+        """Deliver what waits, unless the place takes nothing."""
+        if self.is_flushed:
+            return
+        failed = self._ledger.relay.deliver().failures
+        if failed:
+            self._log.log("proposals are refused", str(delivery_error(failed, len(failed))))
+        self._warn()
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether nothing waits in the ledger."""
+        return self._ledger.relay.outbox.oldest_time() is None
+
+    def _warn(self) -> None:
+        outage = self._ledger.relay.last_error
+        if outage is not None and not self._is_down:
+            log.warning("what is told waits in the ledger until it can be delivered: %s", outage)
+        self._is_down = outage is not None
+
+
+class BufferedDelivery:
+    """Each event is a call together with the earlier ones of its run (state mode *none*): what is new of it is delivered.
+
+    So an end knows its start, and its duration. Runs that were heard of last are kept, up to 16 MiB of events. What waits is
+    delivered before what is newer, as the last one that is written stays.
+    """
+
+    def __init__(self, bridge: Bridge, sink: Sink, *, max_bytes: int = MAX_WINDOW_BYTES) -> None:
+        self._bridge = bridge
+        self._sink = sink
+        self._max_bytes = max_bytes
+        self._runs: dict[str, BufferedRun] = {}
+        self._size = 0
+        self._event_numbers = count()
+        self._has_warned = False
+        self._log = LogThrottle(log, logging.WARNING)
+
+    def deliver(self, event: Event) -> list[BridgeError]:
+        """Take an event, and deliver what waits and then what is new; the SinkError may be that of an older run."""
+        is_single_event = event.kind != "run"
+        key = f"#{next(self._event_numbers)}" if is_single_event else event.run_id
+        run = self._runs.pop(key, None) or BufferedRun(key, is_single_event=is_single_event)
+        self._runs[key] = run  # the last one that was heard of
+        self._size -= run.size
+        run.add(event)
+        self._size += run.size
+        run.is_waiting = True
+        waiting_runs = self._waiting_runs()
+        problems = self._deliver_runs(waiting_runs)
+        for waiting_run in waiting_runs:
+            if waiting_run.is_single_event and not waiting_run.is_waiting:
+                self._forget(waiting_run.key)
+        self._evict()
+        if not self._has_warned and LEFT_OUT in dropped_counts(self._sink):
+            self._has_warned = True
+            log.warning("left out by %s", LEFT_OUT)
+        return problems
+
+    def flush(self) -> None:
+        """Deliver what waits, unless the place takes nothing."""
+        self._warn(self._deliver_runs(self._waiting_runs(), last=True))
+
+    def _warn(self, problems: list[BridgeError]) -> None:
+        for problem in problems:
+            self._log.log(kind_of(str(problem)), str(problem))
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting_runs()
+
+    def _waiting_runs(self) -> list[BufferedRun]:
+        return [run for run in self._runs.values() if run.is_waiting]
+
+    def _deliver_runs(self, runs: list[BufferedRun], *, last: bool = False) -> list[BridgeError]:
+        """Tell runs, the oldest first, up to one that the place does not take; return what is wrong with the last one tried.
+
+        Each TRIES-th time that a run breaks off it may be the run and not the place: then the next one is tried, too; also the
+        ``is_last`` time that anything is.
+        """
+        problems: list[BridgeError] = []
+        interrupted_runs: list[BufferedRun] = []
+        for run in runs:
+            self._warn(problems)
+            problems, is_delivered = self._deliver_run(run)
+            if is_delivered and interrupted_runs:
+                if self._try_again(interrupted_runs):
+                    run.forget_deliveries()  # what is older was written over it
+                    retry_problems, is_delivered = self._deliver_run(run)
+                    problems += retry_problems
+                interrupted_runs = []
+            if is_delivered is False:
+                if not run.is_waiting or (interrupted_runs if last else run.tries % MAX_TRIES):
+                    break
+                interrupted_runs.append(run)
+        return problems
+
+    def _try_again(self, interrupted_runs: list[BufferedRun]) -> bool:
+        """Give up runs that break off while others arrive; return whether one arrives now: the place was down until then."""
+        has_recovered = False
+        for run in interrupted_runs:
+            problems, is_delivered = self._deliver_run(run)
+            has_recovered = has_recovered or bool(is_delivered)
+            if is_delivered or not run.is_waiting:
+                self._warn(problems)
+            else:
+                log.error(
+                    "run %s broke off %d times while others arrive, and is not sent again: %s",
+                    run.key,
+                    run.tries,
+                    problems[-1],
+                )
+                run.give_up()
+        return has_recovered
+
+    def _deliver_run(self, run: BufferedRun) -> tuple[list[BridgeError], bool | None]:
+        """Deliver what is new of a run; return what is wrong, and whether the place took it, None where nothing is new."""
+        try:
+            return self._send_run(run)
+        except Exception:  # a mistake of ours: no other run is to wait for this one
+            run.is_waiting = False
+            raise
+
+    def _send_run(self, run: BufferedRun) -> tuple[list[BridgeError], bool | None]:
+        translation = self._bridge.translate(run.events)
+        problems: list[BridgeError] = list(_translation_errors(translation))
+        run.drop({letter.raw for letter in translation.dead})
+        proposals = run.undelivered(translation.proposals)
+        if not proposals:
+            run.is_waiting = False  # what waited was taken back by a later event
+            return problems, None
+        try:
+            refusal = run.deliver(proposals, self._sink)
+        except BridgeError as error:
+            return [*problems, error], False
+        return problems if refusal is None else [*problems, refusal], True
+
+    def _evict(self) -> None:
+        for key in list(self._runs):
+            if self._size <= self._max_bytes or len(self._runs) == 1:
+                return
+            if self._runs[key].is_waiting:
+                log.error("too much waits: what run %s said last was not delivered, and is forgotten", key)
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        self._size -= self._runs.pop(key).size
+
+
+def _translation_errors(translation: Translation) -> Iterator[EventError]:
+    """Yield what cannot be used; what is our own mistake is logged, as the rest goes on."""
+    for letter in translation.dead:
+        yield EventError(letter.reason, location=letter.location)
+    for rejection in translation.rejected:
+        log.error("%s", rejection.to_text)

@@ -1,0 +1,67 @@
+"""Facets that nobody knows: at most 20 of a bag are kept, and the report tells of the others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.report_truth import reported
+from support.sample_events import RUN, dataset, event, lines
+
+from dh_bridge import translate
+
+MANY = {f"acme_{number:02}": {"x": number} for number in range(23)}
+DPI = f"urn:li:dataProcessInstance:{RUN}"
+BAGS = {
+    "run": (lambda bag: event(run_facets=bag), "$.run.facets"),
+    "job": (lambda bag: event(job_facets=bag), "$.job.facets"),
+    "dataset": (lambda bag: event(inputs=[dataset("d.s.t", facets=bag)]), "$.inputs[0].facets"),
+    "input": (lambda bag: event("COMPLETE", inputs=[dataset("d.s.t", inputFacets=bag)]), "$.inputs[0].inputFacets"),
+}
+
+
+def kept(said):
+    text = b"".join(lines(translate(said))).decode()
+    return {key for key in MANY if f"openlineage.facet.{key}" in text}
+
+
+@pytest.mark.parametrize("place", BAGS)
+def test_the_first_20_of_the_alphabet_stay_whatever_their_order(place):
+    said, path = BAGS[place]
+    for bag in (MANY, dict(reversed(MANY.items()))):
+        assert kept(said(bag)) == {f"acme_{number:02}" for number in range(20)}
+        told = reported([said(bag)])
+        assert {key for key in MANY if told[f"{path}.{key}.x"]["outcome"] == "property"} == kept(said(bag))
+        assert {told[f"{path}.acme_{number}.x"]["reason"] for number in (20, 21, 22)} == {"too-large"}
+
+
+def test_facets_that_are_known_take_no_place_and_each_bag_has_its_own():
+    known = {"documentation": {"description": "d"}, "sql": {"query": "select 1"}}
+    few = {key: MANY[key] for key in sorted(MANY)[:20]}
+    said = event(job_facets={**few, **known}, run_facets=few)
+    told = reported([said])
+    assert not [path for path, line in told.items() if line["reason"] == "too-large"]
+    assert told["$.job.facets.documentation.description"]["outcome"] == "mapped"
+
+
+def test_a_crowded_bag_is_read_in_the_same_order_as_any_other():
+    """columnLineage asks for the columns, which the schema tells."""
+    lineage = {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
+    facets = {"columnLineage": {"fields": lineage}, "schema": {"fields": [{"name": "x", "type": "int"}]}}
+    crowded, plain = (
+        event("COMPLETE", outputs=[dataset("d.s.t", facets={**facets, **more})], inputs=[dataset("d.s.a")])
+        for more in (MANY, {})
+    )
+
+    def pairs(said):
+        return [one for one in map(json.loads, lines(translate(said))) if one["aspectName"] == "dataJobInputOutput"]
+
+    assert pairs(crowded) == pairs(plain)
+
+
+@pytest.mark.parametrize("bag", [[[1]], [{"a": 1}], [1]])
+def test_a_bag_that_is_no_object_is_malformed(bag):
+    said = event("COMPLETE")
+    said["run"]["facets"] = bag
+    (line,) = [line for path, line in reported([said]).items() if path.startswith("$.run.facets")]
+    assert (line["outcome"], line["reason"]) == ("dropped", "malformed")

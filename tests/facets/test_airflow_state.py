@@ -1,0 +1,53 @@
+"""airflowState (run): how a DAG run and its tasks ended."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import AIRFLOW, DPI, event, facet, of_run, told
+
+
+def ended(state, kind="COMPLETE"):
+    body = facet(dagRunState=state, tasksState={"load": "success", "check": "skipped"}, tasksDuration={})
+    return told(
+        event("START", producer=AIRFLOW, name="daily"),
+        event(kind, producer=AIRFLOW, name="daily", run={"airflowState": body}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "result", "native"),
+    [
+        ("success", "COMPLETE", "SUCCESS", "airflow"),
+        ("skipped", "COMPLETE", "SKIPPED", "airflow:skipped"),
+        ("upstream_failed", "COMPLETE", "SKIPPED", "airflow:upstream_failed"),
+        ("removed", "COMPLETE", "SKIPPED", "airflow:removed"),
+        ("up_for_retry", "COMPLETE", "UP_FOR_RETRY", "airflow:up_for_retry"),
+        ("up_for_reschedule", "COMPLETE", "UP_FOR_RETRY", "airflow:up_for_reschedule"),
+        ("failed", "FAIL", "FAILURE", "airflow"),
+        ("skipped", "FAIL", "FAILURE", "airflow"),
+        ("failed", "COMPLETE", "SUCCESS", "airflow:failed"),
+    ],
+)
+def test_the_word_refines_a_result_and_never_contradicts_the_event(state, kind, result, native):
+    last = ended(state, kind).all(DPI, "dataProcessInstanceRunEvent")[-1]
+    assert last["result"]["type"] == result
+    assert last["result"]["nativeResultType"] in (native, f"airflow:{state}")
+
+
+def test_states_of_the_tasks_are_kept_and_write_no_other_runs():
+    found = ended("success")
+    assert found.kept(DPI)["airflowState.tasksState"] == '{"check":"skipped","load":"success"}'
+    assert found.kept(DPI)["airflowState.dagRunState"] == "success"
+    assert "airflowState.tasksDuration" not in found.kept(DPI)
+    assert found.entities("dataProcessInstance") == {DPI}
+
+
+def test_nothing_said_is_nothing_kept():
+    found = told(event("START"), event(run={"airflowState": facet(tasksState={}, dagRunState=None)}))
+    assert not any(key.startswith("airflowState") for key in found.kept(DPI))
+
+
+def test_a_word_that_is_no_end_is_told_to_be_kept():
+    found = of_run("airflowState", facet(dagRunState="dozing"), report=True)
+    target = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
+    assert found.outcomes()["$.run.facets.airflowState.dagRunState"] == ("property", target)

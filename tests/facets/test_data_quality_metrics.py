@@ -1,0 +1,283 @@
+"""dataQualityMetrics (dataset, input), and Great Expectations' copy of it under ``dataQuality``."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage.client.facet_v2 import data_quality_metrics_input_dataset
+from support.facet_cases import (
+    DATAHUB,
+    END_MS,
+    ORDERS,
+    client_pair,
+    dataset_event,
+    event,
+    facet,
+    of_input,
+    orders,
+    pair,
+    spec,
+    told,
+)
+
+COLUMNS = {
+    "amount": {"count": 10, "max": 1500, "min": 100, "sum": 6600},
+    "id": {"nullCount": 2, "distinctCount": 4, "quantiles": {"25%": 1, "0.5": 2.5, "75": 3}},
+}
+BODY = facet(rowCount=10, bytes=2048, fileCount=5, lastUpdated="2023-05-30T10:54:22.355067Z", columnMetrics=COLUMNS)
+
+
+def profile(found, urn=ORDERS):
+    return found.one(urn, "datasetProfile")
+
+
+@pytest.mark.parametrize("bag", ["facets", "inputFacets"])
+def test_the_profile_holds_what_was_measured(bag):
+    found = profile(of_input("dataQualityMetrics", BODY, bag))
+    assert found["timestampMillis"] == END_MS
+    assert (found["rowCount"], found["sizeInBytes"]) == (10, 2048)
+    assert "columnCount" not in found
+    amount, key = found["fieldProfiles"]
+    assert amount == {"fieldPath": "amount", "min": "100", "max": "1500", "mean": "660"}
+    assert key == {
+        "fieldPath": "id",
+        "uniqueCount": 4,
+        "uniqueProportion": 0.5,
+        "nullCount": 2,
+        "nullProportion": 0.2,
+        "median": "2.5",
+        "quantiles": [
+            {"quantile": "0.25", "value": "1"},
+            {"quantile": "0.5", "value": "2.5"},
+            {"quantile": "0.75", "value": "3"},
+        ],
+    }
+
+
+def test_what_a_profile_has_no_field_for_is_kept_on_the_dataset():
+    found = of_input("dataQualityMetrics", BODY)
+    kept = found.kept(ORDERS)
+    assert kept["dataQualityMetrics.fileCount"] == "5"
+    assert kept["dataQualityMetrics.lastUpdated"] == "2023-05-30T10:54:22.355067Z"
+    assert kept["dataQualityMetrics.columns"] == '{"amount":{"count":10,"sum":6600}}'
+
+
+def test_the_dataset_was_last_modified_when_the_measurement_says():
+    modified = of_input("dataQualityMetrics", BODY).patched(ORDERS, "datasetProperties")["/lastModified"]
+    assert modified == {"time": 1685444062355, "actor": DATAHUB}
+
+
+def test_the_largest_last_update_wins_in_any_order():
+    events = [
+        event("START", inputs=[orders(facets={"dataQualityMetrics": facet(lastUpdated="2024-01-02T00:00:00Z")})]),
+        event(inputs=[orders(facets={"dataQualityMetrics": facet(lastUpdated="2024-01-01T00:00:00Z")})]),
+    ]
+    for order in (events, events[::-1]):
+        assert told(order).patched(ORDERS, "datasetProperties")["/lastModified"]["time"] == 1704153600000
+
+
+def test_a_time_that_is_none_is_a_property_alone():
+    found = of_input("dataQualityMetrics", facet(rowCount=1, lastUpdated="yesterday"), report=True)
+    assert "/lastModified" not in found.patched(ORDERS, "datasetProperties")
+    target = "datasetProperties.customProperties[openlineage.dataQualityMetrics.lastUpdated]"
+    assert found.outcomes()["$.inputs[0].facets.dataQualityMetrics.lastUpdated"] == ("property", target)
+    assert found.kept(ORDERS)["dataQualityMetrics.lastUpdated"] == "yesterday"
+
+
+def test_the_columns_are_counted_by_the_schema_alone():
+    bag = {"schema": facet(fields=[{"name": name, "type": "int"} for name in "abc"]), "dataQualityMetrics": BODY}
+    assert profile(told(pair(inputs=[orders(facets=bag)])))["columnCount"] == 3
+
+
+def test_great_expectations_copy_is_a_duplicate_and_read_when_it_is_alone():
+    both = {"dataQuality": facet(rowCount=9), "dataQualityMetrics": facet(rowCount=10)}
+    found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
+    assert profile(found)["rowCount"] == 10
+    path = "$.inputs[0].inputFacets.dataQuality.rowCount"
+    assert found.outcomes()[path] == ("dropped", "duplicate-of:dataQualityMetrics")
+    assert profile(of_input("dataQuality", facet(rowCount=9), "inputFacets"))["rowCount"] == 9
+
+
+def test_numbers_may_be_text_and_nulls_say_nothing():
+    body = facet(rowCount="10", bytes=None, columnMetrics={"a": {"nullCount": "1", "min": "x", "max": 2.50}, "b": None})
+    found = profile(of_input("dataQualityMetrics", body))
+    assert found["rowCount"] == 10
+    assert found["fieldProfiles"] == [
+        {"fieldPath": "a", "nullCount": 1, "nullProportion": 0.1, "min": "x", "max": "2.5"}
+    ]
+
+
+@pytest.mark.parametrize("quantiles", [{}, None, {"median": 1}, {"nan": 1}, {"": 2}])
+def test_quantiles_that_are_none_are_left_out(quantiles):
+    found = profile(
+        of_input("dataQualityMetrics", facet(columnMetrics={"a": {"nullCount": 0, "quantiles": quantiles}}))
+    )
+    assert found["fieldProfiles"] == [{"fieldPath": "a", "nullCount": 0}]
+
+
+def test_no_proportion_is_made_of_no_rows():
+    body = facet(rowCount=0, columnMetrics={"a": {"nullCount": 0, "distinctCount": 0, "count": 0, "sum": 0}})
+    assert profile(of_input("dataQualityMetrics", body))["fieldProfiles"] == [
+        {"fieldPath": "a", "uniqueCount": 0, "nullCount": 0}
+    ]
+
+
+def test_a_dataset_event_writes_its_profile_at_its_own_time():
+    found = profile(told(dataset_event(orders(facets={"dataQualityMetrics": facet(rowCount=3)}))))
+    assert (found["timestampMillis"], found["rowCount"]) == (END_MS, 3)
+
+
+def test_a_metric_that_no_profile_takes_makes_no_profile():
+    found = of_input("dataQualityMetrics", facet(fileCount=3))
+    assert not found.has(ORDERS, "datasetProfile")
+    assert found.kept(ORDERS)["dataQualityMetrics.fileCount"] == "3"
+
+
+@pytest.mark.parametrize("folder", ["DataQualityMetricsDatasetFacet", "DataQualityMetricsInputDatasetFacet"])
+def test_the_specification_s_documents_are_read(folder):
+    bag = {"facets" if folder == "DataQualityMetricsDatasetFacet" else "inputFacets": spec(folder)}
+    found = profile(told(pair(inputs=[orders(**bag)])))
+    assert found["rowCount"] == 10
+    assert [one["fieldPath"] for one in found["fieldProfiles"]] == ["amount", "counterparty_id", "user_id"]
+    assert found["fieldProfiles"][2] == {
+        "fieldPath": "user_id", "uniqueCount": 3, "uniqueProportion": 0.3, "nullCount": 0, "nullProportion": 0.0,
+    }  # fmt: skip
+
+
+def test_the_client_s_classes_are_read():
+    made = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(
+        rowCount=7,
+        columnMetrics={"a": data_quality_metrics_input_dataset.ColumnMetrics(nullCount=1, quantiles={"0.5": 2.0})},
+    )
+    found = profile(told(client_pair(input_facets={"dataQualityMetrics": made})))
+    assert found["rowCount"] == 7
+    assert found["fieldProfiles"][0]["median"] == "2"
+
+
+def test_a_quantile_of_large_whole_numbers_is_exact():
+    found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"id": {"quantiles": {"0.5": 2**53 + 1}}})))
+    assert found["fieldProfiles"][0]["median"] == str(2**53 + 1)
+
+
+def test_of_columns_for_which_a_profile_has_no_room_the_report_says_so():
+    columns = {f"c{number:04}": {"nullCount": number, "sum": 1, "quantiles": {"0.5": 1}} for number in range(1001)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
+    assert len(profile(found)["fieldProfiles"]) == 1000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+    outcomes = found.outcomes()
+    assert outcomes[f"{where}.c0999.nullCount"][0] == "mapped"
+    assert outcomes[f"{where}.c1000.nullCount"] == ("dropped", "too-large")
+    assert outcomes[f'{where}.c1000.quantiles["0.5"]'] == ("dropped", "too-large")
+    assert outcomes[f"{where}.c1000.sum"][0] == "property"
+
+
+SECRET = {
+    "count": 4,
+    "sum": 40,
+    "min": 7,
+    "max": "hunter2",
+    "quantiles": {"0.5": 9},
+    "nullCount": 1,
+    "distinctCount": 2,
+}
+
+
+@pytest.mark.parametrize("mode", ["default", "strict"])
+@pytest.mark.parametrize("column", ["api_key", "login.password", "password.hash"])
+def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column, mode):
+    """As the literals that such a column is compared with."""
+    body = facet(columnMetrics={column: SECRET, "a": {"min": 7}})
+    found = of_input("dataQualityMetrics", body, report=True, redaction=mode)
+    shown, hidden = profile(found)["fieldProfiles"]
+    assert shown == {"fieldPath": "a", "min": "7"}
+    assert hidden == {"fieldPath": column, "uniqueCount": 2, "uniqueProportion": 0.5, "nullCount": 1}
+    outcomes = found.outcomes()
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics" + (f'["{column}"]' if "." in column else f".{column}")
+    for leaf in ("sum", "min", "max", 'quantiles["0.5"]'):
+        assert outcomes[f"{where}.{leaf}"] == ("dropped", "secret"), leaf
+    for leaf in ("nullCount", "distinctCount", "count"):
+        assert outcomes[f"{where}.{leaf}"][1] == "datasetProfile.fieldProfiles", leaf
+
+
+def test_without_redaction_the_values_of_every_column_are_told():
+    found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"api_key": SECRET}), redaction="off"))
+    assert found["fieldProfiles"] == [
+        {
+            "fieldPath": "api_key", "uniqueCount": 2, "uniqueProportion": 0.5, "nullCount": 1, "min": "7", "max": "hunter2",
+            "mean": "10", "median": "9", "quantiles": [{"quantile": "0.5", "value": "9"}],
+        }
+    ]  # fmt: skip
+
+
+def test_a_value_that_is_a_secret_by_its_shape_is_masked_and_a_long_one_is_cut():
+    signed = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+    body = facet(columnMetrics={"a": {"min": "https://u:hunter2@h/x", "max": signed}, "b": {"max": "z" * 5000}})
+    found = of_input("dataQualityMetrics", body, report=True)
+    first, second = profile(found)["fieldProfiles"]
+    assert first == {"fieldPath": "a", "min": "https://u:***@h/x"}
+    assert len(second["max"]) == 4000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a"
+    assert found.outcomes()[f"{where}.max"] == ("dropped", "secret")
+    assert found.outcomes()[f"{where}.min"] == ("mapped", "datasetProfile.fieldProfiles")
+
+
+@pytest.mark.parametrize("measured", [{"sum": 4}, {"count": 4}, {"min": None}])
+def test_a_column_of_which_a_profile_takes_nothing_is_not_in_it(measured):
+    found = of_input("dataQualityMetrics", facet(columnMetrics={"a": measured}))
+    assert not found.has(ORDERS, "datasetProfile")
+
+
+def test_columns_that_say_nothing_take_no_room():
+    columns = {f"c{number:04}": {} if number < 500 else {"nullCount": number} for number in range(1500)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
+    assert len(profile(found)["fieldProfiles"]) == 1000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+    assert found.outcomes()[f"{where}.c1499.nullCount"][0] == "mapped"
+
+
+def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
+    found = of_input(
+        "dataQualityMetrics", facet(lastUpdated="", columnMetrics={"": {"min": 1, "sum": 2, "count": 1}}), report=True
+    )
+    assert not found.has(ORDERS, "datasetProfile")
+    assert not any(key.startswith("dataQualityMetrics") for key in found.kept(ORDERS))
+    where = "$.inputs[0].facets.dataQualityMetrics."
+    assert found.outcomes()[f"{where}lastUpdated"] == ("dropped", "no-home:empty")
+    assert found.outcomes()[f'{where}columnMetrics[""].min'] == ("dropped", "malformed")
+    assert found.outcomes()[f'{where}columnMetrics[""].sum'] == ("dropped", "malformed")
+
+
+def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event():
+    def measured(**quantiles):
+        return facet(columnMetrics={"a": {"quantiles": quantiles}})
+
+    both = of_input("dataQualityMetrics", measured(**{"25%": 1, "0.25": 2, "25": 3}), report=True)
+    assert profile(both)["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
+    assert both.outcomes()[f"{where}.25%"] == both.outcomes()[f"{where}.25"] == ("dropped", "duplicate-of:0.25")
+    for earlier, later in (("25%", "0.25"), ("0.25", "25%")):
+        start = event("START", inputs=[orders(facets={"dataQualityMetrics": measured(**{earlier: 1})})])
+        end = event(inputs=[orders(facets={"dataQualityMetrics": measured(**{later: 2})})])
+        assert profile(told(start, end))["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
+
+
+def test_of_two_names_of_one_column_the_first_counts_as_a_whole():
+    table = {"namespace": "snowflake://acct", "name": "DB.S.T"}
+    for columns in ({"ID": {"sum": 1, "min": 1}, "id": {"count": 2}}, {"id": {"count": 2}, "ID": {"sum": 1, "min": 1}}):
+        bag = {"dataQualityMetrics": facet(columnMetrics=columns)}
+        found = told(pair(inputs=[{**table, "facets": bag}]), report=True)
+        (urn,) = found.entities("dataset")
+        assert profile(found, urn)["fieldProfiles"] == [{"fieldPath": "id", "min": "1"}]
+        assert found.kept(urn)["dataQualityMetrics.columns"] == '{"id":{"sum":1}}'
+        where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+        assert found.outcomes()[f"{where}.id.count"] == ("dropped", "duplicate-of:columnMetrics.ID")
+
+
+def test_of_quantiles_a_profile_has_room_for_a_thousand_and_for_the_median():
+    quantiles = {f"{number / 4000}": number for number in range(2001)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics={"a": {"quantiles": quantiles}}), report=True)
+    (column,) = profile(found)["fieldProfiles"]
+    assert (len(column["quantiles"]), column["median"]) == (1000, "2000")
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
+    outcomes = found.outcomes()
+    assert outcomes[f'{where}["0.24975"]'][0] == outcomes[f'{where}["0.5"]'][0] == "mapped"
+    assert outcomes[f'{where}["0.25"]'] == ("dropped", "too-large")

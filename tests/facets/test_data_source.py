@@ -1,0 +1,45 @@
+"""dataSource (dataset): the connection; it also completes names that lack their database."""
+
+from __future__ import annotations
+
+from openlineage.client.facet_v2 import datasource_dataset
+from support.facet_cases import GX, TOTALS, client_pair, event, facet, of_output, spec, told
+
+
+def test_name_and_uri_are_kept_without_credentials():
+    found = of_output("dataSource", facet(name="db", uri="postgresql://ann:secret@db:5432/shop?sslmode=x&password=p"))
+    kept = found.kept(TOTALS)
+    assert kept["dataSource.name"] == "db"
+    assert kept["dataSource.uri"] == "postgresql://ann:***@db:5432/shop?sslmode=x&password=***"
+    assert "/externalUrl" not in found.patched(TOTALS, "datasetProperties")
+
+
+def expectation(namespace, name, uri):
+    dataset = {"namespace": namespace, "name": name, "facets": {"dataSource": facet(name="x", uri=uri)}}
+    return told(event(inputs=[dataset], producer=GX)).entities("dataset")
+
+
+def test_great_expectations_database_is_taken_from_the_uri_of_the_same_host():
+    urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.app.orders,PROD)"
+    here = "postgresql+psycopg2://localhost"
+    assert expectation(here, "app.orders", "postgresql+psycopg2://localhost:55433/shop") == {urn}
+    assert expectation(here, "app.orders", "postgresql+psycopg2://localhost/shop") == {urn}
+
+
+def test_another_host_or_no_database_completes_nothing():
+    here = "postgresql+psycopg2://localhost"
+    bare = expectation(here, "app.orders", "")
+    for uri in ("postgresql://elsewhere/shop", "postgresql://localhost", "no uri", "postgresql://[::1/shop", "x://"):
+        assert expectation(here, "app.orders", uri) == bare
+
+
+def test_the_specification_s_document_is_read():
+    kept = of_output("dataSource", spec("DatasourceDatasetFacet")["dataSource"]).kept(TOTALS)
+    assert kept["dataSource.name"] == "datasource_one"
+    assert kept["dataSource.uri"] == "https://some.location.com/datsource/one"
+
+
+def test_the_client_s_class_is_read():
+    made = datasource_dataset.DatasourceDatasetFacet(name="db", uri="postgres://db:5432")
+    kept = told(client_pair(outputs={"dataSource": made})).kept(TOTALS)
+    assert (kept["dataSource.name"], kept["dataSource.uri"]) == ("db", "postgres://db:5432")

@@ -1,0 +1,19 @@
+"""debug (run): bulk without lineage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from support.facet_cases import DPI, facet, of_run
+
+
+def test_it_is_withheld_and_its_hash_and_size_are_kept():
+    body = facet(packages=[{"name": "x", "version": "1"}] * 100)
+    found = of_run("debug", body, report=True)
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    kept = found.kept(DPI)
+    assert kept["debug.sha256"] == hashlib.sha256(raw).hexdigest()
+    assert kept["debug.bytes"] == str(len(raw))
+    assert not any(key.startswith("debug.pack") for key in kept)
+    assert found.outcomes()["$.run.facets.debug.packages[7].name"] == ("dropped", "bulk")

@@ -1,0 +1,21 @@
+"""description (dataset)."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import ORDERS, facet, of_input, orders, pair, told
+
+
+def test_it_describes_the_dataset_where_no_documentation_is_stated():
+    found = of_input("description", facet(description="Orders, one a line", more=1), report=True)
+    assert found.patched(ORDERS, "datasetProperties")["/description"] == "Orders, one a line"
+    assert found.kept(ORDERS)["description.more"] == "1"
+    assert found.outcomes()["$.inputs[0].facets.description.description"] == ("mapped", "datasetProperties.description")
+    both = {"description": facet(description="a"), "documentation": facet(description="b")}
+    stated = told(pair(inputs=[orders(facets=both)]))
+    assert stated.patched(ORDERS, "datasetProperties")["/description"] == "b"
+
+
+@pytest.mark.parametrize("text", [None, "", " ", {}, ["x"]])
+def test_what_is_no_text_describes_nothing(text):
+    assert "/description" not in of_input("description", facet(description=text)).patched(ORDERS, "datasetProperties")

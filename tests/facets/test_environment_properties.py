@@ -1,0 +1,72 @@
+"""environment-properties (run): the Databricks environment."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, facet, of_run
+
+INNER = {
+    "orgId": "42",
+    "spark.databricks.job.id": "7",
+    "user": "ann@example.com",
+    "spark.databricks.clusterUsageTags.clusterAllTags": '[{"key":"a"}]',
+    "mountPoints": [{"mountPoint": "/mnt/x", "source": "abfss://c@a.dfs.core.windows.net"}] * 2,
+    "some.token": "secret",
+}
+
+
+def test_they_are_kept_on_the_run_without_secrets_and_mounts():
+    found = of_run("environment-properties", facet(**{"environment-properties": INNER}), report=True)
+    kept = found.kept(DPI)
+    assert kept["environment-properties.orgId"] == "42"
+    assert kept["environment-properties.spark.databricks.job.id"] == "7"
+    assert kept["environment-properties.mountPoints.count"] == "2"
+    assert kept["environment-properties.some.token"] == "[REDACTED]"
+    assert not any("abfss" in value for value in kept.values())
+    path = "$.run.facets.environment-properties.environment-properties.mountPoints[0].source"
+    assert found.outcomes()[path] == ("dropped", "too-large")
+
+
+def test_the_user_is_the_user_of_the_run():
+    found = of_run("environment-properties", facet(**{"environment-properties": INNER}))
+    created = found.one(DPI, "dataProcessInstanceProperties")["created"]
+    assert created["actor"] == "urn:li:corpuser:ann@example.com"
+    assert found.kept(DPI)["user"] == "ann@example.com"
+
+
+@pytest.mark.parametrize(
+    "body", [facet(), facet(**{"environment-properties": {}}), facet(**{"environment-properties": 7})]
+)
+def test_an_empty_one_says_nothing(body):
+    found = of_run("environment-properties", body)
+    assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == "urn:li:corpuser:datahub"
+
+
+def test_leaves_outside_the_inner_object_are_read_too():
+    assert of_run("environment-properties", facet(orgId="1")).kept(DPI)["environment-properties.orgId"] == "1"
+
+
+def test_strict_redaction_keeps_names_and_the_user_only_and_tells():
+    key = "environment-properties"
+    found = of_run(key, facet(**{key: INNER}, more="m"), redaction="strict", report=True)
+    kept = found.kept(DPI)
+    assert kept[f"{key}.orgId"] == kept[f"{key}.spark.databricks.job.id"] == "[REDACTED]"
+    assert kept["user"] == kept[f"{key}.user"] == "ann@example.com"
+    assert kept[f"{key}.more"] == "m"
+    assert kept[f"{key}.mountPoints.count"] == "2"
+    told = found.outcomes()
+    assert told[f"$.run.facets.{key}.{key}.orgId"] == ("dropped", "policy:redaction")
+    assert told[f"$.run.facets.{key}.{key}.user"][0] == "mapped"
+
+
+def test_leaves_beside_the_inner_object_are_kept_where_it_does_not_say_the_same():
+    key = "environment-properties"
+    found = of_run(key, facet(**{key: {"orgId": "42"}}, orgId="1", more="m"), report=True)
+    assert found.kept(DPI)[f"{key}.orgId"] == "42"
+    assert found.kept(DPI)[f"{key}.more"] == "m"
+    assert found.outcomes()[f"$.run.facets.{key}.orgId"] == ("dropped", f"duplicate-of:{key}.orgId")
+
+
+def test_mount_points_that_are_no_list_are_kept():
+    body = facet(**{"environment-properties": {"mountPoints": "none"}})
+    assert of_run("environment-properties", body).kept(DPI)["environment-properties.mountPoints"] == "none"

@@ -1,0 +1,62 @@
+"""errorMessage (run)."""
+
+from __future__ import annotations
+
+from openlineage.client.facet_v2 import error_message_run
+from support.facet_cases import DPI, client_pair, event, facet, of_run, spec, told
+
+
+def test_message_language_and_trace_are_kept_on_the_run():
+    kept = of_run("errorMessage", facet(message="boom", programmingLanguage="PYTHON", stackTrace="at x")).kept(DPI)
+    assert kept["errorMessage.message"] == "boom"
+    assert kept["errorMessage.programmingLanguage"] == "PYTHON"
+    assert kept["errorMessage.stackTrace"] == "at x"
+
+
+def test_a_long_trace_keeps_its_head_and_its_tail():
+    text = of_run("errorMessage", facet(stackTrace="H" * 5000 + "T" * 5000)).kept(DPI)["errorMessage.stackTrace"]
+    assert len(text) <= 4000
+    assert text.startswith("H" * 2600)
+    assert text.endswith("T" * 1300)
+    assert "sha256:" in text
+
+
+def test_credentials_are_taken_out_before_anything_is_cut():
+    body = facet(message="cannot open postgres://ann:secret@db/x", stackTrace="jdbc://a:b@c/d?password=p")
+    kept = of_run("errorMessage", body).kept(DPI)
+    assert kept["errorMessage.message"] == "cannot open postgres://ann:***@db/x"
+    assert kept["errorMessage.stackTrace"] == "jdbc://a:***@c/d?password=***"
+
+
+def test_it_never_changes_the_result():
+    found = of_run("errorMessage", facet(message="only a warning"))
+    assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "SUCCESS"
+
+
+def test_the_later_facet_replaces_the_earlier_one_whole():
+    said = [
+        event("START", run={"errorMessage": facet(message="first", stackTrace="trace")}),
+        event("FAIL", run={"errorMessage": facet(message="second")}),
+    ]
+    for order in (said, said[::-1]):
+        kept = told(order).kept(DPI)
+        assert kept["errorMessage.message"] == "second"
+        assert "errorMessage.stackTrace" not in kept
+
+
+def test_an_empty_one_and_a_null_say_nothing():
+    kept = of_run("errorMessage", facet(message="", stackTrace=None)).kept(DPI)
+    assert not any(key.startswith("errorMessage") for key in kept)
+
+
+def test_the_specification_s_document_is_read():
+    kept = of_run("errorMessage", spec("ErrorMessageRunFacet")["errorMessage"]).kept(DPI)
+    assert kept["errorMessage.message"] == "failed"
+    assert kept["errorMessage.programmingLanguage"] == "JAVA"
+    assert kept["errorMessage.stackTrace"] == "<stack_trace>"
+
+
+def test_the_client_s_class_is_read():
+    made = error_message_run.ErrorMessageRunFacet(message="boom", programmingLanguage="python")
+    kept = told(client_pair(run={"errorMessage": made})).kept(DPI)
+    assert (kept["errorMessage.message"], kept["errorMessage.programmingLanguage"]) == ("boom", "python")

@@ -1,0 +1,77 @@
+"""executionParameters (run)."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage.client.generated import execution_parameters_run
+from support.facet_cases import DPI, client_pair, facet, of_run, told
+
+KEY = "executionParameters"
+
+
+def kept(*parameters, **settings):
+    found = of_run(KEY, facet(parameters=list(parameters)), **settings).kept(DPI)
+    return {key.removeprefix(f"{KEY}."): value for key, value in found.items() if key.startswith(KEY)}
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_each_parameter_is_a_property_and_what_people_call_it_is_one_json(profile):
+    found = kept(
+        {"key": "task.timeout", "value": "3600", "name": "Timeout", "description": "seconds"},
+        {"key": "mode"},
+        {"key": "n", "value": 5, "name": None},
+        profile=profile,
+    )
+    assert found == {
+        "task.timeout": "3600", "mode": "", "n": "5",
+        "meta": '{"task.timeout":{"description":"seconds","name":"Timeout"}}',
+    }  # fmt: skip
+
+
+def test_a_value_that_is_no_text_is_kept_as_json_and_one_that_is_empty_is_none():
+    values = {
+        "tables": ["a", "b"],
+        "window": {"days": 3, "token": "t"},
+        "pwd": ["x"],
+        "off": False,
+        "none": None,
+        "empty": [],
+        "zero": 0,
+    }
+    found = of_run(KEY, facet(parameters=[{"key": key, "value": value} for key, value in values.items()]), report=True)
+    assert {key: found.kept(DPI)[f"{KEY}.{key}"] for key in values} == {
+        "tables": '["a","b"]', "window": '{"days":3,"token":"[REDACTED]"}', "pwd": '["[REDACTED]"]',
+        "off": "false", "none": "", "empty": "", "zero": "0",
+    }  # fmt: skip
+    outcomes, start = found.outcomes(), f"$.run.facets.{KEY}.parameters"
+    kept_there = ("property", "dataProcessInstanceProperties.customProperties")
+    assert outcomes[f"{start}[0].value[1]"] == outcomes[f"{start}[1].value.days"] == kept_there
+    assert outcomes[f"{start}[1].value.token"] == outcomes[f"{start}[2].value[0]"] == ("dropped", "secret")
+    assert outcomes[f"{start}[4].value"] == ("dropped", "no-home:null says nothing")
+    assert outcomes[f"{start}[5].value"] == ("dropped", "no-home:empty")
+    strict = of_run(KEY, facet(parameters=[{"key": "n", "value": 0}, {"key": "l", "value": [1]}]), redaction="strict")
+    assert (strict.kept(DPI)[f"{KEY}.n"], strict.kept(DPI)[f"{KEY}.l"]) == ("[REDACTED]", "[REDACTED]")
+
+
+def test_secrets_are_masked_and_strict_keeps_keys_only():
+    assert kept({"key": "db.password", "value": "x"}) == {"db.password": "[REDACTED]"}
+    assert kept({"key": "mode", "value": "fast"}, redaction="strict") == {"mode": "[REDACTED]"}
+
+
+def test_a_parameter_called_meta_is_not_lost():
+    assert kept({"key": "meta", "value": "v"}) == {"meta": "v"}
+    assert kept({"key": "meta", "value": "v"}, {"key": "a", "value": "b", "name": "A"}) == {
+        "a": "b", "meta": '{"a":{"name":"A"},"meta":{"value":"v"}}',
+    }  # fmt: skip
+
+
+def test_a_null_list_and_parameters_without_a_key_say_nothing():
+    assert of_run(KEY, facet(parameters=None)).has(DPI, "dataProcessInstanceProperties")
+    assert kept({"value": "x", "name": "y"}, {"key": "", "value": "x"}, 7, {"key": ["a"]}) == {}
+
+
+def test_the_client_s_class_is_read():
+    made = execution_parameters_run.ExecutionParametersRunFacet(
+        parameters=[execution_parameters_run.ExecutionParameter(key="a", value="b")]
+    )
+    assert told(client_pair(run={KEY: made})).kept(DPI)[f"{KEY}.a"] == "b"

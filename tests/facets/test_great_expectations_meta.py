@@ -1,0 +1,99 @@
+"""great_expectations_meta (run): suite, checkpoint and batch of a validation."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, GX, event, facet, of_run, orders, told
+
+META = facet(
+    great_expectations_version="1.24.1",
+    expectation_suite_name="orders",
+    run_id={"run_time": "2026-11-21T07:14:38"},
+    active_batch_definition={"data_asset_name": "orders", "datasource_name": "warehouse", "batch_identifiers": {}},
+    batch_spec={"query": "select 1", "type": "query"},
+)
+
+
+def test_the_batch_stands_with_the_results():
+    checks = {"greatExpectations_assertions": facet(assertions=[{"expectationType": "expect_x", "success": True}])}
+    found = told(event(run={"great_expectations_meta": META}, inputs=[orders(inputFacets=checks)], producer=GX))
+    (result,) = [one.value for one in found.proposals if one.aspect_name == "assertionRunEvent"]
+    batch = result["batchSpec"]
+    assert batch["query"] == "select 1"
+    assert batch["customProperties"] == {"data_asset_name": "orders", "datasource_name": "warehouse"}
+    assert '"data_asset_name":"orders"' in batch["nativeBatchId"]
+    assert result["runtimeContext"]["expectation_suite_name"] == "orders"
+
+
+def test_the_rest_is_kept_on_the_run():
+    kept = of_run("great_expectations_meta", META).kept(DPI)
+    assert kept["great_expectations_meta.great_expectations_version"] == "1.24.1"
+    assert kept["great_expectations_meta.run_id.run_time"] == "2026-11-21T07:14:38"
+
+
+def test_an_empty_one_says_nothing():
+    kept = of_run("great_expectations_meta", facet()).kept(DPI)
+    assert not any(key.startswith("great") for key in kept)
+
+
+EXPECTATIONS = facet(
+    assertions=[{"expectationType": "expect_column_values_to_not_be_null", "column": "id", "success": True}]
+)
+MEASURED = facet(rowCount=10, columnMetrics={"id": {"nullCount": 2}})
+BY_DAY = {"batch_identifiers": {"day": 2}, "splitter_method": "split_on_column_value", "table_name": "orders"}
+
+
+def validated(batch, definition=None, **bag):
+    meta = facet(active_batch_definition=definition or {"data_asset_name": "orders"}, batch_spec=batch)
+    facets = {"greatExpectations_assertions": EXPECTATIONS, "dataQualityMetrics": MEASURED, **bag}
+    found = told(event(run={"great_expectations_meta": meta}, inputs=[orders(inputFacets=facets)], producer=GX))
+    by_aspect = {one.aspect_name: one.value for one in found.proposals}
+    return by_aspect["assertionRunEvent"], by_aspect["datasetProfile"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "definition", "part"),
+    [
+        (BY_DAY, None, {"partition": '[{"day":2}]', "type": "PARTITION"}),
+        ({"partitioner_method": "partition_on_year"}, {"batch_identifiers": {"year": 2026}}, {"partition": '[{"year":2026}]', "type": "PARTITION"}),
+        ({"query": "select * from orders where id > 3"}, None, {"partition": "select * from orders where id > 3", "type": "QUERY"}),
+        ({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}}, None, {"partition": "SAMPLE", "type": "QUERY"}),
+    ],
+)  # fmt: skip
+def test_a_batch_that_is_a_part_of_the_table_says_nothing_of_the_whole(batch, definition, part):
+    """Its results and what was measured of it are those of the part, as DataHub's own action has it."""
+    result, profile = validated(batch, definition)
+    assert result["partitionSpec"] == profile["partitionSpec"] == part
+    assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (10, 2)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {"table_name": "orders", "batch_identifiers": {}},
+        {"batch_identifiers": {"run": "nightly"}},
+        {**BY_DAY, "splitter_method": "split_on_whole_table"},
+        {**BY_DAY, "splitter_method": "_split_on_whole_table"},
+        {**BY_DAY, "batch_identifiers": {}},
+        {"query": ""},
+        "orders",
+    ],
+)
+def test_a_batch_of_a_whole_table_is_the_table(batch):
+    result, profile = validated(batch)
+    assert result["partitionSpec"]["type"] == profile["partitionSpec"]["type"] == "FULL_TABLE"
+
+
+def test_a_subset_of_the_dataset_says_more_than_the_batch():
+    condition = {"type": "partition", "partitions": [{"dimensions": {"dt": "2026-11-24"}}]}
+    result, profile = validated(BY_DAY, subset=facet(inputCondition=condition))
+    assert (
+        result["partitionSpec"]
+        == profile["partitionSpec"]
+        == {"partition": '[{"dt":"2026-11-24"}]', "type": "PARTITION"}
+    )
+
+
+def test_how_many_rows_were_drawn_stands_with_the_batch():
+    result, _ = validated({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}})
+    assert result["batchSpec"]["limit"] == 10

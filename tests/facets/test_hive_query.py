@@ -1,0 +1,52 @@
+"""hive_query (run)."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
+
+
+def hive(operation="CREATETABLE_AS_SELECT", query="q-1", **bags):
+    run = {"hive_query": facet(queryId=query, operationName=operation)}
+    return told(pair(run=run, outputs=[totals(**bags)]))
+
+
+def test_the_query_id_is_the_name_of_the_run():
+    found = hive()
+    assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "q-1"
+    assert found.kept(DPI)["hive_query.operationName"] == "CREATETABLE_AS_SELECT"
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("CREATETABLE_AS_SELECT", "CREATE"),
+        ("CREATEVIEW", "CREATE"),
+        ("DROPTABLE", "DROP"),
+        ("ALTERTABLE_ADDCOLS", "ALTER"),
+        ("TRUNCATETABLE", "DELETE"),
+        ("QUERY", "INSERT"),
+        (None, "INSERT"),
+        ("", "INSERT"),
+    ],
+)
+def test_the_operation_of_its_outputs(word, kind):
+    assert hive(word).one(TOTALS, "operation")["operationType"] == kind
+
+
+def test_a_lifecycle_word_says_more():
+    body = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
+    assert hive(facets=body).one(TOTALS, "operation")["operationType"] == "UPDATE"
+
+
+@pytest.mark.parametrize("query", [None, "", [7]])
+def test_what_is_no_id_names_nothing(query):
+    assert hive(query=query).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
+    assert told(pair(run={"hive_query": facet()})).has(DPI, "dataProcessInstanceProperties")
+
+
+def test_the_operation_is_the_job_s_second_subtype():
+    run = {"hive_query": facet(queryId="q", operationName="CREATETABLE_AS_SELECT")}
+    job = {"jobType": facet(processingType="BATCH", integration="HIVE", jobType="QUERY")}
+    assert told(pair(run=run, job=job)).one(JOB, "subTypes") == {"typeNames": ["Query", "CREATETABLE_AS_SELECT"]}
+    assert not told(pair(run=run)).has(JOB, "subTypes")

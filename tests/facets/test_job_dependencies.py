@@ -1,0 +1,185 @@
+"""jobDependencies (run)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from openlineage.client.generated import job_dependencies_run as client
+from support.facet_cases import (
+    AIRFLOW,
+    DPI,
+    FLOW,
+    JOB,
+    NAME,
+    NAMESPACE,
+    PARENT,
+    PARENT_DPI,
+    RUN,
+    client_pair,
+    event,
+    facet,
+    of_run,
+    orders,
+    pair,
+    told,
+    totals,
+)
+
+KEY = "jobDependencies"
+BEFORE = f"urn:li:dataJob:({FLOW},daily.before)"
+RULES = {
+    "dependency_type": "DIRECT_INVOCATION", "sequence_trigger_rule": "FINISH_TO_START", "status_trigger_rule": "EXECUTE_ON_SUCCESS",
+}  # fmt: skip
+
+
+def on(name="daily.before", namespace=NAMESPACE, **parts):
+    return {"job": {"namespace": namespace, "name": name}, **parts}
+
+
+def edges(found):
+    start = "/inputDatajobEdges/"
+    if not found.has(JOB, "dataJobInputOutput"):
+        return {}
+    io = found.patched(JOB, "dataJobInputOutput")
+    return {path.removeprefix(start): value.get("properties") for path, value in io.items() if path.startswith(start)}
+
+
+def upstream_runs(found):
+    return found.one(DPI, "dataProcessInstanceRelationships")["upstreamInstances"]
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_upstream_jobs_are_edges_with_their_rules_and_upstream_runs_are_instances(profile):
+    found = of_run(KEY, facet(upstream=[on(run={"runId": PARENT}, **RULES), on("daily.other")]), profile=profile)
+    assert edges(found) == {
+        BEFORE: {f"openlineage.{KEY}.{rule}": word for rule, word in RULES.items()},
+        f"urn:li:dataJob:({FLOW},daily.other)": None,
+    }
+    assert upstream_runs(found) == [PARENT_DPI]
+    assert f"{KEY}.upstream" not in found.kept(DPI)
+
+
+def test_the_older_spelling_of_the_dependency_type_is_read():
+    assert edges(of_run(KEY, facet(upstream=[on(type="IMPLICIT_DEPENDENCY")])))[BEFORE] == {
+        f"openlineage.{KEY}.dependency_type": "IMPLICIT_DEPENDENCY"
+    }
+
+
+def test_a_flow_and_what_cannot_be_told_are_kept_on_the_run():
+    found = told(
+        pair(
+            run={KEY: facet(upstream=[on("other_dag", "air", **RULES), on("x", "elsewhere", run={"runId": PARENT}), on("unknown")])},
+            namespace="air", name="dag.task", producer=AIRFLOW, job={"jobType": facet(jobType="TASK", integration="AIRFLOW")},
+        )
+    )  # fmt: skip
+    kept = json.loads(found.kept(DPI)[f"{KEY}.upstream"])
+    assert [one["job"]["name"] for one in kept] == ["other_dag", "x", "unknown"]
+    assert kept[0]["dependency_type"] == "DIRECT_INVOCATION"
+    assert kept[1]["run"] == {"runId": PARENT}
+    assert upstream_runs(found) == [PARENT_DPI]
+
+
+def test_a_flow_without_a_twin_keeps_its_upstream_jobs_on_the_run():
+    run = {KEY: facet(upstream=[on("dag.task", "air")])}
+    found = told(
+        pair(run=run, namespace="air", name="other_dag", producer=AIRFLOW, job={"jobType": facet(jobType="DAG")})
+    )
+    assert json.loads(found.kept(DPI)[f"{KEY}.upstream"])[0]["job"]["name"] == "dag.task"
+    assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone
+
+
+def test_a_flow_with_a_twin_has_its_upstream_jobs_there_whichever_event_told_of_them():
+    run = {KEY: facet(upstream=[on("dag.task")])}
+    events = [event("START", name="etl", run=run), event("COMPLETE", name="etl", outputs=[totals()])]
+    for order in (events, events[::-1]):
+        found = told(order)
+        (twin,) = found.entities("dataJob")
+        flow = "urn:li:dataFlow:(openlineage,dag,shop)"
+        assert f"/inputDatajobEdges/urn:li:dataJob:({flow},dag.task)" in found.patched(twin, "dataJobInputOutput")
+
+
+def test_the_job_and_the_run_itself_are_no_upstream():
+    found = of_run(KEY, facet(upstream=[on(NAME, run={"runId": RUN}), on(run={"runId": RUN})]), report=True)
+    assert edges(found) == {BEFORE: None}
+    assert upstream_runs(found) == []
+    outcomes = found.outcomes()
+    assert outcomes[f"$.run.facets.{KEY}.upstream[0].job.name"] == ("dropped", "no-home:the job itself")
+    assert outcomes[f"$.run.facets.{KEY}.upstream[1].run.runId"] == ("dropped", "duplicate-of:run.runId")
+
+
+def test_what_comes_after_is_kept_and_writes_no_other_job():
+    found = of_run(KEY, facet(downstream=[on("daily.after", run={"runId": PARENT}, **RULES)]))
+    assert json.loads(found.kept(DPI)[f"{KEY}.downstream"]) == [
+        {"job": {"namespace": NAMESPACE, "name": "daily.after"}, "run": {"runId": PARENT}, **RULES}
+    ]
+    assert found.entities("dataJob") == {JOB}
+    assert edges(found) == {}
+
+
+def test_the_trigger_rule_is_on_run_and_job():
+    found = of_run(KEY, facet(trigger_rule="ALL_DONE"))
+    assert found.kept(DPI)[f"{KEY}.trigger_rule"] == found.kept(JOB)[f"{KEY}.trigger_rule"] == "ALL_DONE"
+
+
+def test_edges_and_runs_of_all_events_of_a_run_add_up_in_any_order():
+    said = [
+        event("START", run={KEY: facet(upstream=[on(run={"runId": PARENT})])}),
+        event(run={KEY: facet(upstream=[on("daily.other")])}, inputs=[orders()]),
+    ]
+    for order in (said, said[::-1]):
+        assert sorted(edges(told(order))) == [BEFORE, f"urn:li:dataJob:({FLOW},daily.other)"]
+        assert upstream_runs(told(order)) == [PARENT_DPI]
+
+
+def test_what_cannot_be_used_costs_only_itself():
+    odd = [
+        7,
+        {},
+        {"job": "x"},
+        {"job": {}},
+        {"job": {"name": "n" * 900, "namespace": NAMESPACE}},
+        on(run={"runId": ["x"]}),
+        on(run={"runId": ""}),
+    ]
+    found = of_run(KEY, facet(upstream=odd, downstream="none", trigger_rule=["x"]), report=True)
+    assert BEFORE in edges(found)
+    assert upstream_runs(found) == []
+    assert found.outcomes()[f"$.run.facets.{KEY}.upstream[5].run.runId[0]"] == ("dropped", "malformed")
+    for nothing in (facet(), facet(upstream=None, downstream=[]), facet(upstream=[on()], _deleted=True)):
+        assert edges(of_run(KEY, nothing)) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "lost"),
+    [
+        ({"identity": {"mode": "compat", "compat": {"orchestrator": "x"}}}, {"run.runId": "policy:identity.mode"}),
+        (
+            {"writes": {"aspects": ["dataProcessInstance*"]}},
+            dict.fromkeys(("job.namespace", "job.name", "dependency_type"), "policy:writes"),
+        ),
+    ],
+)
+def test_where_edges_or_relationships_are_left_to_others_the_report_does_not_tell_of_a_property(settings, lost):
+    said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
+    found = of_run(KEY, said, report=True, profile="1.7", **settings)
+    start = f"$.run.facets.{KEY}.upstream[0]."
+    outcomes = found.outcomes()
+    assert {leaf: outcomes[start + leaf] for leaf in lost} == {leaf: ("dropped", why) for leaf, why in lost.items()}
+    assert f"{KEY}.upstream" not in found.kept(DPI)
+
+
+def test_other_leaves_are_kept():
+    assert of_run(KEY, facet(upstream=[on(airflow={"x": 1})])).kept(DPI)[f"{KEY}.upstream.airflow"] == '{"x":1}'
+
+
+def test_the_client_s_class_is_read():
+    made = client.JobDependenciesRunFacet(
+        upstream=[
+            client.JobDependency(job=client.JobIdentifier(NAMESPACE, "daily.before"), run=client.RunIdentifier(PARENT))
+        ],
+        trigger_rule="ALL_SUCCESS",
+    )
+    found = told(client_pair(run={KEY: made}))
+    assert edges(found) == {BEFORE: None}
+    assert upstream_runs(found) == [PARENT_DPI]

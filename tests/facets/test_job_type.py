@@ -1,0 +1,131 @@
+"""jobType (job)."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage.client.facet_v2 import job_type_job
+from support.facet_cases import (
+    DPI,
+    FLOW,
+    JOB,
+    TOTALS,
+    client_pair,
+    event,
+    facet,
+    of_job,
+    orders,
+    pair,
+    spec,
+    told,
+    totals,
+)
+
+
+def kind(**leaves):
+    return {"jobType": facet(**leaves)}
+
+
+def test_it_is_the_subtype_of_the_job_and_kept_with_the_rest():
+    found = of_job("jobType", facet(processingType="BATCH", integration="AIRFLOW", jobType="TASK"))
+    assert found.one(JOB, "subTypes") == {"typeNames": ["Task"]}
+    assert not found.has(FLOW, "subTypes")
+    kept = found.kept(JOB)
+    assert (kept["jobType.processingType"], kept["jobType.integration"]) == ("BATCH", "AIRFLOW")
+    assert kept["jobType.jobType"] == "TASK"
+    assert found.patched(JOB, "dataJobInfo")["/type"] == {"string": "openlineage"}
+
+
+def test_of_a_flow_level_job_it_is_the_subtype_of_flow_and_twin():
+    found = told(pair(job=kind(jobType="DAG"), name="daily", outputs=[totals()]))
+    assert found.one(FLOW, "subTypes") == {"typeNames": ["DAG"]}
+    assert found.one(f"urn:li:dataJob:({FLOW},daily)", "subTypes") == {"typeNames": ["DAG"]}
+
+
+def test_runs_have_a_subtype_where_the_server_knows_it():
+    found = told(pair(job=kind(jobType="SQL_JOB")), profile="1.7")
+    assert found.one(DPI, "subTypes") == {"typeNames": ["SQL Job Run"]}
+    assert not told(pair(job=kind(jobType="SQL_JOB"))).has(DPI, "subTypes")
+
+
+@pytest.mark.parametrize(
+    ("leaves", "type_"),
+    [
+        ({"processingType": "STREAMING"}, "STREAMING"),
+        ({"processingType": "service"}, "STREAMING"),
+        ({"processingType": "BATCH"}, None),
+        ({"processingType": "NONE"}, None),
+        ({"jobType": "QUERY", "integration": "TRINO"}, "BATCH_AD_HOC"),
+        ({"jobType": "QUERY", "integration": "HIVE"}, "BATCH_AD_HOC"),
+        ({"jobType": "QUERY", "integration": "SPARK"}, None),
+    ],
+)
+def test_the_type_of_the_run(leaves, type_):
+    assert told(pair(job=kind(**leaves))).one(DPI, "dataProcessInstanceProperties").get("type") == type_
+
+
+def test_a_run_that_ever_streamed_keeps_its_heartbeats():
+    """Any of its own events; a later word does not take a point back."""
+    events = [
+        event("START", job=kind(processingType="STREAMING")),
+        event("RUNNING", job=kind(processingType="BATCH"), time="2026-11-20T03:10:00Z"),
+    ]
+    for order in (events, events[::-1]):
+        points = told(order).all(DPI, "dataProcessInstanceRunEvent")
+        assert [point["timestampMillis"] for point in points] == [1795136400000, 1795143600000]
+
+
+def test_the_emission_pattern_is_kept():
+    pattern = {"eventTrigger": "PERIODIC", "eventContentMode": "ACCUMULATIVE", "windowDuration": 300}
+    kept = of_job("jobType", facet(emissionPattern=pattern)).kept(JOB)
+    assert kept["jobType.emissionPattern.eventTrigger"] == "PERIODIC"
+    assert kept["jobType.emissionPattern.eventContentMode"] == "ACCUMULATIVE"
+    assert kept["jobType.emissionPattern.windowDuration"] == "300"
+
+
+def snapshots(mode):
+    job = kind(emissionPattern={"eventContentMode": mode})
+    return [
+        event("START", job=job, inputs=[orders()], outputs=[orders(), totals()]),
+        event("COMPLETE", job=job, inputs=[], outputs=[totals()]),
+    ]
+
+
+def test_a_complete_snapshot_replaces_what_was_said_before():
+    for order in (snapshots("COMPLETE_SNAPSHOT"), snapshots("COMPLETE_SNAPSHOT")[::-1]):
+        found = told(order)
+        assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
+        # an empty list is no statement
+        assert len(found.one(DPI, "dataProcessInstanceInput")["inputs"]) == 1
+    assert len(told(snapshots("ACCUMULATIVE")).one(DPI, "dataProcessInstanceOutput")["outputs"]) == 2
+
+
+def test_an_operation_is_a_point_that_no_snapshot_takes_back():
+    """Every dataset that any event of the run lists as output, snapshots ignored."""
+    found = told(snapshots("COMPLETE_SNAPSHOT"))
+    assert {one.entity_urn for one in found.proposals if one.aspect_name == "operation"} == {
+        TOTALS,
+        TOTALS.replace("totals", "orders"),
+    }
+
+
+def test_nulls_say_nothing():
+    found = of_job("jobType", facet(processingType=None, jobType="", emissionPattern=None))
+    assert not any(key.startswith("jobType") for key in found.kept(JOB))
+    assert not found.has(JOB, "subTypes")
+
+
+def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
+    assert told(pair(run=kind(jobType="TASK"))).one(JOB, "subTypes") == {"typeNames": ["Task"]}
+
+
+@pytest.mark.parametrize(("document", "subtype"), [("1", "Query"), ("2", "Stream Processor"), ("3", "ETL")])
+def test_the_specification_s_documents_are_read(document, subtype):
+    found = told(pair(job=spec("JobTypeJobFacet", document)))
+    assert found.one(JOB, "subTypes") == {"typeNames": [subtype]}
+    if document == "2":
+        assert found.kept(JOB)["jobType.emissionPattern.windowDuration"] == "300"
+
+
+def test_the_client_s_class_is_read():
+    made = job_type_job.JobTypeJobFacet(processingType="BATCH", integration="DBT", jobType="MODEL")
+    assert told(client_pair(job={"jobType": made})).one(JOB, "subTypes") == {"typeNames": ["Model"]}

@@ -1,0 +1,212 @@
+"""lifecycleStateChange (dataset): created, dropped, overwritten, renamed."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage.client.facet_v2 import lifecycle_state_change_dataset
+from support.facet_cases import (
+    JOB,
+    ORDERS,
+    TOTALS,
+    client_pair,
+    dataset_event,
+    event,
+    facet,
+    job_event,
+    of_input,
+    of_output,
+    spec,
+    told,
+    totals,
+)
+from support.sample_events import dataset
+
+
+def change(word, **more):
+    return {"lifecycleStateChange": facet(lifecycleStateChange=word, **more)}
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("CREATE", "CREATE"),
+        ("DROP", "DROP"),
+        ("TRUNCATE", "DELETE"),
+        ("ALTER", "ALTER"),
+        ("RENAME", "ALTER"),
+        ("OVERWRITE", "UPDATE"),
+        ("overwrite", "UPDATE"),
+        ("SOMETHING", "INSERT"),
+    ],
+)
+def test_the_word_is_the_operation_and_kept_exactly(word, kind):
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange=word))
+    operation = found.one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert operation["customProperties"]["openlineage.lifecycleStateChange"] == word.upper()
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": word.upper()}
+    assert found.has(TOTALS, "status") is (word == "DROP")
+
+
+@pytest.mark.parametrize("word", ["TRUNCATE", "DROP"])
+def test_of_a_job_event_the_word_stands_on_the_edge_alone(word):
+    found = told(job_event(outputs=[totals(facets=change(word))]))
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": word}
+    assert not found.has(TOTALS, "status")
+    assert not found.has(TOTALS, "operation")
+
+
+def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_call_does():
+    changed = change("CREATE")
+    run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
+    path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
+    assert told([run, alone], report=True).outcomes()[path] == ("dropped", "no-home:no job")
+    job = told([run, job_event(outputs=[totals(facets=changed)])], report=True)
+    assert job.outcomes()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
+        "property",
+        "dataJobInputOutput.outputDatasetEdges[].properties[openlineage.lifecycleStateChange]",
+    )
+
+
+def test_a_drop_removes_the_dataset_only_when_the_run_completes():
+    def run(kind):
+        return told(event("START", outputs=[totals(facets=change("DROP"))]), event(kind))
+
+    assert run("COMPLETE").one(TOTALS, "status") == {"removed": True}
+    for kind in ("FAIL", "ABORT", "RUNNING"):
+        assert not run(kind).has(TOTALS, "status")
+    assert not told(event("START", outputs=[totals(facets=change("DROP"))])).has(TOTALS, "status")
+
+
+def sequence(*words):
+    return [
+        event(
+            "START" if number == 0 else "RUNNING",
+            outputs=[totals(facets=change(word))],
+            time=f"2026-11-20T01:00:0{number}Z",
+        )
+        for number, word in enumerate(words)
+    ] + [event()]
+
+
+@pytest.mark.parametrize(
+    ("words", "removed"),
+    [
+        (("DROP",), True),
+        (("DROP", "CREATE"), False),
+        (("DROP", "OVERWRITE"), False),
+        (("CREATE", "DROP"), True),
+        (("DROP", "ALTER"), True),
+        (("DROP", "TRUNCATE"), True),
+        (("DROP", "RENAME"), True),
+        (("ALTER",), False),
+    ],
+)
+def test_the_newest_of_drop_create_and_overwrite_decides(words, removed):
+    """ALTER, RENAME and TRUNCATE take no part."""
+    for order in (sequence(*words), sequence(*words)[::-1]):
+        found = told(order)
+        assert [one.value for one in found.proposals if one.aspect_name == "status"] == [{"removed": True}] * removed
+
+
+def test_a_dataset_event_drops_at_once_and_a_job_event_never():
+    found = told(dataset_event(totals(facets=change("DROP"))))
+    assert found.one(TOTALS, "status") == {"removed": True}
+    assert not found.has(TOTALS, "operation")
+    declared = {**event(None, outputs=[totals(facets=change("DROP"))])}
+    del declared["run"]
+    assert not told(declared).has(TOTALS, "status")
+
+
+def test_nothing_is_removed_by_setting():
+    found = told(event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"drop_removes": "never"})
+    assert not found.has(TOTALS, "status")
+
+
+def test_of_an_input_the_word_stands_on_the_edge_alone():
+    """As S3DeleteObjectsOperator, GCSDeleteObjectsOperator and BigQueryDeleteTableOperator tell what they delete."""
+    found = of_input("lifecycleStateChange", facet(lifecycleStateChange="DROP"), report=True)
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": "DROP"}
+    assert not found.has(ORDERS, "status")
+    assert not found.has(ORDERS, "operation")
+    path = "$.inputs[0].facets.lifecycleStateChange.lifecycleStateChange"
+    assert found.outcomes()[path] == (
+        "property",
+        "dataJobInputOutput.inputDatasetEdges[].properties[openlineage.lifecycleStateChange]",
+    )
+
+
+@pytest.mark.parametrize("kind", ["FAIL", "ABORT"])
+def test_a_run_that_failed_changed_what_it_says_it_changed(kind):
+    said = told(event("START", outputs=[totals(facets=change("TRUNCATE"))]), event(kind))
+    assert said.one(TOTALS, "operation")["operationType"] == "DELETE"
+    silent = told(event("START", outputs=[totals()]), event(kind))
+    assert not silent.has(TOTALS, "operation")
+
+
+def test_the_earlier_name_is_kept():
+    body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/data/old"})
+    found = of_output("lifecycleStateChange", body)
+    identifier = '{"name":"/data/old","namespace":"file"}'
+    assert found.kept(TOTALS)["previousIdentifier"] == identifier
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.previousIdentifier"] == identifier
+    assert not found.has(TOTALS, "status")
+
+
+def test_nothing_said_is_nothing_done():
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange=None))
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.operation.inferred"] == "true"
+
+
+def test_the_specification_s_document_is_read():
+    found = of_output("lifecycleStateChange", spec("LifecycleStateChangeDatasetFacet")["lifecycleStateChange"])
+    assert found.one(TOTALS, "operation")["operationType"] == "ALTER"
+    assert "alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
+
+
+def test_the_client_s_class_is_read():
+    word = lifecycle_state_change_dataset.LifecycleStateChange.OVERWRITE
+    made = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(lifecycleStateChange=word)
+    found = told(client_pair(outputs={"lifecycleStateChange": made}))
+    assert found.one(TOTALS, "operation")["operationType"] == "UPDATE"
+
+
+def test_a_word_that_is_none_is_told_to_be_kept():
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange="EXPLODE"), report=True)
+    path = "$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"
+    assert found.outcomes()[path] == ("property", "operation.customProperties[openlineage.lifecycleStateChange]")
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.lifecycleStateChange"] == "EXPLODE"
+
+
+def renamed(path, table, before, namespace="hive://metastore:9083"):
+    facets = {
+        "lifecycleStateChange": facet(
+            lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": before}
+        ),
+        "symlinks": facet(identifiers=[{"namespace": namespace, "name": table, "type": "TABLE"}]),
+    }
+    return told([event("COMPLETE", outputs=[dataset(path, "file", facets=facets)])], lifecycle={"rename_removes": True})
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "before", "gone"),
+    [
+        ("/lake/shop.db/sold", "shop.sold", "/lake/shop.db/orders", ("hive", "shop.orders")),
+        ("/lake/shop.db/sold", "shop.sold", "/lake/old.db/orders", ("file", "/lake/old.db/orders")),
+        ("/lake/s1", "shop.sold", "/lake/o1", ("file", "/lake/o1")),
+        ("/lake/sold", "shop.sold", "/lake/", ("file", "/lake")),
+    ],
+)
+def test_a_table_of_a_metastore_was_called_so_there_where_its_folder_was_renamed_with_it(path, table, before, gone):
+    platform, name = gone
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
+    assert renamed(path, table, before).one(urn, "status") == {"removed": True}
+
+
+def test_a_folder_that_goes_by_its_path_was_one():
+    found = renamed("/lake/shop.db/sold", "shop.sold", "/lake/shop.db/orders", namespace="file:/lake")
+    urn = "urn:li:dataset:(urn:li:dataPlatform:file,/lake/shop.db/orders,PROD)"
+    assert found.one(urn, "status") == {"removed": True}

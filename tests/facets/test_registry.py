@@ -1,0 +1,190 @@
+"""The folder of facets is the registry; what holds for every facet, known or unknown."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from support.facet_cases import (
+    DPI,
+    JOB,
+    ORDERS,
+    TOTALS,
+    dataset_event,
+    event,
+    facet,
+    job_event,
+    of_input,
+    of_job,
+    of_output,
+    of_run,
+    orders,
+    pair,
+    told,
+    totals,
+)
+
+from dh_bridge import facets
+from dh_bridge.facet_support.facet_spec import FacetSpec
+from dh_bridge.facets import registry, specs
+from dh_bridge.render.targets import documented_paths
+
+MODULES = [module.name for module in pkgutil.iter_modules(facets.__path__)]
+KEYS = [(attach, key) for attach, keys in registry().items() for key in keys]
+REASONS = ("duplicate-of:", "no-home:", "policy:")
+WORDS = {
+    "plan", "secret", "too-large", "envelope", "malformed", "pending-terminal", "profile", "phantom", "ephemeral",
+    "bulk", "non-serializable", "no-such-column", "filtered", "schema-owned", "no-dataset",
+}  # fmt: skip
+
+
+def placed(attach, key, value, **settings):
+    settings = {"report": True, **settings}
+    if attach == "run":
+        return of_run(key, value, **settings), f"$.run.facets.{key}"
+    if attach == "job":
+        return of_job(key, value, **settings), f"$.job.facets.{key}"
+    return of_output(key, value, **settings), f"$.outputs[0].facets.{key}"
+
+
+def outcomes(found, start):
+    quoted = start if "." not in start.rpartition("facets.")[2] else start.replace("facets.", 'facets["') + '"]'
+    return {path: outcome for path, outcome in found.outcomes().items() if path.startswith((start, quoted))}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_module_declares_its_facets(name):
+    members = vars(importlib.import_module(f"dh_bridge.facets.{name}")).values()
+    assert any(isinstance(member, FacetSpec) for member in members)
+
+
+@pytest.mark.parametrize("spec", specs(), ids=lambda spec: f"{spec.attach}-{spec.keys[0]}")
+def test_a_facet_says_what_it_is_and_what_becomes_of_its_fields(spec):
+    assert spec.doc
+    assert spec.outcomes
+    for row in spec.outcomes.values():
+        assert not (row.reason and row.targets)
+        assert row.reason in WORDS | {""} or row.reason.startswith(REASONS)
+        assert all(list(documented_paths(target)) for target in row.targets)
+
+
+@pytest.mark.parametrize(("attach", "key"), KEYS)
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("<<non-serializable: SqlParsingResult>>", "non-serializable"),
+        ("text", "malformed"),
+        (7, "malformed"),
+        ([1], "malformed"),
+        (True, "malformed"),
+    ],
+)
+def test_a_facet_that_is_no_object_is_absent_and_never_breaks_its_event(attach, key, value, reason):
+    found, start = placed(attach, key, value)
+    assert set(outcomes(found, start).values()) == {("dropped", reason)}
+    assert found.has(DPI, "dataProcessInstanceRunEvent")
+
+
+@pytest.mark.parametrize(("attach", "key"), KEYS)
+def test_an_empty_facet_and_a_null_say_nothing_wrong(attach, key):
+    for value in (None, {}, facet()):
+        found, _ = placed(attach, key, value, report=False)
+        assert found.has(DPI, "dataProcessInstanceRunEvent")
+
+
+@pytest.mark.parametrize(("attach", "key"), KEYS)
+@pytest.mark.parametrize("value", [None, [], {}, 0, "x", [None], [{}], {"a": None}, 1e308, "<<non-serializable: x>>"])
+def test_every_leaf_may_be_anything(attach, key, value):
+    """Lenient types: one unusable leaf is reported and skipped, never the event."""
+    spec = registry()[attach][key]
+    leaves = {path.partition(".")[0].removesuffix("[]") for path in spec.outcomes if "*" not in path.partition(".")[0]}
+    body = facet(**dict.fromkeys(leaves or {"a"}, value))
+    found, _ = placed(attach, key, body, report=False)
+    assert found.has(DPI, "dataProcessInstanceRunEvent")
+
+
+@pytest.mark.parametrize(("attach", "key"), [(attach, key) for attach, key in KEYS if attach != "run"])
+def test_a_deleted_facet_is_a_tombstone_and_states_nothing_else(attach, key):
+    found, start = placed(attach, key, {**facet(), "_deleted": True, "description": "gone"})
+    urn = JOB if attach == "job" else TOTALS
+    assert not any("gone" in value for value in found.kept(urn).values())
+    said = {path.rpartition(".")[2]: outcome for path, outcome in outcomes(found, start).items()}
+    assert said["_deleted"][0] in ("dropped", "mapped")
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in specs() if spec.struct], ids=lambda spec: f"{spec.attach}-{spec.keys[0]}"
+)
+def test_unknown_leaves_of_a_known_facet_are_kept(spec):
+    key = spec.keys[0]
+    found, _ = placed(spec.attach, key, facet(brandNew={"a": [1, None]}), report=False)
+    urn = {"run": DPI, "job": JOB, "dataset": TOTALS}[spec.attach]
+    assert found.kept(urn)[f"{key}.brandNew"] == '{"a":[1,null]}'
+
+
+@pytest.mark.parametrize("key", ["mystery", "my.company_facet"])
+def test_a_facet_that_nobody_knows_is_kept_whole_where_it_stands(key):
+    body = facet(b=[1, 2], a={"password": "p", "url": "https://x"})
+    text = '{"a":{"password":"[REDACTED]","url":"https://x"},"b":[1,2]}'
+    for attach, urn in (("run", DPI), ("job", JOB), ("dataset", TOTALS)):
+        assert placed(attach, key, body)[0].kept(urn)[f"facet.{key}"] == text
+
+
+def test_an_unknown_facet_of_an_input_or_output_stands_on_the_edge_and_on_the_run():
+    for found, direction, urn in (
+        (of_input("mystery", facet(a=1), "inputFacets"), "input", ORDERS),
+        (of_output("mystery", facet(a=1), "outputFacets"), "output", TOTALS),
+    ):
+        edge = found.patched(JOB, "dataJobInputOutput")[f"/{direction}DatasetEdges/{urn}"]
+        assert edge["properties"] == {"openlineage.facet.mystery": '{"a":1}'}
+        assert urn in found.kept(DPI)[f"{direction}s.facet.mystery"]
+        assert "facet.mystery" not in found.kept(urn)
+
+
+def test_an_unknown_facet_that_says_nothing_is_not_kept():
+    for value in (facet(), None, "<<non-serializable: x>>", 7, {**facet(a=1), "_deleted": True}):
+        assert "facet.mystery" not in of_job("mystery", value).kept(JOB)
+
+
+def test_facets_of_runs_say_nothing_where_there_is_no_run():
+    declared = told(
+        job_event(job={"parent": facet(run={"runId": "x"}), "nominalTime": facet(nominalStartTime="x")}), report=True
+    )
+    assert declared.outcomes()["$.job.facets.nominalTime.nominalStartTime"] == ("dropped", "no-home:no run")
+    assert "parent.job" not in declared.kept(JOB)
+
+
+def test_a_filter_leaves_a_facet_out_and_counts_it():
+    found = told(
+        pair(job={"documentation": facet(description="x"), "mystery": facet(a=1)}),
+        filters={"facet": {"deny": ["doc*", "mystery"]}},
+        report=True,
+    )
+    assert "/description" not in found.patched(JOB, "dataJobInfo")
+    assert "facet.mystery" not in found.kept(JOB)
+    assert found.outcomes()["$.job.facets.documentation.description"][0] == "dropped"
+
+
+@pytest.mark.parametrize(("attach", "key"), KEYS)
+def test_what_a_facet_says_does_not_depend_on_the_order_of_its_events(attach, key):
+    spec = registry()[attach][key]
+    leaves = {path.partition(".")[0].removesuffix("[]") for path in spec.outcomes if "*" not in path.partition(".")[0]}
+    bodies = [facet(**dict.fromkeys(leaves, value)) for value in ("1", "2")]
+
+    def events(body, kind, time):
+        bag = {key: body}
+        return event(
+            kind, time=time,
+            run=bag if attach == "run" else {}, job=bag if attach == "job" else {},
+            inputs=[orders()], outputs=[totals(facets=bag if attach == "dataset" else {})],
+        )  # fmt: skip
+
+    said = [events(bodies[0], "START", "2026-11-20T01:00:00Z"), events(bodies[1], "COMPLETE", "2026-11-20T01:00:30Z")]
+    one, two = (told(order).proposals for order in (said, said[::-1]))
+    assert sorted(map(str, one)) == sorted(map(str, two))
+
+
+def test_a_dataset_event_s_unknown_facets_are_the_dataset_s_whatever_the_bag():
+    for bag in ("facets", "inputFacets", "outputFacets"):
+        assert told(dataset_event(totals(**{bag: {"mystery": facet(a=1)}}))).kept(TOTALS)["facet.mystery"] == '{"a":1}'

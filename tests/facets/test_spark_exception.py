@@ -1,0 +1,42 @@
+"""spark.exception (run): stands on the FAIL event only."""
+
+from __future__ import annotations
+
+from support.facet_cases import DPI, SPARK, event, facet, of_run, pair, told
+
+BODY = facet(message="boom", stackTrace="at x")
+
+
+def test_it_is_read_as_an_error_message():
+    kept = of_run("spark.exception", BODY).kept(DPI)
+    assert (kept["errorMessage.message"], kept["errorMessage.stackTrace"]) == ("boom", "at x")
+
+
+def test_a_fail_and_then_a_complete_is_a_failure_with_its_cause():
+    events = [
+        event("START", producer=SPARK),
+        event("FAIL", producer=SPARK, run={"spark.exception": BODY}, time="2026-11-20T01:00:30.000Z"),
+        event("COMPLETE", producer=SPARK, time="2026-11-20T01:00:30.014Z"),
+    ]
+    for order in (events, events[::-1]):
+        found = told(order)
+        points = found.all(DPI, "dataProcessInstanceRunEvent")
+        assert [point.get("result", {}).get("type") for point in points] == [None, "FAILURE", "FAILURE"]
+        assert {point["attempt"] for point in points} == {1}
+        kept = found.kept(DPI)
+        assert kept["eventType"] == "FAIL"
+        assert kept["endTime"] == "2026-11-20T01:00:30.014Z"
+        assert kept["errorMessage.message"] == "boom"
+
+
+def test_the_error_message_wins_where_both_stand():
+    run = {"spark.exception": BODY, "errorMessage": facet(message="better")}
+    found = told(pair(run=run), report=True)
+    assert found.kept(DPI)["errorMessage.message"] == "better"
+    assert "errorMessage.stackTrace" not in found.kept(DPI)
+    outcome = found.outcomes()['$.run.facets["spark.exception"].message']
+    assert outcome == ("dropped", "duplicate-of:errorMessage")
+
+
+def test_an_empty_one_says_nothing():
+    assert not any(key.startswith("error") for key in of_run("spark.exception", facet()).kept(DPI))

@@ -1,0 +1,43 @@
+"""spark_unknown (run)."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, event, facet, of_run, told
+
+
+def test_nodes_that_the_listener_did_not_understand_are_withheld():
+    found = of_run("spark_unknown", facet(output={"description": "x"}), report=True)
+    assert {"spark_unknown.sha256", "spark_unknown.bytes"} <= found.kept(DPI).keys()
+    assert found.outcomes()["$.run.facets.spark_unknown.output.description"] == ("dropped", "plan")
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ({"output": {"description": "x"}, "inputs": [{"a": 1}, {"b": [2, {}]}]}, "3"),
+        ({"output": {"description": "x"}}, "1"),
+        ({"output": None, "inputs": []}, "0"),
+        ({}, "0"),
+        ({"output": None, "inputs": "none"}, "0"),
+        ({"_deleted": "perhaps", "inputs": [{}]}, "0"),
+    ],
+)
+def test_the_nodes_are_counted_unread(body, count):
+    kept = of_run("spark_unknown", facet(**body)).kept(DPI)
+    assert kept["spark_unknown.count"] == count
+    assert {key for key in kept if key.startswith("spark")} == {
+        "spark_unknown.count", "spark_unknown.sha256", "spark_unknown.bytes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("<<non-serializable: Plan>>", "non-serializable"), ([], "malformed"), ({"_deleted": True}, "policy:state=none")],
+)
+def test_what_is_no_facet_is_no_bulk(body, reason):
+    found = told(event("START", run={"spark_unknown": body}), report=True)
+    assert not any(key.startswith("spark") for key in found.kept(DPI))
+    outcomes = {path: said for path, said in found.outcomes().items() if "spark_unknown" in path}
+    assert all(said == ("dropped", reason) for said in outcomes.values())
+    assert outcomes

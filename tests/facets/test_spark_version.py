@@ -1,0 +1,36 @@
+"""spark_version (run)."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, facet, pair, told
+
+BODY = facet(**{"spark-version": "3.3.0", "openlineage-spark-version": "0.20.0"})
+KEYS = {"spark_version.spark-version", "spark_version.openlineage-spark-version"}
+
+
+def versions(**run):
+    return told(pair(run={"spark_version": BODY, **run}), report=True)
+
+
+def test_versions_are_kept_where_nothing_else_tells_them():
+    kept = versions().kept(DPI)
+    assert kept["spark_version.spark-version"] == "3.3.0"
+    assert kept["spark_version.openlineage-spark-version"] == "0.20.0"
+
+
+def test_what_processing_engine_says_too_is_withheld():
+    found = versions(processing_engine=facet(name="spark", version="3.3.0", openlineageAdapterVersion="0.20.0"))
+    assert not KEYS & found.kept(DPI).keys()
+    said = found.outcomes()
+    leaf = "$.run.facets.spark_version.{}"
+    assert said[leaf.format("spark-version")] == ("dropped", "duplicate-of:processing_engine.version")
+    reason = "duplicate-of:processing_engine.openlineageAdapterVersion"
+    assert said[leaf.format("openlineage-spark-version")] == ("dropped", reason)
+
+
+@pytest.mark.parametrize(
+    "engine", [facet(version="3.4.0"), facet(version=3), "<<non-serializable: x>>", [], facet(), facet(version=None)]
+)
+def test_another_version_is_no_duplicate(engine):
+    assert versions(processing_engine=engine).kept(DPI).keys() >= KEYS

@@ -1,0 +1,111 @@
+"""sql (job)."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from openlineage.client.facet_v2 import sql_job
+from support.facet_cases import FLOW, JOB, TOTALS, client_pair, event, facet, of_job, pair, spec, told, totals
+
+
+def sql(found):
+    (transform,) = found.one(JOB, "dataTransformLogic")["transforms"]
+    return transform["queryStatement"]
+
+
+def test_a_server_that_knows_logic_gets_the_statement():
+    found = of_job("sql", facet(query="select 1; select 2", dialect="postgres"), profile="1.0")
+    assert sql(found) == {"value": "select 1; select 2", "language": "SQL"}
+    assert found.kept(JOB)["sql.dialect"] == "postgres"
+    assert "sql.query" not in found.kept(JOB)
+
+
+def test_an_older_server_gets_a_property_with_its_hash():
+    found = of_job("sql", facet(query="select 1"), report=True)
+    assert not found.has(JOB, "dataTransformLogic")
+    assert found.kept(JOB)["sql.query"] == "select 1"
+    assert found.kept(JOB)["sql.sha256"] == hashlib.sha256(b"select 1").hexdigest()
+
+
+def test_a_flow_level_job_s_statement_is_the_flow_s_property_on_every_server():
+    for profile in ("0.15.0", "1.7"):
+        found = told(pair(job={"sql": facet(query="select 1")}, name="daily", outputs=[totals()]), profile=profile)
+        assert found.kept(FLOW)["sql.query"] == "select 1"
+        assert not any(one.aspect_name == "dataTransformLogic" for one in found.proposals)
+
+
+def test_credentials_in_a_statement_are_taken_out():
+    body = facet(query="copy x from 's3://a/b?X-Amz-Signature=abc' link postgres://ann:secret@db/x")
+    for profile in ("0.15.0", "1.7"):
+        found = of_job("sql", body, profile=profile)
+        text = sql(found)["value"] if profile == "1.7" else found.kept(JOB)["sql.query"]
+        assert "secret" not in text
+        assert "abc" not in text
+
+
+def test_a_long_statement_is_cut():
+    query = "select " + "x," * 60_000 + "1"
+    assert len(sql(of_job("sql", facet(query=query), profile="1.7"))["value"]) <= 100_000
+    assert len(of_job("sql", facet(query=query)).kept(JOB)["sql.query"]) <= 4000
+
+
+def test_a_shorter_beginning_never_replaces_the_whole_and_another_statement_does():
+    whole, part, other = "select a, b from c", "select a", "insert into x"
+    events = [
+        event("START", job={"sql": facet(query=whole)}),
+        event("RUNNING", job={"sql": facet(query=part)}, time="2026-11-20T01:00:10Z"),
+        event(),
+    ]
+    for order in (events, events[::-1]):
+        assert told(order).kept(JOB)["sql.query"] == whole
+    events[2] = event(job={"sql": facet(query=other)})
+    for order in (events, events[::-1]):
+        assert told(order).kept(JOB)["sql.query"] == other
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("INSERT INTO x SELECT 1", "INSERT"),
+        ("merge into x using y", "UPDATE"),
+        ("update x set a = 1", "UPDATE"),
+        ("delete from x", "DELETE"),
+        ("truncate table x", "DELETE"),
+        ("create table x as select 1", "CREATE"),
+        ("drop table x", "DROP"),
+        ("alter table x drop column y", "ALTER"),
+        ("alter table x rename to y", "ALTER"),
+        ("comment on table x is 'merged'", "ALTER"),
+        ("comment on column x.y is 'z'", "ALTER"),
+        ("copy x from 's3://b'", "INSERT"),
+        ("-- delete this\nselect 1", "INSERT"),
+        ("/* drop */ select 'update'", "INSERT"),
+    ],
+)
+def test_the_statement_says_what_happened_where_nothing_else_does(query, kind):
+    operation = told(pair(job={"sql": facet(query=query)}, outputs=[totals()])).one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert operation["customProperties"]["openlineage.sql.sha256"] == hashlib.sha256(query.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("body", [facet(), facet(query=None), facet(query="  \n")])
+def test_an_empty_statement_says_nothing(body):
+    assert "sql.query" not in of_job("sql", body).kept(JOB)
+
+
+def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
+    assert told(pair(run={"sql": facet(query="select 1")})).kept(JOB)["sql.query"] == "select 1"
+
+
+def test_the_job_s_own_bag_wins():
+    events = pair(run={"sql": facet(query="select 1")}, job={"sql": facet(query="select 2")})
+    assert told(events).kept(JOB)["sql.query"] == "select 2"
+
+
+def test_the_specification_s_document_is_read():
+    assert "with orders as" in of_job("sql", spec("SQLJobFacet")["sql"]).kept(JOB)["sql.query"]
+
+
+def test_the_client_s_class_is_read():
+    assert told(client_pair(job={"sql": sql_job.SQLJobFacet("select 1")})).kept(JOB)["sql.query"] == "select 1"

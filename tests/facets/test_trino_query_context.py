@@ -1,0 +1,88 @@
+"""trino_query_context (run)."""
+
+from __future__ import annotations
+
+import pytest
+from support.facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
+
+BODY = {
+    "server_address": "trino.example",
+    "environment": "prod",
+    "query_type": "INSERT",
+    "user": "ann",
+    "principal": "ann@EXAMPLE",
+    "source": "trino-cli",
+    "client_info": "token=abc&x=1",
+}
+ANN = "urn:li:corpuser:ann"
+
+
+def query(run=None, job=None, outputs=None, **body):
+    facets = {"trino_query_context": facet(**{**BODY, **body}), **(run or {})}
+    return told(pair(run=facets, job=job or {}, outputs=[totals()] if outputs is None else outputs), report=True)
+
+
+def test_everything_is_kept():
+    kept = query().kept(DPI)
+    for leaf in ("server_address", "environment", "query_type", "user", "principal", "source"):
+        assert kept[f"trino_query_context.{leaf}"] == BODY[leaf]
+
+
+def test_its_user_ran_the_query():
+    found = query()
+    assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == ANN
+    assert found.one(TOTALS, "operation")["actor"] == ANN
+    assert found.kept(DPI)["user"] == "ann"
+
+
+def test_hive_and_spark_tell_the_user_first():
+    assert query(run={"hive_session": facet(username="bob")}).kept(DPI)["user"] == "bob"
+    assert query(run={"environment-properties": facet(user="eve")}).kept(DPI)["user"] == "ann"
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "inferred"),
+    [
+        ("INSERT", "INSERT", False),
+        ("UPDATE", "UPDATE", False),
+        ("MERGE", "UPDATE", False),
+        ("DELETE", "DELETE", False),
+        ("ALTER_TABLE_EXECUTE", "ALTER", False),
+        ("DATA_DEFINITION", "INSERT", True),
+        ("SELECT", "INSERT", True),
+        (None, "INSERT", True),
+        (7, "INSERT", True),
+    ],
+)
+def test_the_kind_of_query_is_the_operation_of_its_outputs(word, kind, inferred):
+    operation = query(query_type=word).one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
+
+
+def test_the_sql_says_more_and_a_lifecycle_word_most():
+    """Trino calls CREATE TABLE AS an INSERT."""
+    sql = {"sql": facet(query="create table totals as select 1")}
+    assert query(job=sql).one(TOTALS, "operation")["operationType"] == "CREATE"
+    dropped = [totals(facets={"lifecycleStateChange": facet(lifecycleStateChange="DROP")})]
+    assert query(job=sql, outputs=dropped).one(TOTALS, "operation")["operationType"] == "DROP"
+
+
+@pytest.mark.parametrize("user", ["", None, [7], {}])
+def test_what_is_no_user_is_none(user):
+    assert "user" not in query(user=user).kept(DPI)
+
+
+def test_its_kind_is_the_job_s_second_subtype_but_not_of_a_job_for_all_queries():
+    job = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="QUERY")}
+    assert query(job=job).one(JOB, "subTypes") == {"typeNames": ["Query", "INSERT"]}
+    events = pair(
+        run={"trino_query_context": facet(**BODY)},
+        job=job,
+        namespace="trino://db:8080",
+        name="20261120_010000_00042_abcde",
+    )
+    (subtypes,) = [
+        one.value for one in told(events).proposals if (one.entity_type, one.aspect_name) == ("dataJob", "subTypes")
+    ]
+    assert subtypes == {"typeNames": ["Query"]}

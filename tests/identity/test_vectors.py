@@ -1,0 +1,73 @@
+"""identity_vectors.yaml: what the default mode promises, event by event."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dh_bridge.datahub.urns import is_urn
+from dh_bridge.identity import Identity
+from dh_bridge.identity.event import IdentityInput, event_identity
+from dh_bridge.settings.identity import IdentitySettings
+
+DOCUMENT = yaml.safe_load(Path(__file__).with_name("identity_vectors.yaml").read_text(encoding="utf-8"))
+VECTORS = DOCUMENT["vectors"]
+LATER_MODES = {"compat", "join"}
+
+
+def settings(vector):
+    config = {key: value for key, value in (vector.get("config") or {}).items() if key not in LATER_MODES}
+    return IdentitySettings(**config)
+
+
+def reference(said):
+    return (said["job"]["namespace"], said["job"]["name"], said["run"]["runId"]) if said else None
+
+
+def facts(vector):
+    said = vector["input"]
+    return IdentityInput(
+        kind=said["kind"],
+        location=vector["id"],
+        namespace=said["namespace"],
+        name=said["name"],
+        producer=said["producer"],
+        event_type=said.get("eventType"),
+        run_id=said.get("runId"),
+        has_io=said["has_io"],
+        job_type=(said.get("jobType") or {}).get("jobType"),
+        parent=reference(said.get("parent")),
+    )
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_the_default_mode_gives_what_the_vector_says(vector):
+    row = event_identity(Identity(settings(vector)), facts(vector))
+    expected = {"event": vector["id"], "dataFlow_written": True, **vector["expect"]["default"]}
+    for optional in ("env", "dataPlatformInstance", "subType", "runSubType"):
+        expected.setdefault(optional, None)
+    assert {key: row[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_every_urn_of_a_vector_is_one_that_datahub_takes(vector):
+    row = event_identity(Identity(settings(vector)), facts(vector))
+    urns = [row[key] for key in ("dataFlow", "dataJob", "dpi", "parentTemplate", "parentInstance") if row[key]]
+    assert urns
+    assert [urn for urn in urns if not is_urn(urn)] == []
+
+
+def test_events_of_one_job_have_one_identity_whatever_their_facets():
+    seen = {}
+    for vector in VECTORS:
+        row = event_identity(Identity(settings(vector)), facts(vector))
+        key = (vector["input"]["namespace"], vector["input"]["name"], str(vector.get("config")))
+        assert seen.setdefault(key, (row["dataFlow"], row["level"])) == (row["dataFlow"], row["level"])
+
+
+def test_a_job_event_has_no_run():
+    row = next(event_identity(Identity(), facts(vector)) for vector in VECTORS if vector["id"] == "job-event")
+    assert [row[key] for key in ("dpi", "parentTemplate", "parentInstance", "runSubType")] == [None] * 4
+    assert row["upstreamInstances"] == []

@@ -1,0 +1,37 @@
+"""Names are remembered, but for long ones."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from dh_bridge.naming import Naming
+from dh_bridge.settings.naming import NamingSettings
+
+HOST = "postgres://db:5432"
+
+
+def test_a_name_is_worked_out_once_and_a_long_one_anew():
+    naming = Naming(NamingSettings())
+    assert naming(HOST, "shop.public.orders") is naming(HOST, "shop.public.orders")
+    long = "shop.public." + "x" * 5000
+    assert naming(HOST, long) == naming(HOST, long)
+    assert naming(HOST, long) is not naming(HOST, long)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [(HOST, "shop.public.{}"), ("postgres://{}:5432", "shop.public.orders"), ("{}", "orders"), ("s3://bucket", "a/{}")],
+)
+def test_long_names_and_namespaces_are_not_kept(namespace, name):
+    naming = Naming(NamingSettings())
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            filler = f"{number}".ljust(100_000, "x")
+            naming(namespace.format(filler), name.format(filler))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000

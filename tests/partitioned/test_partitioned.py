@@ -1,0 +1,240 @@
+"""In parts as in one: runs folded apart, what they share folded by entity, give the catalogue of one call."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from zlib import crc32
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import structs
+from support.generated_runs import group
+from support.public_data import needs_corpus
+from support.sample_events import AIRFLOW, SPARK, corpus, dataset, event, examples
+from support.sample_events import packed as sent
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump_catalog
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.identity.granularity import application_of
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.partitioned.entities import GroupRenderer, group_of, merge_pieces
+from dh_bridge.partitioned.families import RunLinks, group_runs
+from dh_bridge.partitioned.others import named_run_urns
+from dh_bridge.partitioned.records import EventRecord, to_record
+from dh_bridge.partitioned.runs import CrossRunFacts, PartitionTranslator, TranslatedRun
+from dh_bridge.state_codec.codec import decode_registers, decode_run, encode_registers, encode_run
+
+SEED = 2026
+LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}
+
+
+def dumped(proposals):
+    """Return what a catalogue holds after ``proposals``, none of which it may refuse."""
+    with Catalog(":memory:") as catalog:
+        assert catalog.apply(proposals).failures == []
+        return list(dump_catalog(catalog))
+
+
+@cache
+def compiled(settings):
+    return Bridge(Settings.model_validate_json(settings))
+
+
+def bridge(settings):
+    """Return a bridge, the same for the same settings: compiling them takes longer than a small group of runs."""
+    return compiled(settings.model_dump_json(by_alias=True))
+
+
+def items(runs, records):
+    return [item for _, found in runs.translate(records) for item in found]
+
+
+def in_parts(raws, settings, parts=3, held=7, *, family=False):
+    """Return (proposals, number of runs that closed late) of events that are worked on in parts; ``family``: as families."""
+    options, zone = bridge(settings).options, bridge(settings).zone
+    records = [to_record(parse_event(raw, f"e[{position}]"), options) for position, raw in enumerate(raws)]
+    links = RunLinks(options, zone)
+    above = group_runs((one.key, other) for one in records for other in links.linked_urns(one)) if family else {}
+    records = [structs.replace(one, key=above.get(one.key, one.key)) for one in records]
+    random.Random(SEED).shuffle(records)  # noqa: S311 - reproducible, not secret
+    shares = [[one for one in records if crc32(one.key.encode()) % parts == part] for part in range(parts)]
+    runs, pieces, said = [], [], []
+
+    def work(share, witnesses=None):
+        folded = PartitionTranslator(options, zone, witnesses=witnesses, max_entities=held)
+        for item in items(folded, sorted(share, key=lambda one: one.key)):
+            if isinstance(item, TranslatedRun):
+                runs.append(item)
+            elif isinstance(item, CrossRunFacts):
+                said.append(item)
+            elif isinstance(item, tuple):
+                pieces.append((item[0], item[1], encode_registers(item[2])))
+        assert folded.rejected == []
+        return folded.counts
+
+    counts = [work(share) for share in shares]
+    assert sum(one.events + one.dead for one in counts) == len(raws)
+    witnesses = [encode_run(one.witness) for one in said if one.witness is not None]
+    again = {one.key for one in said if one.is_open} | {
+        urn for told in witnesses for urn in named_run_urns(decode_run(told)[0])
+    }
+    again = {above.get(key, key) for key in again}
+    runs = [run for run in runs if run.key not in again]
+    for share in shares:
+        work([one for one in share if one.key in again], witnesses)
+    groups = {}
+    for key, urn, data in pieces:
+        groups.setdefault(key, []).append((urn, decode_registers(data)))
+    entities = GroupRenderer(options)
+    shared = [proposal for found in groups.values() for proposal in entities.render_group(merge_pieces(found))]
+    assert entities.rejected == []
+    return [*shared, *(proposal for run in runs for proposal in run.proposals)], len(again)
+
+
+def differs(raws, settings):
+    in_one = Bridge(settings) if settings.filters.through else bridge(settings)
+    return dumped(in_one.translate(raws).proposals) != dumped(in_parts(raws, settings)[0])
+
+
+OTHER = {
+    "temporary datasets": {"filters": {"through": ["*t2*"]}, "profile": "1.7"},
+    "lineage on datasets": {"column_lineage": {"target": "dataset"}, "materialize": "outputs"},
+    "strictly redacted": {"redaction": "strict", "column_lineage": {"target": "both"}},
+    "native checks": {"assertions": {"type": "native"}, "profile": "1.7"},
+    "no platform": {"identity": {"register_platform": False}},
+}
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+@pytest.mark.parametrize("block", range(3))
+def test_generated_runs_end_the_same_in_parts(block, profile):
+    settings = Settings(profile=profile)
+    late = [i for i in range(block * 40, block * 40 + 40) if differs(sent(group(SEED, i)), settings)]
+    assert late == []
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_settings_that_look_beyond_one_run_hold_in_parts_too(case):
+    settings = Settings(**OTHER[case])
+    assert [i for i in range(25) if differs(sent(group(SEED, i)), settings)] == []
+
+
+def test_what_producers_really_sent_ends_the_same_in_parts():
+    assert not differs([one.raw for one in examples()], Settings(profile="1.7"))
+
+
+@needs_corpus
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_the_corpus_ends_the_same_in_parts(profile):
+    assert not differs([one.raw for one in corpus()], Settings(profile=profile))
+
+
+def test_a_run_that_another_one_names_waits_for_it():
+    run = "018cc251-f400-734d-88b3-1e3d63fe6210"
+    other = "018cc251-f400-734d-88b3-1e3d63fe6211"
+    target = {"type": "JOB", "runId": other, "namespace": "ns", "name": "etl.other"}
+    lineage = {"entries": [{**target, "inputs": [{**LINEAGE, "name": "d.s.x"}]}]}
+    events = sent(
+        [
+            event("COMPLETE", run=run, job_facets={"lineage": lineage}, outputs=[dataset("d.s.a")]),
+            event("START", run=other, job="etl.other", inputs=[dataset("d.s.b")]),
+        ]
+    )
+    settings = Settings(profile="1.7")
+    found, late = in_parts(events, settings)
+    ends = dumped(found)
+    assert ends == dumped(Bridge(settings).translate(events).proposals)
+    assert late == 1
+    (inputs,) = [line for line in ends if b'"dataProcessInstanceInput"' in line]
+    assert b"d.s.b" in inputs
+    assert b"d.s.x" in inputs
+
+
+def test_tests_that_dbt_skipped_are_told_from_failed_ones_in_another_part():
+    events = [one.raw for one in examples() if "dbt.ndjson" in one.location]
+    _, late = in_parts(events, Settings())
+    assert late > 0
+
+
+def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
+    runs = PartitionTranslator(Bridge().options, Bridge().zone)
+    good = to_record(parse_event(sent([event()])[0], "a"), Bridge().options)
+    found = items(runs, [EventRecord("x", 0, "b:2", b"{"), good])
+    (letter,) = [one for one in found if isinstance(one, DeadLetter)]
+    assert (letter.location, letter.raw) == ("b:2", b"{")
+    assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
+
+
+def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
+    query = {"sql": {"query": "select 1", "_producer": SPARK, "_schemaURL": "x"}}
+    texts = [
+        json.dumps(event("RUNNING", "@", inputs=[dataset("d.s.a")], job_facets=query)),
+        json.dumps(event("RUNNING", "@")),
+    ]
+    runs = PartitionTranslator(bridge(Settings()).options, bridge(Settings()).zone)
+    most = 0
+    for number in range(20_000):
+        time = f"2026-11-20T{10 + number // 7200:02}:{number // 120 % 60:02}:{number // 2 % 60:02}.{number % 2}Z"
+        runs.add_record(EventRecord("run", 0, str(number), texts[number % 2].replace("@", time).encode()))
+        (state,) = runs._aggregator.runs.values()
+        most = max(most, len(state.events))
+    assert most < 2500
+    assert sum(stamp[2]._raw != b"" for stamp, _ in state.events) < 2000
+    runs.add_record(EventRecord("run", 0, "end", sent([event("COMPLETE", "2026-11-20T20:00:00Z")])[0]))
+    (run,) = [one for one in runs.close_current() if isinstance(one, TranslatedRun)]
+    assert runs.counts.events == 20_001
+    assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
+
+
+def test_a_job_stands_alone_unless_it_may_be_the_twin_of_its_flow():
+    flow = "urn:li:dataFlow:(spark,live.app,ns)"
+    assert group_of(f"urn:li:dataJob:({flow},app.insert)", {}) == f"urn:li:dataJob:({flow},app.insert)"
+    assert group_of(f"urn:li:dataJob:({flow},app)", {}) == flow
+    assert group_of(f"urn:li:dataJob:({flow},long--0123456789abcdef)", {}) == flow
+    assert group_of("urn:li:assertion:x", {}) == "urn:li:assertion:x"
+
+
+@given(
+    st.text(min_size=1, max_size=400),
+    st.sampled_from(["ns", "a,b(c)", "n" * 300, "ünïcode" * 40]),
+    st.sampled_from([SPARK, AIRFLOW, "https://example.com/own"]),
+    st.sampled_from([None, "live"]),
+)
+@example("app" * 150, "ns", SPARK, "live")
+@example("ä,(" * 60, "n" * 300, AIRFLOW, None)
+def test_every_twin_is_of_its_flows_group(name, namespace, producer, instance):
+    """Also where names are cut, and where an instance comes before the flow's."""
+    rules = [{"namespace": ".*", "instance": instance}] if instance else []
+    identity = bridge(Settings(identity={"rules": rules})).options.identity
+    job = identity.job(namespace, name, producer)
+    if job.level != "flow":
+        job = application_of(structs.replace(job, platform="spark", granularity="application"))
+    assert group_of(job.job_urn, {}) == job.flow_urn
+
+
+def test_silent_tasks_have_their_runs_in_parts_too():
+    """What their DAG's run says of them is shared, as jobs and datasets are."""
+    tasks = {"a": {"emits_ol_events": False}, "b": {}}
+    states = {"tasksState": {"a": "success", "b": "skipped"}, "dagRunState": "success"}
+    story = [
+        event(job="daily", producer=AIRFLOW, job_facets={"airflow": {"tasks": tasks}}),
+        event("COMPLETE", "2026-11-20T20:00:00Z", job="daily", producer=AIRFLOW, run_facets={"airflowState": states}),
+    ]
+    settings = Settings(airflow={"silent_tasks": "runs"})
+    whole = bridge(settings).translate(json.dumps(story)).proposals
+    assert len({one.entity_urn for one in whole if one.entity_type == "dataProcessInstance"}) == 3
+    found, _ = in_parts(sent(story), settings)
+    assert dumped(found) == dumped(whole)
+
+
+def test_encoded_cells_carry_digests_instead_of_events():
+    raw = json.dumps(event(inputs=[dataset("d.s.t")], run_facets={"x": {"text": "y" * 5000}})).encode()
+    runs = PartitionTranslator(Bridge().options, Bridge().zone)
+    pieces = [one for one in items(runs, [EventRecord("k", 0, "p", raw)]) if isinstance(one, tuple)]
+    assert pieces
+    assert all(len(encode_registers(slots)) < 3000 for _, _, slots in pieces)

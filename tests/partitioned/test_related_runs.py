@@ -1,0 +1,105 @@
+"""Which runs are one only together, and that folding them so gives what one call gives."""
+
+from __future__ import annotations
+
+import pytest
+from support.generated_runs import group
+from support.public_data import needs_corpus
+from support.sample_events import AIRFLOW, corpus, dataset, event, examples
+from support.sample_events import packed as sent
+from test_partitioned import SEED, bridge, dumped, in_parts
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.partitioned.families import RunLinks, group_runs, grouping_setting, reject_grouping
+from dh_bridge.partitioned.records import EventRecord, to_record
+from dh_bridge.partitioned.runs import PartitionTranslator
+
+TASK, APPLICATION = {"granularity": "task"}, {"granularity": "application"}
+JOIN = {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}
+ABOVE = "018cc251-f400-734d-88b3-1e3d63fe6299"
+MODES = {
+    "operations fold into tasks": TASK,
+    "and into applications": APPLICATION,
+    "and their runs are kept": {**APPLICATION, "fold_runs": "keep"},
+    "ids of the endpoint": {"mode": "compat"},
+    "ids of the plugin": JOIN,
+    "runs of the plugin": {**JOIN, "join": {**JOIN["join"], "airflow": {"runs": "plugin", "lineage": "patch"}}},
+    "a rule folds": {"rules": [{"namespace": ".*", "granularity": "application"}]},
+}
+
+
+def differs(raws, settings):
+    """Return whether parts of families come to something else than one call."""
+    one = Bridge(settings).translate(raws)
+    found, _ = in_parts(raws, settings, family=True)
+    return dumped(found) != dumped(one.proposals)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_producers_sent_ends_the_same_in_families(mode):
+    assert not differs([one.raw for one in examples()], Settings(profile="1.7", identity=MODES[mode]))
+
+
+@needs_corpus
+@pytest.mark.parametrize("mode", ["and into applications", "ids of the plugin", "ids of the endpoint"])
+def test_the_corpus_ends_the_same_in_families(mode):
+    assert not differs([one.raw for one in corpus()], Settings(profile="1.7", identity=MODES[mode]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_generated_runs_end_the_same_in_families(mode):
+    settings = Settings(profile="1.7", identity=MODES[mode])
+    assert [i for i in range(12) if differs(sent(group(SEED, i)), settings)] == []
+
+
+def test_families_are_what_links_hold_together_in_any_order():
+    links = [("c", "d"), ("a", "b"), ("e", "e"), ("d", "b")]
+    expected = {"a": "a", "b": "a", "c": "a", "d": "a", "e": "e"}
+    assert group_runs(links) == group_runs(reversed(links)) == expected
+
+
+def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it_or_may():
+    parent = {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}
+    facets = {"parent": parent}
+    for name, linked in (("etl.load.query.1", 1), ("unknown", 1), ("etl.other", 0)):
+        raw = sent([event(job=name, producer=AIRFLOW, run_facets=facets)])[0]
+        made = bridge(Settings(identity=TASK))
+        found = list(RunLinks(made.options, made.zone).linked_urns(to_record(parse_event(raw), made.options)))
+        assert [urn.endswith("6299") for urn in found] == [True] * linked
+    assert list(RunLinks(made.options, made.zone).linked_urns(EventRecord("k", 0, "p", b"{"))) == []
+
+
+def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the_same_in_families():
+    above = {"parent": {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}}
+    story = [
+        event("RUNNING", "2026-11-20T10:00:05Z", job="unknown", producer=AIRFLOW, run_facets=above),
+        event("COMPLETE", "2026-11-20T10:00:07Z", job="etl.load.query.1", producer=AIRFLOW, outputs=[dataset("d.s.t")]),
+        event("COMPLETE", "2026-11-20T10:00:09Z", run=ABOVE, job="etl.load", producer=AIRFLOW),
+    ]
+    assert not differs(sent(story), Settings(profile="1.7", identity=TASK))
+
+
+@pytest.mark.parametrize(
+    ("identity", "where"),
+    [(TASK, "identity.granularity"), (JOIN, "identity.mode"), (MODES["a rule folds"], "identity.rules")],
+)
+def test_stream_refuses_settings_that_make_families(identity, where):
+    settings = Settings(identity=identity)
+    assert grouping_setting(settings).startswith(where)
+    with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in a stream"):
+        reject_grouping(settings)
+    reject_grouping(Settings())
+
+
+def test_event_that_the_settings_refuse_is_a_dead_letter_and_counted_as_nothing_else():
+    settings = Settings(naming={"unknown": "fail"})
+    made = Bridge(settings)
+    (raw,) = sent([event("START", outputs=[dataset("t", "nowhere://x")])])
+    counts = made.translate(raw).counts
+    assert (counts.events, counts.dead) == (0, 1)
+    runs = PartitionTranslator(made.options, made.zone)
+    found = [item for _, items in runs.translate([to_record(parse_event(raw, "a"), made.options)]) for item in items]
+    assert [letter.location for letter in found] == ["a"]
+    assert (runs.counts.events, runs.counts.dead) == (0, 1)

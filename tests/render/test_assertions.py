@@ -1,0 +1,33 @@
+"""assertionRunEvent: what a run measured stands beside its results."""
+
+from __future__ import annotations
+
+from support.facet_cases import event, facet, orders, told
+
+from dh_bridge.render import assertions
+
+COLUMNS = [f"c{number}" for number in range(40)]
+
+
+def checked():
+    """Forty columns, each measured and checked."""
+    metrics = {name: {"nullCount": number} for number, name in enumerate(COLUMNS)}
+    checks = [{"assertion": "not_null", "column": name, "success": True} for name in COLUMNS]
+    bags = {
+        "dataQualityMetrics": facet(rowCount=90, columnMetrics=metrics),
+        "dataQualityAssertions": facet(assertions=checks),
+    }
+    return told(event(inputs=[orders(inputFacets=bags)]))
+
+
+def test_each_result_has_the_rows_of_the_table_and_the_nulls_of_its_column():
+    results = [one.value["result"] for one in checked().proposals if one.aspect_name == "assertionRunEvent"]
+    assert sorted(result["missingCount"] for result in results) == list(range(40))
+    assert {result["rowCount"] for result in results} == {90}
+
+
+def test_what_was_measured_is_looked_through_once_however_many_checks_there_are(monkeypatch):
+    looked, look = [], assertions._metrics_by_path
+    monkeypatch.setattr(assertions, "_metrics_by_path", lambda slots: looked.append(1) or look(slots))
+    checked()
+    assert len(looked) == 1

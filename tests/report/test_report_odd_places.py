@@ -1,0 +1,95 @@
+"""Facets at places that they are not made for: the report tells where their leaves really went."""
+
+from __future__ import annotations
+
+import pytest
+from support.report_truth import call, golden, lies, reported, shown
+from support.sample_events import dataset, event, job_event
+
+FIELD = {"type": "compare", "left": {"type": "field", "field": "day"}, "right": {"type": "literal", "value": "x"},
+         "comparison": "EQUAL"}  # fmt: skip
+SCAN = {"snapshotId": 1, "schemaId": 2, "filterDescription": "f", "projectedFieldNames": ["id", "amount"],
+        "scanMetrics": {"resultDataFiles": 3, "skippedDataFiles": 4}, "metadata": {"k": "v"}}  # fmt: skip
+SUBSETS = {"inputs": {"subset": {"outputCondition": FIELD}}, "outputs": {"subset": {"inputCondition": FIELD}}}
+OPAQUE = {"kafkaTopic": {"partitions": 6, "isInternal": False}, "mystery": {"x": "y"}}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("bag", ["facets", "inputFacets", "outputFacets"])
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+@pytest.mark.parametrize("facets", ["scan", "subset", "opaque"])
+def test_of_a_facet_on_the_other_side_or_in_the_other_bag(facets, side, bag, whole):
+    said = {"scan": {"icebergScanReport": SCAN}, "subset": SUBSETS[side], "opaque": OPAQUE}[facets]
+    for document in (event("COMPLETE", **{side: [dataset("d.s.t", **{bag: said})]}),
+                     job_event(**{side: [dataset("d.s.t", **{bag: said})]})):  # fmt: skip
+        found, tried = lies([(facets, document)], 1, lambda path: "producer" not in path[0], whole=whole, profile="1.7")
+        assert found == []
+        assert tried["property"] + tried["mapped"] > 2
+
+
+def test_what_an_output_s_scan_projected_is_kept():
+    told = reported([event("START"), event("COMPLETE", outputs=[dataset("d.s.t", facets={"icebergScanReport": SCAN})])])
+    line = told["$.outputs[0].facets.icebergScanReport.projectedFieldNames[0]"]
+    assert (line["outcome"], line["target"]) == (
+        "property",
+        "dataProcessInstanceProperties.customProperties[openlineage.outputs.icebergScanReport]",
+    )
+
+
+@pytest.mark.parametrize("field", [{}, {"field": "x"}])
+def test_a_source_whose_words_the_settings_drop_is_a_source_all_the_same(field, monkeypatch):
+    from dh_bridge import Bridge, Settings  # noqa: PLC0415 - of this test alone
+
+    dropping = Bridge(Settings(column_lineage={"indirect": "drop", "target": "both"}, profile="1.7"))
+    monkeypatch.setattr("support.report_truth.bridge", lambda _profile: dropping)
+    source = {**dataset("d.s.a"), **field, "type": "DATASET",
+              "transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}  # fmt: skip
+    said = event("COMPLETE", outputs=[dataset("d.s.t", facets={"lineage": {"inputs": [source]}})])
+    found, tried = lies([("here", said)], 1, lambda path: "lineage" in path, whole=True, profile="1.7")
+    assert found == []
+    assert (tried["mapped"] > 1, tried["dropped"] > 1, tried["property"]) == (True, True, 1 + len(field))
+
+
+def test_the_operator_of_a_composer_job_is_kept_whether_it_is_a_subtype_or_not():
+    said = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
+                 outputs=[dataset("d.s.t", facets={"datasetType": {"datasetType": "TABLE"}})])  # fmt: skip
+    assert lies([("here", said)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
+
+
+def test_lineage_of_a_job_without_a_name_is_told_of_its_run():
+    column = {"type": "JOB", "namespace": "ns", "name": "app.other"}
+    table = {**dataset("d.s.a"), "type": "DATASET"}
+    said = event("COMPLETE", job="unknown", outputs=[dataset("d.s.t", facets={"lineage": {"fields": {"a": {"inputs": [column]}}}})],
+                 job_facets={"lineage": {"entries": [{"type": "JOB", "inputs": [table]}]}})  # fmt: skip
+    found, tried = lies([("here", said)], 1, lambda path: "inputs" in path, whole=True, profile="1.7")
+    assert found == []
+    assert (tried["mapped"], tried["property"], tried["dropped"]) == (3, 3, 0)
+
+
+def spoilt(value, moved, old=(), new=(), *, facets=False):
+    """Return an event with an unusable entry before those of each list in its facets; ``moved``: its leaves' old and new paths."""
+    if isinstance(value, dict) and value:
+        bags = ("facets", "inputFacets", "outputFacets")
+        return {
+            key: spoilt(one, moved, (*old, key), (*new, key), facets=facets or key in bags)
+            for key, one in value.items()
+        }
+    if isinstance(value, list) and value:
+        front = [None] if facets and all(isinstance(one, dict) for one in value) else []
+        places = enumerate(value, len(front))
+        rest = [spoilt(one, moved, (*old, at - len(front)), (*new, at), facets=facets) for at, one in places]
+        return front + rest
+    moved[shown(old)] = shown(new)
+    return value
+
+
+def test_an_entry_that_cannot_be_used_changes_nothing_of_what_is_told_of_those_behind_it():
+    tried = 0
+    for name, document in golden():
+        moved = {}
+        other = spoilt(document, moved)
+        before, after = reported(call(document, whole=True)), reported(call(other, whole=True))
+        for path, now in moved.items() if other != document else ():
+            assert {**after[now], "path": path} == before[path], name
+            tried += path != now
+    assert tried > 500

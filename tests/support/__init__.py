@@ -1,0 +1,1 @@
+"""What tests share: stand-ins for servers, generators of events, samples and oracles."""

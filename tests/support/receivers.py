@@ -1,0 +1,127 @@
+"""A receiver in this process or one of its own, what sends to it, and what looks at what came of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from dh_bridge import Settings
+from dh_bridge.catalog.dump import dump_catalog
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.receiver.running import run_receiver
+from support.sample_events import RUN, packed
+
+POINTS = "dataProcessInstanceRunEvent"
+QUICK = {"retries": 0, "timeout": 5}
+
+
+@contextmanager
+def served(target, place=None, *, bury=lambda _: None, **settings):
+    own = {"listen": "127.0.0.1:0", **settings.pop("receiver", {})}
+    with run_receiver(target, Settings(receiver=own, **settings), place, on_dead_letter=bury) as found:
+        place = urlsplit(found.url)
+        found.address = place.hostname, place.port
+        yield found
+
+
+class Served:
+    """``dh-bridge serve`` in a process of its own; ``said`` are the lines of its stderr so far."""
+
+    def __init__(self, *arguments, **variables):
+        command = [sys.executable, "-m", "dh_bridge", "serve", *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | variables
+        )
+        self.said = []
+        while not (self.said and self.said[-1].startswith("taking events")):
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said.append(line.rstrip())
+        self.url = re.search(r"http://[^/]+", self.said[-1])[0]
+        place = urlsplit(self.url)
+        self.address = place.hostname, place.port
+
+    def end(self, number=signal.SIGTERM):
+        """End it; return the exit code and what it said since."""
+        self.process.send_signal(number)
+        out, said = self.process.communicate(timeout=30)
+        assert out == ""
+        return self.process.returncode, said.splitlines()
+
+
+@contextmanager
+def serving(*arguments, **variables):
+    found = Served(*arguments, **variables)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.process.kill()
+            found.process.communicate()
+
+
+def ask(found, body=b"", path="/api/v1/lineage", method="POST", **headers):
+    """Return (status, JSON or text, headers) of a request."""
+    connection = http.client.HTTPConnection(urlsplit(found.url).netloc, timeout=20)
+    try:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        raw = answer.read()
+    finally:
+        connection.close()
+    kind = answer.headers["Content-Type"]
+    return answer.status, json.loads(raw) if kind == "application/json" else raw.decode(), answer.headers
+
+
+def post(found, *events, **more):
+    (body,) = packed(events) if len(events) == 1 else [json.dumps(list(events)).encode()]
+    return ask(found, body, **more)
+
+
+def health(found):
+    return ask(found, path="/health", method="GET")[1]
+
+
+def metrics(found):
+    """Return what is counted, by the names that Prometheus sees."""
+    text = ask(found, path="/metrics", method="GET")[1]
+    told = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    return {name.removeprefix("dh_bridge_"): int(number) for name, number in told}
+
+
+def dialogue(found, *pieces):
+    """Send bytes piece by piece, each after the first answer to the last one; return all that came until the end."""
+    with socket.create_connection(found.address, timeout=10) as sender:
+        answer = b""
+        for number, piece in enumerate(pieces):
+            answer += sender.recv(65536) if number else b""
+            sender.sendall(piece)
+        return answer + b"".join(iter(lambda: sender.recv(65536), b""))
+
+
+def points(file, run=f"urn:li:dataProcessInstance:{RUN}"):
+    with Catalog(file, readonly=True) as catalog:
+        return [point["status"] for point in catalog.timeseries(run, POINTS)]
+
+
+def dump_of(file):
+    with Catalog(file, readonly=True) as catalog:
+        return list(dump_catalog(catalog))
+
+
+def until(true, seconds=20):
+    """Wait until something is true, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < end, "too late"
+        time.sleep(0.02)
+    return found
