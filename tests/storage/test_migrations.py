@@ -51,6 +51,15 @@ def test_owners_may_migrate_in_one_version(tmp_path, monkeypatch):
         assert file.connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
+def test_a_semicolon_in_a_comment_or_a_text_ends_no_statement(tmp_path, monkeypatch):
+    script = "-- a note; and more\nCREATE TABLE a (b TEXT DEFAULT ';', -- 0: no; 1: yes\n c); CREATE TABLE d (e) -- the last; really\n"
+    monkeypatch.setattr(catalog_schema, "MIGRATIONS", {3: script})
+    monkeypatch.setattr(ledger_schema, "MIGRATIONS", {3: "CREATE TABLE f (g);\n"})
+    with Database(tmp_path / "c.db") as file:
+        names = [name for (name,) in file.connection.execute("SELECT name FROM sqlite_master ORDER BY rowid")]
+    assert names == ["a", "d", "f"]
+
+
 def test_what_an_owner_finds_wrong_is_said(tmp_path):
     with Database(tmp_path / "c.db") as file:
         file.connection.execute("INSERT INTO entity VALUES (1, 'urn:li:tag:a', 'tag')")

@@ -31,7 +31,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
-        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing (not ``commit``)."""
+        """Run the block as one transaction, inner ones included; it is rolled back after an error, or if ``commit`` is False."""
         is_nested = self.connection.in_transaction
         try:
             self.connection.execute("SAVEPOINT inner_one" if is_nested else "BEGIN IMMEDIATE")

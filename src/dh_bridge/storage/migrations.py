@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 TABLE_OWNER_MODULES = ("dh_bridge.catalog.schema", "dh_bridge.ledger.schema")
 """The modules that own tables."""
@@ -57,6 +57,23 @@ def user_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def split_statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script; a semicolon in a comment or a text ends none.
+
+    They are run one by one, as ``executescript`` of :mod:`sqlite3` commits the transaction first.
+
+    >>> list(split_statements("CREATE TABLE a (b); CREATE /* one; two */ TABLE c (d)"))
+    ['CREATE TABLE a (b);', 'CREATE /* one; two */ TABLE c (d);']
+    """
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            if statement.strip(";\n\t "):
+                yield statement.strip()
+            statement = ""
+
+
 def migrate(connection: sqlite3.Connection, *, application_id: int) -> None:
     """Run the migrations that a file has not seen, in one transaction; two openers at once run them once."""
     if user_version(connection) == newest_version():
@@ -66,9 +83,8 @@ def migrate(connection: sqlite3.Connection, *, application_id: int) -> None:
         file_version = user_version(connection)
         for version, text in sorted_migrations():
             if version > file_version:
-                for statement in text.split(";"):
-                    if statement.strip():
-                        connection.execute(statement)
+                for statement in split_statements(text):
+                    connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {application_id}")
         connection.execute(f"PRAGMA user_version = {newest_version()}")
     except sqlite3.Error:
