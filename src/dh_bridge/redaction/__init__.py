@@ -23,7 +23,6 @@ A secret inside a text becomes ``***``, a whole value ``[REDACTED]``. Both stay 
 
 from __future__ import annotations
 
-from dh_bridge.redaction.descriptions import may_hold_secret
 from dh_bridge.redaction.documents import is_redacted, redact_json, redact_texts
 from dh_bridge.redaction.mode import DEFAULT, MASK, OFF, REDACTED, STRICT, current_mode, redaction_mode
 from dh_bridge.redaction.names import has_hidden_value, is_hidden_key, is_secret_name, mask_values, nested_names
@@ -41,7 +40,6 @@ __all__ = [
     "is_redacted",
     "is_secret_name",
     "mask_values",
-    "may_hold_secret",
     "nested_names",
     "redact",
     "redact_json",

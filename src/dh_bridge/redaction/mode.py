@@ -20,7 +20,7 @@ _mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
 
 @contextmanager
 def redaction_mode(mode: str) -> Iterator[None]:
-    """Let ``current_mode`` hold inside the ``with`` statement."""
+    """Apply a redaction mode inside the ``with`` statement."""
     token = _mode.set(mode)
     try:
         yield
