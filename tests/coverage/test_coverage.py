@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.public_data import NO_PAGES
-from support.public_data import PAGES as FOLDER
+from support.public_data import PAGES as SAVED_PAGES
 
 from dh_bridge import Bridge, Settings, sdk
 from dh_bridge.datahub.schemas import aspect_schema, named_types, profile_versions
@@ -182,7 +182,7 @@ DOCUMENTS = {
 
 def document(page):
     """Return the text of the page that a table is about, as it was collected."""
-    found = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+    found = [path.read_text(encoding="utf-8") for path in sorted(SAVED_PAGES.glob("*.txt"))]
     if not found:
         pytest.skip(NO_PAGES)
     return next(text for text in found if DOCUMENTS[page] in text[:600])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.facet_cases import DOCUMENTS as FOLDER
+from support.facet_cases import DOCUMENTS as SPEC_DOCUMENTS
 from support.facet_cases import dataset_event, job_event, orders, pair, told, totals
 from support.public_data import needs_spec
 
-DOCUMENTS = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.json"))
+DOCUMENTS = sorted(path.relative_to(SPEC_DOCUMENTS).as_posix() for path in SPEC_DOCUMENTS.glob("*/*.json"))
 #: What may become of a leaf of a sound facet without being stored.
 FINE = (
     "envelope",
@@ -46,7 +46,7 @@ def events(document, facets):
 @pytest.mark.parametrize("document", DOCUMENTS)
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_no_leaf_of_the_specification_s_documents_is_lost(document, profile):
-    facets = json.loads((FOLDER / document).read_text(encoding="utf-8"))
+    facets = json.loads((SPEC_DOCUMENTS / document).read_text(encoding="utf-8"))
     lost = {}
     for sent in events(document, facets):
         found = told(sent, report=True, profile=profile)

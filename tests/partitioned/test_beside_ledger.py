@@ -11,10 +11,10 @@ import json
 import pytest
 from support.generated_runs import group
 from support.ledger_batches import catalogue
+from support.partitions import SEED, dumped, in_parts
 from support.public_data import needs_corpus
 from support.sample_events import corpus, event, examples
 from support.sample_events import packed as sent
-from test_partitioned import SEED, dumped, in_parts
 
 from dh_bridge import Settings
 from dh_bridge.openlineage.parsing import parse_event

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.generated_runs import group
+from support.partitions import SEED, bridge, dumped, in_parts
 from support.public_data import needs_corpus
 from support.sample_events import AIRFLOW, corpus, dataset, event, examples
 from support.sample_events import packed as sent
-from test_partitioned import SEED, bridge, dumped, in_parts
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError

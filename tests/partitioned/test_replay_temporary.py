@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.partitions import dumped, in_parts
 from support.sample_events import dataset, event
 from support.sample_events import packed as sent
-from test_partitioned import dumped, in_parts
 
 from dh_bridge import Bridge, Settings
 

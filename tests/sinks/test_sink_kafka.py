@@ -256,11 +256,11 @@ def test_a_token_comes_from_a_function_of_the_user_s(opened, kafka):
     """oauth_cb as DataHub's recipes name it; the broker does not take tokens, and says so."""
     producer = {**SAFE, "sasl.mechanism": "OAUTHBEARER", "oauth_cb": "support.kafka_tokens:token"}
     producer["ssl.ca.location"] = kafka.authority
-    from support import kafka_tokens as tokens_of_kafka  # noqa: PLC0415 - it counts
+    from support import kafka_tokens  # noqa: PLC0415 - it counts
 
     with pytest.raises(SinkError):
         opened(bootstrap=kafka.safe, producer=producer).emit(proposals())
-    assert tokens_of_kafka.asked
+    assert kafka_tokens.asked
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import responses
 from confluent_kafka import KafkaError, KafkaException
-from support import kafka_tokens as tokens_of_kafka
+from support import kafka_tokens
 from support.sink_contract import DATASET, proposals
 
 from dh_bridge.datahub import schemas
@@ -290,7 +290,7 @@ def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
         }
     }
     refusals.FailedProposalReader("b:9092", area, group=None).close()
-    assert seen["oauth_cb"] is tokens_of_kafka.token
+    assert seen["oauth_cb"] is kafka_tokens.token
     assert (seen["security.protocol"], seen["enable.ssl.certificate.verification"]) == ("SASL_SSL", "false")
     assert {"enable.idempotence", "linger.ms"}.isdisjoint(seen)
     with pytest.raises(SettingsError, match="is no function"):

@@ -13,7 +13,7 @@ import requests
 from click.testing import CliRunner
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from realparts.kafka import QUIET
-from support import kafka_tokens as tokens_of_kafka
+from support import kafka_tokens
 from support.kafka_proposals import read as proposals_of
 from support.sink_contract import CAFE, DATASET
 
@@ -211,7 +211,7 @@ def test_a_setting_that_the_client_does_not_have_is_named(kafka, area):
 
 def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
     """As for the producer: the broker does not take tokens, and says so."""
-    monkeypatch.setattr(tokens_of_kafka, "asked", [])
+    monkeypatch.setattr(kafka_tokens, "asked", [])
     producer = {"security.protocol": "SASL_SSL", "ssl.ca.location": kafka.authority}
     producer |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": "support.kafka_tokens:token"}
     with (
@@ -219,7 +219,7 @@ def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
         FailedProposalReader(kafka.safe, {**area, "producer": producer, "timeout": 3.0}, group=None) as refusals,
     ):
         list(refusals.rows())
-    assert tokens_of_kafka.asked
+    assert kafka_tokens.asked
 
 
 def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from pyspark import SparkContext
 from realparts.jars import SPARK_KAFKA, NoJarsError, fetched
 from realparts.java import NoJavaError
-from test_partitioned import dumped
+from support.partitions import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import Payload, Proposal

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 from realparts.fixtures import need_parts
 from realparts.jars import KAFKA, SPARK35_KAFKA, SPARK35_LISTENER, fetched
+from support.partitions import dumped
 from support.sample_events import EXAMPLES, ROOT
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog

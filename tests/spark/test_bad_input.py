@@ -9,9 +9,9 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from support.partitions import dumped
 from support.sample_events import EXAMPLES, event
 from support.sample_events import packed as sent
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_USAGE, commands

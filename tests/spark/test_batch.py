@@ -7,10 +7,10 @@ import json
 
 import pytest
 from support.generated_runs import group
+from support.partitions import dumped
 from support.public_data import CORPUS
 from support.sample_events import EXAMPLES, corpus, event, examples
 from support.sample_events import packed as sent
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError

@@ -16,9 +16,9 @@ from click import UsageError
 from click.testing import CliRunner
 from pyarrow import parquet
 from support.generated_runs import group
+from support.partitions import dumped
 from support.sample_events import EXAMPLES, RUN, event
 from support.sample_events import packed as sent
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog

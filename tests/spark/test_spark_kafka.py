@@ -17,9 +17,9 @@ from realparts.jars import KAFKA, SPARK_KAFKA
 from realparts.kafka import QUIET
 from realparts.process import free_port
 from support.kafka_proposals import read as read_back
+from support.partitions import dumped
 from support.sample_events import EXAMPLES, T0, event
 from support.sample_events import packed as sent
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog

@@ -11,9 +11,9 @@ import pytest
 from py4j.java_gateway import JavaObject
 from pyarrow import parquet
 from support.generated_runs import group
+from support.partitions import dumped
 from support.sample_events import RUN, dataset, event
 from support.sample_events import packed as sent
-from test_partitioned import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog
@@ -107,7 +107,7 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
         batch = StreamBatch(frame, number, folder, SETTINGS, partitions=1)
         batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
     now = state.StreamState(session, folder, 1)
-    now.compact(retain=30)
+    now.compact(retention_days=30)
     after = state.StreamState(session, folder, 2)
     held = {row.key for row in after.read("events").collect()}
     assert held == {f"urn:li:dataProcessInstance:{run}" for run in (RUN, FAR)}
@@ -173,7 +173,7 @@ def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(sess
 
     old = event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)
     tell(0, old, event("COMPLETE", outputs=[dataset("d.s.b")]))
-    state.StreamState(session, folder, 0).compact(retain=30)
+    state.StreamState(session, folder, 0).compact(retention_days=30)
     tell(1, *a_run(1, "10:00", outputs=[dataset("d.s.c")]))
     assert any("d.s.a" in urn for urn, _ in told[0])
     assert any("d.s.c" in urn for urn, _ in told[1])

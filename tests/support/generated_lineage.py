@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from support import generated_runs as gen_runs
+from support import generated_runs
 
 HOME = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/"
 PRODUCERS = (
@@ -26,10 +26,10 @@ SYMLINKS = (("hive://h:9083", "db.t1"), ("arn:aws:glue:eu:1", "table/db/t1"), ("
 
 
 def facet(**body):
-    return gen_runs._f(body, "Facet")
+    return generated_runs._f(body, "Facet")
 
 
-class Gen(gen_runs.Gen):
+class Gen(generated_runs.Gen):
     def __init__(self, seed, i):
         super().__init__(seed, i)
         r = self.r
