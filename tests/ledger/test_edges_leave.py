@@ -187,7 +187,7 @@ def test_a_table_for_each_day_leaves_the_state_of_its_job_as_large_as_it_was(set
         key = f"018cc251-f400-734d-88b3-{day:012}"
         parts = {"inputs": [dataset("d.s.a")], "outputs": [dataset(f"d.s.x{day:03}")]}
         told.tell([with_columns(event("COMPLETE", moment, run=key, job="app.load", **parts))])
-        query = "SELECT length(base) + length(cells) FROM shared WHERE urn LIKE 'urn:li:dataJob%'"
+        query = "SELECT length(base) + length(registers) FROM shared WHERE urn LIKE 'urn:li:dataJob%'"
         sizes.append(told.catalog.connection.execute(query).fetchone()[0])
     assert sizes[59] < sizes[30] + 200
     assert len(edges(told, "output")) == (1 if setting == LAST else 8)

@@ -22,7 +22,7 @@ def run(number, *, table="d.s.t", kind="COMPLETE"):
 
 
 def facts(told):
-    return [value for (value,) in told.catalog.connection.execute("SELECT value FROM fact")]
+    return [value for (value,) in told.catalog.connection.execute("SELECT value FROM state_object")]
 
 
 def names(told, table):
@@ -66,7 +66,7 @@ def test_facts_of_runs_that_are_told_of_for_long_stay():
 def test_a_fact_that_is_missing_is_told_of():
     told = Told()
     told.tell([run(1)])
-    told.catalog.connection.execute("DELETE FROM fact")
+    told.catalog.connection.execute("DELETE FROM state_object")
     told.ledger._aggregator.clear_cache()
     with pytest.raises(SinkError, match="fact"):
         told.tell([run(1, kind="FAIL")])

@@ -100,7 +100,7 @@ def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_be
     told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)], [run(3, "app.sql", above=2, second=4)])
     told.tell([run(3, "app.sql", above=2, kind="RUNNING", second=5)])
     assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC"] * 3
-    rows = "SELECT run.key FROM heritage JOIN run ON run.id = run"
+    rows = "SELECT run.key FROM run_ancestry JOIN run ON run.id = run"
     kept = [key for (key,) in told.catalog.connection.execute(rows)]
     told.tell([run(3, "app.sql", above=2, kind="COMPLETE", second=6)], [run(4, "else", second=7)])
     left = told.catalog.connection.execute(rows).fetchall()

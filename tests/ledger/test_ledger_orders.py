@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 
 import pytest
-from support import generated_lineage as gen_told
+from support import generated_lineage
 from support.generated_runs import group
 from support.ledger_batches import Told, catalogue, read, settings
 from support.public_data import needs_corpus
@@ -77,7 +77,7 @@ NAMED = {
 @pytest.mark.parametrize("said", NAMED)
 def test_lineage_and_names_of_many_kinds_end_in_the_same_catalogue(said):
     chosen = Settings(profile="1.7", **NAMED[said])
-    assert [i for i in range(GROUPS // 2) if strays(gen_told.group(SEED, i), seed=i, chosen=chosen)] == []
+    assert [i for i in range(GROUPS // 2) if strays(generated_lineage.group(SEED, i), seed=i, chosen=chosen)] == []
 
 
 @pytest.mark.parametrize("number", [27, 75, 100, 374, 1073, 3180, 20127, 21019])

@@ -33,7 +33,7 @@ class Days:
         return None if row is None else bool(row[0])
 
     def facts(self):
-        return self.told.catalog.connection.execute("SELECT count(*) FROM fact").fetchone()[0]
+        return self.told.catalog.connection.execute("SELECT count(*) FROM state_object").fetchone()[0]
 
     def edges(self):
         jobs = self.told.catalog.entities("dataJob")
@@ -128,7 +128,13 @@ def test_what_is_kept_of_runs_without_an_end_is_bounded_by_age(forgetful):
     for day in range(40):
         run = f"018cc251-f400-734d-88b3-{day:012}"
         days.tell(day, at("START", 1, run=run, job=f"app.{day}", inputs=[dataset(f"d.s.t{day}")]))
-        tables = ("run WHERE state IS NOT NULL", "story", "sent WHERE urn LIKE '%Instance:%'", "touch", "fact")
+        tables = (
+            "run WHERE state IS NOT NULL",
+            "run_history",
+            "sent WHERE urn LIKE '%Instance:%'",
+            "contribution",
+            "state_object",
+        )
         count = days.told.catalog.connection.execute
         sizes.append([count(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables])  # noqa: S608
     assert sizes[25] == sizes[-1]

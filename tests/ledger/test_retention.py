@@ -137,7 +137,7 @@ def test_what_is_kept_is_bounded_by_age():
         inputs = [dataset("d.s.a"), dataset("d.s.b")]
         told.tell([at("START", 1, run=run, job=f"j{day % 2}", run_facets={"parent": parent}, inputs=inputs)])
         told.tell([at("COMPLETE", 2, run=run, job=f"j{day % 2}", outputs=[dataset("d.s.b")])])
-        tables = ("touch", "kin", "sent", "sent_point", "shared", "heritage")
+        tables = ("contribution", "run_token", "sent", "sent_point", "shared", "run_ancestry")
         sizes.append([count(told, "run", "state IS NOT NULL"), *(count(told, table) for table in tables)])
     assert sizes[45] == sizes[-1]
     assert sizes[-1][0] <= 32
@@ -221,10 +221,10 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
             at("START", 2, run=OTHER, job="app", run_facets=parent, inputs=[dataset("d.s.a")]),
         ]
     )
-    assert [count(told, table) for table in ("run", "heritage")] == [3, 2]
+    assert [count(told, table) for table in ("run", "run_ancestry")] == [3, 2]
     with told.catalog.transaction():
         prune_runs(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
-    assert [count(told, table) for table in ("run", "heritage")] == [1, 1]
+    assert [count(told, table) for table in ("run", "run_ancestry")] == [1, 1]
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -80,8 +80,8 @@ def test_the_story_goes_with_its_run():
     for second in (1, 2):
         told.tell([event("START", f"2026-11-20T11:00:0{second}Z", run=RUN.replace("018", "019"), job="app.other")])
     (gone,) = told.catalog.connection.execute("SELECT id FROM run WHERE state IS NULL").fetchone()
-    assert told.catalog.connection.execute("SELECT count(*) FROM story WHERE run = ?", (gone,)).fetchone() == (0,)
-    assert told.catalog.connection.execute("SELECT count(*) FROM story").fetchone() == (2,)
+    assert told.catalog.connection.execute("SELECT count(*) FROM run_history WHERE run = ?", (gone,)).fetchone() == (0,)
+    assert told.catalog.connection.execute("SELECT count(*) FROM run_history").fetchone() == (2,)
 
 
 def ran(*arguments):

@@ -29,7 +29,7 @@ def said(kind, minutes, **parts):
     return event(kind, f"{moment:%Y-%m-%dT%H:%M:%SZ}", run=RUN, job_facets=STREAM, **parts)
 
 
-def rows(told, table="story", where="1"):
+def rows(told, table="run_history", where="1"):
     return told.catalog.connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()[0]  # noqa: S608
 
 
@@ -127,7 +127,7 @@ def test_what_is_no_run_leaves_nothing_in_the_ledger_and_says_the_same_when_it_c
     clock.days = 31
     told.tell([])
     assert rows(told, "run") == 0
-    assert rows(told, "kin") == rows(told, "touch") == 0
+    assert rows(told, "run_token") == rows(told, "contribution") == 0
     told.tell(events[::-1], events)
     assert told.dump() == before
     for one in events[:2]:

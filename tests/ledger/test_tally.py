@@ -77,7 +77,7 @@ def test_where_there_were_too_many_once_they_are_not_counted_again_and_again(fil
     file.connection.set_trace_callback(asked.append)
     for number in range(3):
         ledger(file, **said).process_and_deliver(start(number))
-    assert sum("count(*)" in one and "newcomer" not in one for one in asked) == 1
+    assert sum("count(*)" in one and "new_entity" not in one for one in asked) == 1
 
 
 def test_the_oldest_that_waits_is_found_behind_any_number_of_dead_letters(file):
@@ -99,7 +99,7 @@ def test_a_run_is_let_go_of_whatever_number_of_others_its_parent_has(file):
     told = ledger(file, max_runs=1)
     moment, run = "2026-11-20T10:00:00Z", "218cc251-f400-734d-88b3-000000000001"
     told.process_and_deliver(read([event("COMPLETE", moment, run=run, run_facets={"parent": parent})]))
-    query = "INSERT INTO touch SELECT shared.id, ? FROM shared WHERE urn LIKE '%118cc251%'"
+    query = "INSERT INTO contribution SELECT shared.id, ? FROM shared WHERE urn LIKE '%118cc251%'"
     file.connection.executemany(query, ((number + 1000,) for number in range(20_000)))
     assert steps(file, told, 1) < 100
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (1,)

@@ -249,10 +249,10 @@ def test_no_name_of_the_code_stands_in_a_ledger():
         value
         for table, columns in (
             ("run", "state"),
-            ("shared", "cells, base"),
-            ("fact", "value"),
+            ("shared", "registers, base"),
+            ("state_object", "value"),
             ("sent", "aspects"),
-            ("story", "told"),
+            ("run_history", "entry"),
         )
         for row in told.catalog.connection.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own
         for value in row
@@ -262,7 +262,7 @@ def test_no_name_of_the_code_stands_in_a_ledger():
     assert [name for name in names_of_code() if name in held] == []
 
 
-@pytest.mark.parametrize(("table", "column"), [("run", "state"), ("fact", "value"), ("shared", "cells")])
+@pytest.mark.parametrize(("table", "column"), [("run", "state"), ("state_object", "value"), ("shared", "registers")])
 @pytest.mark.parametrize(("stored", "found"), [(pickle.dumps({}), "a pickle"), (b"\x02x", "format 2")])
 def test_a_ledger_names_the_state_that_another_version_stored(table, column, stored, found):
     told = ledger_with_runs()

@@ -44,7 +44,7 @@ _TABLES = """
     CREATE INDEX column_edge_upstream ON column_edge (upstream);
     """
 
-MIGRATIONS = {10: _TABLES + CREATE_VIEWS}
+MIGRATIONS = {11: _TABLES + CREATE_VIEWS}
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
 

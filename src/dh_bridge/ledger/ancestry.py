@@ -1,6 +1,6 @@
-"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too.
+"""Attributes that child runs inherit from their ancestors. If an ancestor arrives or changes late, its descendants are rendered again.
 
-Of a run that is let go stays what it hands down, for as long as a run below it is kept.
+The inheritable attributes of an evicted run stay as long as one of its children is in the ledger.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from dh_bridge.model.fold import Registers
     from dh_bridge.model.run_state import RunState
 
-_SELECT_ANCESTRY = "SELECT parent, handed FROM heritage WHERE run = ?"
-_WRITE_ANCESTRY = "INSERT OR REPLACE INTO heritage (run, parent, handed) VALUES (?, ?, ?)"
-_SELECT_CHILDREN = "SELECT run FROM heritage WHERE parent = ?"
-_SELECT_BY_TOKEN = "SELECT run FROM kin WHERE token = ?"  # noqa: S105 - no secret
-_UPDATE_INHERITABLE = "UPDATE heritage SET handed = ? WHERE run = ?"
-#: of a run that was let go
-_SELECT_EVICTED = "SELECT parent, handed, heritage.run FROM run JOIN heritage ON heritage.run = run.id WHERE key = ? AND state IS NULL"
-_SELECT_ANY_CHILD = "SELECT 1 FROM heritage WHERE parent = ? LIMIT 1"
+_SELECT_ANCESTRY = "SELECT parent, inheritable FROM run_ancestry WHERE run = ?"
+_WRITE_ANCESTRY = "INSERT OR REPLACE INTO run_ancestry (run, parent, inheritable) VALUES (?, ?, ?)"
+_SELECT_CHILDREN = "SELECT run FROM run_ancestry WHERE parent = ?"
+_SELECT_BY_TOKEN = "SELECT run FROM run_token WHERE token = ?"  # noqa: S105 - no secret
+_UPDATE_INHERITABLE = "UPDATE run_ancestry SET inheritable = ? WHERE run = ?"
+#: of an evicted run
+_SELECT_EVICTED = "SELECT parent, inheritable, run_ancestry.run FROM run JOIN run_ancestry ON run_ancestry.run = run.id WHERE key = ? AND state IS NULL"
+_SELECT_ANY_CHILD = "SELECT 1 FROM run_ancestry WHERE parent = ? LIMIT 1"
 
 
 class RunAncestry:
-    """Parents of runs, and what runs hand down."""
+    """Parents of runs, and the attributes that their children inherit."""
 
     def __init__(self, connection: sqlite3.Connection, runs: RunStore, *, has_aliases: bool = False) -> None:
-        """``has_aliases``: others may know a run by another id than the one that is written.
+        """``has_aliases``: a run may have another id in other events than the one that is written.
 
-        The parents of all runs are noted then, not only of those that lack something.
+        Then the parents of all runs are stored, not only of those that lack an attribute.
         """
         self._connection = connection
         self._runs = runs
         self._has_aliases = has_aliases
 
     def record_run(self, number: int, state: RunState) -> bool:
-        """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
+        """Store the parent of a run and its inheritable attributes; return whether its descendants are affected."""
         registers = state.facts.get(state.urn, {})
         processing, run_type = inheritable_types(registers)
         parent = value(registers, PARENT)
@@ -53,7 +53,7 @@ class RunAncestry:
         parent_urn, inheritable = stored_row
         if parent is not None and (
             self._has_aliases or not (processing and run_type)
-        ):  # one that has both asks nobody above
+        ):  # a run that has both attributes inherits neither
             parent_urn = parent[0]
         if processing or run_type:
             inheritable = _format_inheritable(processing, run_type)
@@ -74,7 +74,7 @@ class RunAncestry:
         return descendant_keys
 
     def apply_ancestors(self, state: RunState) -> None:
-        """Fold into a settled run what it has from above."""
+        """Add the inherited attributes to a run whose facts are resolved."""
         if not state.urn:
             return
         inherit_types(state, self._ancestor_registers)
@@ -85,22 +85,22 @@ class RunAncestry:
             )
 
     def run_by_alias(self, urn: str) -> RunState | None:
-        """Return the run that others know by a URN under which it is not written."""
-        # operations that fold into a run are kin of it, too
+        """Return the run whose alias is a URN; it is written under another one."""
+        # operations that are merged into a run have its token, too
         records = [self._runs.record(key) for key in sorted(self._run_keys(_SELECT_BY_TOKEN, f"run {urn}"))]
         return next(
             (record.state for record in records if record is not None and urn in _aliases_of(record.state)), None
         )
 
     def find_state(self, urn: str) -> RunState | None:
-        """Return what is known of a run that another one names, None for one that is not kept."""
+        """Return the state of a run that another one names, None if it is not in the ledger."""
         record = self._runs.record(urn)
         if record is not None:
             return record.state
         return self.run_by_alias(urn)
 
     def save_inheritable(self, number: int) -> None:
-        """Note what a run that is let go hands down with all that it has from above."""
+        """Store the inheritable attributes of a run before it is evicted, with those that it inherited."""
         if self._connection.execute(_SELECT_CHILDREN, (self._runs.key_of(number),)).fetchone() is None:
             return
         state = self._runs.record_by_id(number).state.copy()
@@ -111,12 +111,12 @@ class RunAncestry:
         self._connection.execute(_UPDATE_INHERITABLE, (_format_inheritable(processing, run_type), number))
 
     def delete_unused(self, urn: str | None) -> None:
-        """Forget what runs left that were let go, this one and those above it, unless somebody needs it."""
+        """Delete the rows of an evicted run and of its evicted ancestors, as far as no child needs them."""
         while urn is not None and (evicted_row := self._evicted_row(urn)) is not None:
             parent_urn, _, number = evicted_row
             if self._connection.execute(_SELECT_ANY_CHILD, (urn,)).fetchone() is not None:
                 return
-            self._connection.execute("DELETE FROM heritage WHERE run = ?", (number,))
+            self._connection.execute("DELETE FROM run_ancestry WHERE run = ?", (number,))
             urn = parent_urn
 
     def _run_keys(self, query: str, parameter: str) -> list[str]:
@@ -136,13 +136,13 @@ class RunAncestry:
         return _parse_inheritable(evicted_row[1]) if evicted_row is not None and evicted_row[1] is not None else None
 
     def _evicted_row(self, urn: str) -> tuple[str | None, str | None, int] | None:
-        """Return parent, heritage and number of a run that was let go, None when it left nothing."""
+        """Return the parent, the inheritable attributes and the number of an evicted run; None without a row."""
         row: tuple[str | None, str | None, int] | None = self._connection.execute(_SELECT_EVICTED, (urn,)).fetchone()
         return row
 
 
 def _aliases_of(state: RunState) -> Iterable[str]:
-    """Return the URNs by which others know a run."""
+    """Return the aliases of a run: URNs by which other events name it."""
     return state.facts.get(state.urn, {}).get(RUN_ALIAS, ())
 
 
@@ -151,6 +151,6 @@ def _format_inheritable(processing: str | None, run_type: str | None) -> str:
 
 
 def _parse_inheritable(text: str) -> Registers:
-    """Return the cells of a run that hand down what is written."""
+    """Return stored attributes as registers of a run."""
     values = dict(zip((TYPE_PROCESSING, TYPE_OF_ANCESTOR), text.split(" ", 1), strict=True))
     return {RUN_TYPE: {key: (MIN_VERSION, type_name) for key, type_name in values.items() if type_name != "None"}}

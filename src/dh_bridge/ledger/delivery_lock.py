@@ -24,7 +24,11 @@ _LOCK_SUFFIX = "-delivery"
 
 @contextmanager
 def try_delivery_lock(ledger_path: str, *, timeout: float = 0) -> Iterator[bool]:
-    """Yield whether the turn is ours, until the block ends; wait for it ``timeout`` seconds. A SinkError: no such file can be."""
+    """Yield whether the lock is acquired within ``timeout`` seconds; it is released after the block.
+
+    Raises:
+        SinkError: The file of the lock cannot be created.
+    """
     if ledger_path == _MEMORY_PATH:  # nobody else has it
         yield True
         return

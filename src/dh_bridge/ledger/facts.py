@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 DAY_MILLIS = 86_400_000
 _MAX_CACHED_OBJECTS = 10_000
 _WRITE_OBJECT = """
-    INSERT INTO fact (hash, value, touched) VALUES (?, ?, ?)
+    INSERT INTO state_object (hash, value, touched) VALUES (?, ?, ?)
     ON CONFLICT (hash) DO UPDATE SET touched = excluded.touched RETURNING id
 """
 _DELETE_UNUSED = """
-    DELETE FROM fact WHERE touched < ?1 - 2 * ?2 AND touched < coalesce(
+    DELETE FROM state_object WHERE touched < ?1 - 2 * ?2 AND touched < coalesce(
         (SELECT min(touched) FROM run WHERE state IS NOT NULL AND ended IS NOT NULL), ?1) - 2 * ?2
     AND touched < coalesce((SELECT min(touched) FROM run WHERE state IS NOT NULL AND ended IS NULL), ?1) - 2 * ?2
 """
@@ -95,7 +95,7 @@ class StateObjectStore:
         """Return the fact of a number."""
         stored_object = self._by_number.get(number)
         if stored_object is None:
-            row = self._connection.execute("SELECT value, touched FROM fact WHERE id = ?", (number,)).fetchone()
+            row = self._connection.execute("SELECT value, touched FROM state_object WHERE id = ?", (number,)).fetchone()
             if row is None:
                 raise DamageError(f"fact {number} is not there", where=f"fact {number}")
             stored_object = decode_verified(row[0], decode_object, location=f"fact {number}")

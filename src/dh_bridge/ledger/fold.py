@@ -1,4 +1,4 @@
-"""The fold of a batch over the states that the ledger keeps; it has the face of `translate.Fold`."""
+"""Merges the events of a batch into the states that the ledger stores; the stateful twin of `pipeline.RunAggregator`."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ class StatefulAggregator:
 
 
 class LedgerClosingStore:
-    """State in SQLite: what other runs state of a run is kept in the shared cells of its URN (see `ClosingStore`)."""
+    """State in SQLite: what other runs state of a run is stored with the shared entity of its URN (see `ClosingStore`)."""
 
     def __init__(self, shared: SharedEntityStore, contribute: Callable[[list[ClosedRun]], None] | None = None) -> None:
         """Use ``contribute`` to fold runs into shared entities; without it they contribute nothing."""

@@ -142,7 +142,7 @@ class Outbox:
         """
         rows = self._connection.execute(
             "SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead = ? AND id > ?"
-            " AND (? OR NOT EXISTS (SELECT 1 FROM newcomer WHERE newcomer.urn = outbox.urn AND admitted <= 0))"
+            " AND (? OR NOT EXISTS (SELECT 1 FROM new_entity WHERE new_entity.urn = outbox.urn AND admitted <= 0))"
             " ORDER BY id LIMIT ?",
             (is_dead, after_id, include_held, limit),
         )

@@ -23,8 +23,8 @@ _MAX_GROUP_SIZE = 5_000
 """Runs of a family that are settled together, at most; what lies beyond is settled by itself."""
 #: Runs that name the same dataset are kin only if one of them calls it temporary.
 _SELECT_RELATED = """
-    SELECT DISTINCT b.run FROM kin a JOIN kin b USING (token) WHERE a.run = ? AND (
-        a.token NOT LIKE 'touches %' OR EXISTS (SELECT 1 FROM kin WHERE token = 'through' || substr(a.token, 8)))
+    SELECT DISTINCT b.run FROM run_token a JOIN run_token b USING (token) WHERE a.run = ? AND (
+        a.token NOT LIKE 'touches %' OR EXISTS (SELECT 1 FROM run_token WHERE token = 'through' || substr(a.token, 8)))
 """
 
 
@@ -66,7 +66,7 @@ class RelatedRuns:
     def add_tokens(self, run_id: int, run_tokens: Iterable[str]) -> None:
         """Remember the tokens of a run."""
         self._connection.executemany(
-            "INSERT OR IGNORE INTO kin (token, run) VALUES (?, ?)", ((token, run_id) for token in run_tokens)
+            "INSERT OR IGNORE INTO run_token (token, run) VALUES (?, ?)", ((token, run_id) for token in run_tokens)
         )
 
     def related_ids(self, run_id: int) -> set[int]:

@@ -34,7 +34,7 @@ _SELECT_OPEN = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NULL ORD
 #: each with when a run that names it was told of last
 _SELECT_SILENT = """
     SELECT id, (
-        SELECT max(other.touched) FROM shared JOIN touch ON touch.entity = shared.id JOIN run AS other ON other.id = touch.run
+        SELECT max(other.touched) FROM shared JOIN contribution ON contribution.entity = shared.id JOIN run AS other ON other.id = contribution.run
         WHERE shared.urn = run.key
     ) FROM run WHERE state IS NOT NULL AND ended IS NULL AND touched < ? ORDER BY touched LIMIT ?
 """
@@ -136,7 +136,7 @@ class Retention:
     def forget_runs(self, stored_ids: Iterable[int], run_ids: Iterable[int]) -> None:
         """Let runs go that are ``stored_ids``, and forget of all these ``run_ids`` that they were there."""
         self.evict(stored_ids)
-        for table, column in (("heritage", "run"), ("run", "id")):
+        for table, column in (("run_ancestry", "run"), ("run", "id")):
             query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
             self._connection.executemany(query, ((run_id,) for run_id in run_ids))
         self._row_estimate.reset()  # a number may be given once more
@@ -145,8 +145,8 @@ class Retention:
         execute = self._connection.execute
         self._ancestry.save_inheritable(run_id)
         urn = self._runs.evict(run_id)
-        execute("DELETE FROM kin WHERE run = ?", (run_id,))
-        execute("DELETE FROM story WHERE run = ?", (run_id,))
+        execute("DELETE FROM run_token WHERE run = ?", (run_id,))
+        execute("DELETE FROM run_history WHERE run = ?", (run_id,))
         self._ancestry.delete_unused(urn)
         named_runs = self._shared.remove_contributor(run_id)
         # what runs say of another run is of use until that one is gone, and while one of them is here

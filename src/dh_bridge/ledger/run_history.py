@@ -1,9 +1,8 @@
-"""The journal of each run: its events in short, and what was sent for them; ``dh-bridge explain --run`` tells it.
+"""The history of each run: its events and the aspects that were sent for them; ``dh-bridge explain --run`` prints it.
 
-A row for each event: no facets, no values. What a batch sent of the run and of the entities it touches stands with the last of
-the run's events in that batch. The rows of a run go when the ledger lets go of the run. Of a run that has very many, such as a
-stream, the newest stay as they are; of the older ones that neither begin nor end anything the first and the last of each day,
-with what was sent meanwhile.
+There is one row for each event, without facets and values. The aspects that a batch sent of a run and of its entities are stored with the
+last event of the run in that batch. The rows are deleted with the run. A run with very many events, such as a stream, is thinned: its
+newest events stay. Of the older ones between START and end, the first and the last of each day stay, with the aspects sent meanwhile.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class RunHistoryEntry(msgspec.Struct, array_like=True):
-    """An event of a run: when it was told (milliseconds), what it was, and by URN the aspects that its batch sent."""
+    """An event of a run: the time of its batch in milliseconds, its type and job, and the aspects that its batch sent, by URN."""
 
     recorded_at: int
     type: str | None
@@ -56,12 +55,14 @@ _decode = msgspec.msgpack.Decoder(RunHistoryEntry).decode
 _encode = msgspec.msgpack.Encoder().encode
 _DAY_MICROS = 86_400_000_000
 _UNTHINNED_EVENTS = 200
-"""Events of a run that are told one by one, whatever they are; it is thinned when it has as many again."""
+"""The newest events of a run, which are never thinned; a run is thinned when it has twice as many."""
 _EVENTS_PER_CHECK = 64
-"""Of so many events one, by chance as their hashes are, looks how long the story of its run has become."""
-_SELECT_NTH = "SELECT 1 FROM story WHERE run = ? LIMIT 1 OFFSET ?"
-_SELECT_OLDER = "SELECT time, event, told FROM story WHERE run = ? ORDER BY time DESC, event DESC LIMIT -1 OFFSET ?"
-_UPDATE_ENTRY = "UPDATE story SET told = ? WHERE run = ? AND time = ? AND event = ?"
+"""One in so many events, chosen by its hash, checks the length of the history of its run."""
+_SELECT_NTH = "SELECT 1 FROM run_history WHERE run = ? LIMIT 1 OFFSET ?"
+_SELECT_OLDER = (
+    "SELECT time, event, entry FROM run_history WHERE run = ? ORDER BY time DESC, event DESC LIMIT -1 OFFSET ?"
+)
+_UPDATE_ENTRY = "UPDATE run_history SET entry = ? WHERE run = ? AND time = ? AND event = ?"
 _MIN_COMPRESSED_BYTES = 512
 _ZLIB_PREFIX = b"x"
 
@@ -77,14 +78,14 @@ def _decode_entry(data: bytes) -> RunHistoryEntry:
 
 
 class RunHistoryWriter:
-    """Writes the stories of the runs of each batch."""
+    """Writes the histories of the runs of each batch."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._batch: dict[str, list[Event]] = {}
 
     def add_event(self, key: str | None, event: Event) -> None:
-        """Remember an event of the run ``key`` until the batch is written; other events have no story."""
+        """Collect an event of the run ``key`` until the batch is written; events without a run have no history."""
         if key is not None and key.startswith(RUN_URN_PREFIX):
             self._batch.setdefault(key, []).append(event)
 
@@ -98,7 +99,7 @@ class RunHistoryWriter:
         for key, events in self._batch.items():
             record = runs.record(key)
             if record is None:
-                continue  # of a run that was let go
+                continue  # the run is evicted
             entity_urns = (record.state.urn, *record.contribution)
             own_aspects = {urn: sorted(aspects_by_urn[urn]) for urn in entity_urns if urn in aspects_by_urn}
             events.sort(key=lambda item: item.time)
@@ -109,10 +110,10 @@ class RunHistoryWriter:
                 rows.append((record.run_id, event.time, event_hash, _encode_entry(entry), bool(entry_aspects)))
                 if not event_hash[0] % _EVENTS_PER_CHECK:
                     checked_ids.add(record.run_id)
-        # an event that comes again is told of once, unless something was sent for it
+        # a duplicate event keeps its first row, unless aspects were sent for it
         self._connection.executemany(
-            "INSERT INTO story (run, time, event, told) VALUES (?1, ?2, ?3, ?4)"
-            " ON CONFLICT DO UPDATE SET told = excluded.told WHERE ?5",
+            "INSERT INTO run_history (run, time, event, entry) VALUES (?1, ?2, ?3, ?4)"
+            " ON CONFLICT DO UPDATE SET entry = excluded.entry WHERE ?5",
             rows,
         )
         for run_id in checked_ids:
@@ -121,7 +122,7 @@ class RunHistoryWriter:
         self._batch.clear()
 
     def _thin_run(self, run_id: int) -> None:
-        """Let the older events of a run go that stand between others of their day, and neither begin nor end anything."""
+        """Delete the older events of a run between the first and the last of each day, except STARTs and ends."""
         rows = self._connection.execute(_SELECT_OLDER, (run_id, _UNTHINNED_EVENTS)).fetchall()
         older_entries = [(time, event_hash, _decode_entry(data)) for time, event_hash, data in reversed(rows)]
         deleted_keys: list[tuple[int, int, bytes]] = []
@@ -135,7 +136,7 @@ class RunHistoryWriter:
             if all_aspects != entry.sent_aspects:
                 entry.sent_aspects = all_aspects
                 self._connection.execute(_UPDATE_ENTRY, (_encode_entry(entry), run_id, time, event_hash))
-        self._connection.executemany("DELETE FROM story WHERE run = ? AND time = ? AND event = ?", deleted_keys)
+        self._connection.executemany("DELETE FROM run_history WHERE run = ? AND time = ? AND event = ?", deleted_keys)
 
     def discard(self) -> None:
         """Drop the batch: it was rolled back."""
@@ -157,7 +158,17 @@ def _merge_aspects(aspect_maps: Iterable[dict[str, list[str]]]) -> dict[str, lis
 
 
 def read_history(connection: sqlite3.Connection, run: str, options: Options, *, location: str) -> RunHistory:
-    """Return the story of a run, by its id or its URN; an EventError when the ledger ``location`` does not have it."""
+    """Return the history of a run.
+
+    Args:
+        connection: The ledger.
+        run: The id or the URN of the run.
+        options: The compiled settings.
+        location: The ledger, for the message of an error.
+
+    Raises:
+        EventError: The ledger does not have the run.
+    """
     urn = run if run.startswith(RUN_URN_PREFIX) else f"{RUN_URN_PREFIX}{run}"
     runs = RunStore(connection)
     record = runs.record(urn)
@@ -166,7 +177,9 @@ def read_history(connection: sqlite3.Connection, run: str, options: Options, *, 
         problem = f"has let go of run {run}" if is_evicted else f"knows no run {run}"
         remedy = "ledger.retention_days says how long runs are kept" if is_evicted else "name its id or its URN"
         raise EventError(problem, location=location, remedy=remedy)
-    rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.run_id,))
+    rows = connection.execute(
+        "SELECT time, entry FROM run_history WHERE run = ? ORDER BY time, event", (record.run_id,)
+    )
     events = [(time, _decode_entry(data)) for time, data in rows]
     (closed,), _ = close_runs(
         resolve_own_facts([record.state.copy()]), LedgerClosingStore(SharedEntityStore(connection)), options

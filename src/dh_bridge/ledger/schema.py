@@ -1,13 +1,13 @@
-"""The tables of the ledger: states of runs and of what they share, what was sent, what waits to be sent, histories of runs."""
+"""The tables of the ledger: states of runs and shared entities, fingerprints of sent aspects, the outbox, histories of runs."""
 
 from __future__ import annotations
 
 MIGRATIONS = {
-    10: """
-    -- States of runs and of what they share, what was sent, what waits to be sent.
+    11: """
+    -- States of runs and of shared entities, fingerprints of sent aspects, the outbox.
     CREATE TABLE run (
         id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-        state BLOB, -- with what it contributes, NULL when it is evicted
+        state BLOB, -- with its contributions, NULL if it is evicted
         job BLOB, -- hash of the URN of its job
         ended INTEGER, -- time of the last terminal event in microseconds, NULL while it is open
         touched INTEGER NOT NULL -- when it was last written, in milliseconds
@@ -16,17 +16,17 @@ MIGRATIONS = {
     CREATE INDEX run_open ON run (touched) WHERE state IS NOT NULL AND ended IS NULL;
     CREATE TABLE shared (
         id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE,
-        base BLOB, -- what runs that are gone have left
-        cells BLOB NOT NULL
+        base BLOB, -- facts of evicted runs
+        registers BLOB NOT NULL
     );
-    CREATE TABLE touch (
+    CREATE TABLE contribution (
         entity INTEGER NOT NULL REFERENCES shared, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (entity, run)
     ) WITHOUT ROWID;
-    CREATE INDEX touch_run ON touch (run);
-    CREATE TABLE kin (
+    CREATE INDEX contribution_run ON contribution (run);
+    CREATE TABLE run_token (
         token TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (token, run)
     ) WITHOUT ROWID;
-    CREATE INDEX kin_run ON kin (run);
+    CREATE INDEX run_token_run ON run_token (run);
     CREATE TABLE sent (urn TEXT PRIMARY KEY, aspects BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE sent_point (
         key BLOB PRIMARY KEY, hash BLOB NOT NULL, time INTEGER NOT NULL -- when it was sent, in milliseconds
@@ -39,37 +39,37 @@ MIGRATIONS = {
     );
     CREATE INDEX outbox_aspect ON outbox (urn, aspect);
     CREATE INDEX outbox_dead ON outbox (dead);
-    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID; -- such as that deliveries pause
-    CREATE TABLE story (
+    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID; -- for example that deliveries pause
+    CREATE TABLE run_history (
         run INTEGER NOT NULL REFERENCES run, time INTEGER NOT NULL, -- microseconds
         event BLOB NOT NULL, -- a hash of the event
-        told BLOB NOT NULL, -- what the event was, and what its batch sent
+        entry BLOB NOT NULL, -- the event, and the aspects that its batch sent
         PRIMARY KEY (run, time, event)
     ) WITHOUT ROWID;
-    -- New entities, of which some are let through each hour. Times of deliveries.
-    CREATE TABLE newcomer (
+    -- New entities, of which a number is admitted each hour. Times of deliveries.
+    CREATE TABLE new_entity (
         id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE,
-        admitted INTEGER NOT NULL -- when it was let through, in milliseconds, 0: it is held, -1: and nobody has looked for it
+        admitted INTEGER NOT NULL -- time of admission in milliseconds; 0: held, -1: held and not looked up yet
     );
-    CREATE INDEX newcomer_admitted ON newcomer (admitted);
+    CREATE INDEX new_entity_admitted ON new_entity (admitted);
     CREATE TABLE delivery (
         run TEXT PRIMARY KEY, -- the runId of systemMetadata
         first INTEGER NOT NULL, last INTEGER NOT NULL -- times of its batches in milliseconds
     ) WITHOUT ROWID;
     -- Jobs, names and schemas that many states refer to.
-    CREATE TABLE fact (
+    CREATE TABLE state_object (
         id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, value BLOB NOT NULL,
         touched INTEGER NOT NULL -- milliseconds, see dh_bridge.ledger.facts
     );
-    CREATE INDEX fact_touched ON fact (touched);
-    -- Which run is below which.
-    CREATE TABLE heritage (
+    CREATE INDEX state_object_touched ON state_object (touched);
+    -- Parents of runs.
+    CREATE TABLE run_ancestry (
         run INTEGER PRIMARY KEY REFERENCES run,
-        parent TEXT, -- the run above it, NULL where it asks nobody
-        handed TEXT -- what those below have from it
+        parent TEXT, -- URN of its parent, NULL if it inherits nothing
+        inheritable TEXT -- attributes that its children inherit
     );
-    CREATE INDEX heritage_parent ON heritage (parent);
-    -- With every batch old deliveries are forgotten, and there may be one for each event.
+    CREATE INDEX run_ancestry_parent ON run_ancestry (parent);
+    -- Each batch deletes old deliveries, and there may be one for each event.
     CREATE INDEX delivery_last ON delivery (last);
     """,
 }

@@ -107,7 +107,7 @@ class SharedEntityStore:
         entity = self._load(urn)
         if entity is None:
             return set()
-        rows = self._connection.execute("SELECT run FROM touch WHERE entity = ?", (entity.entity_id,))
+        rows = self._connection.execute("SELECT run FROM contribution WHERE entity = ?", (entity.entity_id,))
         return {run_id for (run_id,) in rows} | self._new_contributors.get(urn, set())
 
     def has_contributors(self, urn: str) -> bool:
@@ -115,14 +115,16 @@ class SharedEntityStore:
         entity = self._load(urn)
         if entity is None:
             return False
-        row = self._connection.execute("SELECT 1 FROM touch WHERE entity = ? LIMIT 1", (entity.entity_id,)).fetchone()
+        row = self._connection.execute(
+            "SELECT 1 FROM contribution WHERE entity = ? LIMIT 1", (entity.entity_id,)
+        ).fetchone()
         return row is not None or urn in self._new_contributors
 
     def remove_contributor(self, run_id: int) -> list[tuple[str, bool]]:
         """Forget what a run touched; return the runs among it, each with whether others touch it still."""
-        query = "SELECT urn FROM shared JOIN touch ON entity = shared.id WHERE run = ? AND urn GLOB ?"
+        query = "SELECT urn FROM shared JOIN contribution ON entity = shared.id WHERE run = ? AND urn GLOB ?"
         named_runs = [urn for (urn,) in self._connection.execute(query, (run_id, f"{RUN_URN_PREFIX}*"))]
-        self._connection.execute("DELETE FROM touch WHERE run = ?", (run_id,))
+        self._connection.execute("DELETE FROM contribution WHERE run = ?", (run_id,))
         return [(urn, self.has_contributors(urn)) for urn in named_runs]
 
     def drop(self, urn: str) -> None:
@@ -140,9 +142,9 @@ class SharedEntityStore:
             entity = self._load_or_create(urn)
             base = add_checksum(encode_registers(entity.base)) if entity.base else None
             rows.append((base, add_checksum(encode_registers(entity.registers)), entity.entity_id))
-        executemany("UPDATE shared SET base = ?, cells = ? WHERE id = ?", rows)
+        executemany("UPDATE shared SET base = ?, registers = ? WHERE id = ?", rows)
         executemany(
-            "INSERT OR IGNORE INTO touch (entity, run) VALUES (?, ?)",
+            "INSERT OR IGNORE INTO contribution (entity, run) VALUES (?, ?)",
             (
                 (self._load_or_create(urn).entity_id, run_id)
                 for urn, run_ids in self._new_contributors.items()
@@ -221,7 +223,7 @@ class SharedEntityStore:
         if urn in self._entities:
             self._entities.move_to_end(urn)
             return self._entities[urn]
-        row = self._connection.execute("SELECT id, base, cells FROM shared WHERE urn = ?", (urn,)).fetchone()
+        row = self._connection.execute("SELECT id, base, registers FROM shared WHERE urn = ?", (urn,)).fetchone()
         entity = None
         if row is not None:
             location = f"what is shared of {urn}"
@@ -236,7 +238,7 @@ class SharedEntityStore:
         entity = self._load(urn)
         if entity is None:
             (entity_id,) = self._connection.execute(
-                "INSERT INTO shared (urn, cells) VALUES (?, x'') RETURNING id", (urn,)
+                "INSERT INTO shared (urn, registers) VALUES (?, x'') RETURNING id", (urn,)
             ).fetchone()
             entity = self._entities[urn] = SharedEntity(entity_id, {}, {})
         return entity
