@@ -1,12 +1,12 @@
 """Closing runs: the steps from the states of runs to valid proposals, the same wherever state lives.
 
-1. `settle_own`: each run resolves what it states of itself.
+1. `resolve_own_facts`: each run resolves what it states of itself.
 2. `close_runs`: runs resolve what they state of each other, get their history, and contribute to what runs share.
 3. `render_runs`: runs, and the shared entities that are chosen, become proposals.
-4. `valid`: proposals are checked; those that a schema refuses are left out.
+4. `iter_valid`: proposals are checked against their schemas; invalid ones are dropped.
 
-A call keeps state in memory (`translate.Fold`), a ledger in SQLite (`ledger/fold.py`), partitioned translation in parts that know of
-each other by witnesses (`replay/runs.py`). Each is a `ClosingStore`, and differs in nothing else.
+A call keeps state in memory (`pipeline.py`), a ledger in SQLite (`ledger/fold.py`). Parts of a partitioned translation share facts through
+witnesses (`partitioned/runs.py`). Each has a `ClosingStore`; nothing else differs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def close_runs(states: list[RunState], store: ClosingStore, options: Options) ->
     """Resolve, in place, what runs state of each other, and contribute to what they share.
 
     Args:
-        states: Runs, as `settle_own` returned them.
+        states: Runs, as `resolve_own_facts` returned them.
         store: Where their state lives.
         options: The compiled settings.
 
@@ -106,21 +106,23 @@ def render_runs(
     """
     states = [run.state for run in closed_runs]
     histories = [run.history for run in closed_runs]
-    all_proposals = chain(render_proposals(states, histories, shared, options), additional_proposals)
+    all_proposals: Iterator[Proposal] = chain(
+        render_proposals(states, histories, shared, options), additional_proposals
+    )
     if options.settings.identity.fold_runs == "drop":
-        all_proposals = drop_runs(all_proposals, merged_urns)  # type: ignore[assignment]
+        all_proposals = drop_runs(all_proposals, merged_urns)
     return drop_foreign_aspects(all_proposals, states, histories, options)
 
 
 class RejectedProposal(msgspec.Struct, frozen=True):
-    """A proposal of ours that its schema refuses: our fault, told loudly; the others go on."""
+    """A proposal that its schema rejects: a bug of the bridge. It is reported, and the others are delivered."""
 
     proposal: Proposal
     reason: str
 
     @property
-    def to_text(self) -> str:
-        """What is left out and why, in a line."""
+    def message(self) -> str:
+        """One line that names the proposal and the reason."""
         return f"left out: {self.proposal.entity_urn}: {self.reason}"
 
 

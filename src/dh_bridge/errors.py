@@ -52,7 +52,7 @@ class SettingsError(BridgeError):
 
 
 class SinkError(BridgeError):
-    """A delivery that failed; ``retryable``: trying again can help, but not before ``after`` seconds (0: nobody said)."""
+    """A delivery that failed; ``retryable``: trying again can help, but not before ``retry_after`` seconds (0: unknown)."""
 
     retry_after = 0.0
 

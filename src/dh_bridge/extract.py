@@ -132,7 +132,7 @@ class FactExtractor:
     def _extract_job(self, event: Event, state: RunState, ctx: FacetContext) -> None:
         named_job = ctx.identity.job(event.namespace, event.name, event.producer)
         job = ctx.job = ctx.identity.carrier(named_job, event.producer)
-        state.add_job(job, ctx.version, terminal=event.is_terminal)
+        state.add_job(job, ctx.version, is_terminal=event.is_terminal)
         producer = self.options.identity.producer(event.producer)
         state.is_single_event = state.is_single_event or (producer is not None and producer.single_event)
         ctx.assertion_platform, ctx.assertion_label = self.options.identity.assertion_source(event, job.platform)

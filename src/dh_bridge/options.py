@@ -42,7 +42,7 @@ class Options:
         if settings.profile is not None:
             self.check_environments()
         self.validator = validator(self.profile)
-        #: what was rendered of entities that runs share, see `render/remembered.py`
+        #: what was rendered of entities that runs share, see `render/cache.py`
         self.render_cache: GenerationalCache[tuple[CachedProposal, ...]] = GenerationalCache()
         #: the columns of schema facets, by these choices, see `facets/schema.py`
         self.schema_cache: GenerationalCache[Any] = GenerationalCache()

@@ -1,4 +1,4 @@
-"""The story in order: events -> facts -> state of runs -> state of what they share -> aspects -> proposals."""
+"""The steps in order: events -> facts -> states of runs -> states of shared entities -> aspects -> proposals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunAggregator:
         self.extractor = FactExtractor(options)
         self.runs: dict[str, RunState] = {}
         self.rejected: list[RejectedProposal] = []
-        #: the runs of the last close as they were settled
+        #: the runs of the last close, with their facts resolved
         self.closed_runs: list[RunState] = []
 
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
@@ -51,7 +51,7 @@ class RunAggregator:
         written = render_runs(closed, store.shared, self.options, merged_urns=folded)
         yield from iter_valid(written, self.options.validator, self.rejected)
 
-    def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - as a fold that has an earlier call
+    def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - the method of an aggregator with a ledger
         """Return what was written earlier of entities that did not change: nothing outlives the call."""
         return iter(())
 

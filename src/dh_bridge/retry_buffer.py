@@ -64,7 +64,7 @@ class Backoff:
         self._pause = 0.0
 
     def next(self, min_seconds: float = 0.0) -> float:
-        """Return the next pause; a place that ``min_seconds`` for a longer one gets that."""
+        """Return the next pause in seconds, at least ``min_seconds``."""
         self._pause = min(max(2 * self._pause, self._first_seconds), self._max_seconds)
         return max(self._pause, min_seconds)
 

@@ -120,7 +120,7 @@ class Translation(msgspec.Struct):
 
 
 class Aggregator(Protocol):
-    """What a call folds its events with: `translate.Fold`, or a fold over states that outlive the call."""
+    """What merges the events of a call: `pipeline.RunAggregator`, or `ledger.fold.StatefulAggregator`, whose states outlive the call."""
 
     extractor: FactExtractor
     rejected: list[RejectedProposal]

@@ -1,4 +1,4 @@
-"""Stage two: what the state of one run contributes to what many runs share."""
+"""The facts that the state of one run contributes to shared entities."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _SNAPSHOT = "COMPLETE_SNAPSHOT"
 
 
 def resolve_placeholders(state: RunState) -> None:
-    """Give what placeholder events said to every job that a named event of the run names."""
+    """Assign the facts of placeholder events to each job that another event of the run names."""
     owner_registers, task_registers = state.facts.pop(ANY_OWNER, None), state.facts.get(ANY_TASK)
     if owner_registers is None and task_registers is None:
         return
     if MERGED_OPERATION in state.facts.get(state.urn, {}):
-        owner_registers = None  # what is said of an operation is said of no job that is written
+        owner_registers = None  # the facts of an operation belong to no job that is written
     jobs = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
     for job in jobs:
         for registers, urn in ((owner_registers, job.owner_urn), (task_registers, job.job_urn)):
@@ -73,9 +73,9 @@ def resolve_placeholders(state: RunState) -> None:
 
 
 def add_flow_jobs(state: RunState, task_urns: Collection[str] | None = None) -> None:
-    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs.
+    """Add the flow job of a flow-level job if the events of the run have inputs or outputs of that job.
 
-    ``task_urns``: the URNs of those that had some; None: what is left of them counts.
+    ``task_urns``: the URNs of the jobs that had some; None: those that still have some.
     """
     for job, (_, version) in state.jobs.values():
         registers = state.facts.get(job.job_urn, {})
@@ -85,7 +85,7 @@ def add_flow_jobs(state: RunState, task_urns: Collection[str] | None = None) -> 
 
 
 def resolve_snapshots(state: RunState) -> None:
-    """Reduce inputs and outputs to those of the last event that lists any, where the run sends snapshots."""
+    """If the run sends snapshots, reduce inputs and outputs to those of the last event that lists any."""
     if value(state.facts.get(state.urn, {}), CONTENT_MODE) != _SNAPSHOT:
         return
     state.snapshot_outputs = frozenset(io_of(state, OUTPUT))
@@ -114,7 +114,7 @@ def _keep_last_snapshot(registers: Registers, fact_kind: FactKind) -> frozenset[
 
 
 def contribute(state: RunState, history: History, shared: FactsByEntity, options: Options) -> None:
-    """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``, which is its own cells if it is alone."""
+    """Merge the facts of ``state`` about jobs, flows, datasets and assertions into ``shared`` (its own facts if it is the only run)."""
     add_flow_jobs(state)
     if options.has_queries:
         add_queries(state, history, actor_of(state.facts.get(state.urn, {}), options), options)
@@ -141,7 +141,7 @@ def contribute(state: RunState, history: History, shared: FactsByEntity, options
 def _add_job_facts(  # noqa: PLR0913 - the parts of one step
     urn: str, registers: Registers, state: RunState, history: History, shared: FactsByEntity, options: Options
 ) -> None:
-    """Fold the statement of a job, and its edges."""
+    """Merge the facts of a job, and its edges."""
     if SQL in registers:
         version, text = sql_text(registers[SQL][""])
         add_facts(shared, ((urn, SQL_TEXT, "", text),), version)
@@ -153,7 +153,7 @@ def _add_job_facts(  # noqa: PLR0913 - the parts of one step
 
 
 def _add_check_facts(checks: dict[Any, Versioned], state: RunState, shared: FactsByEntity, options: Options) -> None:
-    """Fold what the checks of a dataset are, and where their code is."""
+    """Merge the definitions of the checks of a dataset, and the URL of their code."""
     code_page = _code_page(state)
     is_native = options.settings.assertions.type == "native"
     for assertion, (version, stated_check) in checks.items():
@@ -173,7 +173,7 @@ def _code_page(state: RunState) -> Versioned | None:
 
 
 def run_user(registers: Registers) -> str | None:
-    """Return the name of who ran it, None when no facet tells; ``registers`` are the run's own."""
+    """Return the name of the user of a run, None if no facet has it; ``registers`` are those of the run."""
     user = first_by_precedence(registers, RUN_USER)
     return user if isinstance(user, str) and is_urn(corpuser_urn(user)) else None
 
@@ -187,7 +187,7 @@ def actor_of(registers: Registers, options: Options) -> str:
 
 
 def _add_edge_facts(task: str, state: RunState, end_version: Version | None, shared: FactsByEntity, actor: str) -> None:
-    """Fold the edges of one job: first and, for a run that ended (``end_version``), last time, properties."""
+    """Merge the edges of one job: first and, for a run that ended (``end_version``), last time, properties."""
     registers = state.facts[task]
     properties_by_edge = edge_properties(task, state) if end_version is not None else {}
     plain_facts: list[Fact] = []
@@ -208,7 +208,7 @@ def _add_edge_facts(task: str, state: RunState, end_version: Version | None, sha
 
 
 def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
-    """Return what a job of the run says of its inputs and outputs, by (direction, dataset)."""
+    """Return the properties of the inputs and outputs of a job of the run, by (direction, dataset)."""
     registers = state.facts[task]
     properties_by_edge: dict[tuple[str, str], dict[str, str]] = {}
     for fact_kind in (EDGE_PROPERTIES, STATISTIC):
@@ -230,7 +230,7 @@ def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[st
 
 
 def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
-    """Return the statistics of the run by (direction, dataset): the largest that any of its jobs said."""
+    """Return the statistics of the run by (direction, dataset): the maximum of its jobs."""
     counts_by_dataset: dict[tuple[str, str], dict[str, int]] = {}
     for statistics in [registers[STATISTIC] for registers in state.facts.values() if STATISTIC in registers]:
         for (direction, dataset, statistic), (_, count) in statistics.items():

@@ -30,7 +30,7 @@ def resolve_run(state: RunState) -> None:
 
 
 def resolve_between_runs(states: list[RunState], fact_kinds: set[FactKind], options: Options) -> None:
-    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``fact_kinds`` as of `kinds_of`."""
+    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``fact_kinds`` as of `fact_kinds_of`."""
     if TEMPORARY in fact_kinds or any([state.collapsed_urns for state in states]):  # noqa: C419 - a list is faster
         collapse_temporary(states)
     if RESULTS in fact_kinds and len(states) > 1:

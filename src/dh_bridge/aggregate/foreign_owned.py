@@ -1,8 +1,8 @@
-"""The last word of identity modes: what is not ours to write where the ids are those of a tool of DataHub.
+"""Aspects that another connector of DataHub owns: in the identity modes with its ids, the bridge does not write them.
 
-Beside DataHub's Airflow plugin and dbt source only what they lack is written: both sides write whole aspects, and would
-erase each other's. One id of the plugin's stands for all tries and mapped indexes of a task, and only events with the
-facet ``airflow`` tell it; runs that others know by OpenLineage's id are matched here.
+Beside DataHub's Airflow plugin and dbt source only missing aspects are written: both sides replace whole aspects, and would
+overwrite each other. One id of the plugin covers all tries and mapped indexes of a task, and only events with the facet
+``airflow`` have it. Runs that other events name by OpenLineage's id are matched here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ENDPOINT_OMISSIONS = (f"{_RELATIONSHIPS}.parentInstance", f"{_RELATIONSHIPS}.up
 
 
 def add_alias(event: Event, state: RunState, ctx: FacetContext) -> None:
-    """Note under which URN others know a run whose id is a tool's, and the check that a tool names."""
+    """Add facts for the alias of a run that has the id of a connector, and for the check that a connector owns."""
     alias_urn = ctx.options.identity.run_urn(event.namespace, event.name, event.run_id)
     if alias_urn != state.urn:
         add_facts(state.facts, ((state.urn, RUN_ALIAS, alias_urn, normalize_run_id(event.run_id)),), ctx.version)
@@ -45,7 +45,7 @@ def add_alias(event: Event, state: RunState, ctx: FacetContext) -> None:
 
 
 def merge_aliases(states: list[RunState]) -> list[RunState]:
-    """Return the states, those of one run under two ids made one, and parents by the ids that are written."""
+    """Return the states, one for each run even if it has two ids, with the ids of parents as they are written."""
     aliases = _aliases(states)
     if not aliases:
         return states
@@ -66,13 +66,13 @@ def merge_aliases(states: list[RunState]) -> list[RunState]:
 
 
 def states_by_key(states: Iterable[RunState]) -> dict[str, RunState]:
-    """Return settled runs by the keys that their events were folded under: one of two ids is there by both."""
+    """Return closed runs by the keys of their events; a run with two ids has two keys."""
     all_states = list(states)
     return {**_aliases(all_states), **{state.key: state for state in all_states}}
 
 
 def _aliases(states: list[RunState]) -> dict[str, RunState]:
-    """Return runs by the URNs under which others know them; of two that claim one it is the first by URN."""
+    """Return runs by their aliases; of two runs with one alias the first by URN."""
     ordered = sorted(states, key=lambda state: state.urn, reverse=True)
     return {alias: state for state in ordered for alias in state.facts.get(state.urn, {}).get(RUN_ALIAS, ())}
 
@@ -80,7 +80,7 @@ def _aliases(states: list[RunState]) -> dict[str, RunState]:
 def drop_foreign_aspects(
     proposals: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
 ) -> Iterator[Proposal]:
-    """Return the proposals that are ours to write: not what the mode leaves to other tools, no runs of jobs that a rule skips."""
+    """Return the proposals without foreign-owned aspects and without runs of jobs that a rule skips."""
     if options.identity.has_skip_rules:
         skipped_runs = {
             state.urn for state in states if (job := state.job()) is not None and job.skip and job.foreign_owner is None
@@ -120,12 +120,12 @@ def _drop_connector_aspects(
 
 
 def foreign_checks(state: RunState) -> Iterable[str]:
-    """Return the assertions of the run's checks that a tool of DataHub writes; their results alone are ours."""
+    """Return the assertions of the run that a connector owns; the bridge writes their results only."""
     return state.facts.get(state.urn, {}).get(FOREIGN_CHECK, ())
 
 
 def foreign_owned_aspects(state: RunState, options: Options) -> dict[str, str]:
-    """Return aspects of a run and its jobs that the settings leave to others, with the reason; none by default."""
+    """Return the foreign-owned aspects of a run and its jobs, with the reason; none by default."""
     settings = options.settings.identity
     if MERGED_OPERATION in state.facts.get(state.urn, {}):
         return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.granularity")
@@ -137,7 +137,7 @@ def foreign_owned_aspects(state: RunState, options: Options) -> dict[str, str]:
 
 
 def _is_linked(job: Job, settings: IdentitySettings) -> bool:
-    """Whether the tool writes the job's runs, and we add no more than their parents."""
+    """Return whether the connector writes the runs of the job; then the bridge adds only their parents."""
     if job.foreign_owner == DBT:
         return True
     return job.foreign_owner == AIRFLOW and job.level == "job" and settings.join.airflow.runs == "links"
@@ -157,7 +157,7 @@ def _endpoint_relationships(relationships: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link_proposals(state: RunState, job: Job, options: Options) -> Iterator[Proposal]:
-    """Yield the relationships of a run that its tool wrote at the start: with its parent, which the tool leaves out."""
+    """Yield the relationships of a run that its connector wrote at the start, with the parent, which the connector does not write."""
     registers = state.facts.get(state.urn, {})
     parent, upstream = value(registers, PARENT), sorted(registers.get(UPSTREAM_RUN, {}))
     template = options.identity.template(job, has_io=True)
@@ -170,7 +170,7 @@ def _link_proposals(state: RunState, job: Job, options: Options) -> Iterator[Pro
 
 
 def _merge_alias(state: RunState, alias_state: RunState) -> None:
-    """Fold what events said of a run under another id into its state."""
+    """Merge the facts that events state of a run under another id into its state."""
     for entity, registers in alias_state.facts.items():
         target = state.facts.setdefault(state.urn if entity == alias_state.urn else entity, {})
         for fact_kind, elements in registers.items():
@@ -183,7 +183,7 @@ def _merge_alias(state: RunState, alias_state: RunState) -> None:
 
 
 def rewrite_run_urns(state: RunState, urns: dict[str, str]) -> None:
-    """Let a run name its parent and upstream runs by the ids that are written."""
+    """Replace the ids of the parent and the upstream runs by those that are written."""
     registers = state.facts.get(state.urn, {})
     if PARENT in registers:
         version, (parent, *job) = registers[PARENT][""]

@@ -107,4 +107,4 @@ def _deliver_once(events: list[dict[str, Any]], settings: Settings, deadline: fl
 
 
 def _translation_problems(translation: Translation) -> list[str]:
-    return [letter.reason for letter in translation.dead] + [rejection.to_text for rejection in translation.rejected]
+    return [letter.reason for letter in translation.dead] + [rejection.message for rejection in translation.rejected]

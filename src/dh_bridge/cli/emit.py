@@ -27,7 +27,7 @@ from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.delivery import DeliveryTarget, open_target, require_ledger
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, NullSink, open_ledger, read_notes, trial_copy
+from dh_bridge.ledger import Ledger, LedgerNotes, NullSink, open_ledger, read_notes, trial_copy
 from dh_bridge.sinks.abilities import dropped_counts
 from dh_bridge.sinks.base import address_of, local_path, target_kind
 
@@ -115,12 +115,11 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 delivery_target.sink,
                 _trial_ledger(target, ledger_path) if dry_run else nullcontext(ledger_path) as ledger_path,
             ):
-                _announce(target, delivery_target, dry_run=dry_run)
-                if not full and (target_warning := target_notes.target_warning(delivery_target.address)):
-                    say(target_warning)
+                _announce(target, delivery_target, None if full else target_notes, dry_run=dry_run)
                 confirmation = _write_confirmation(target, delivery_target, skip_question=dry_run or yes)
-                options = {"full": full, "dry_run": dry_run}
-                with _open_ledger(ledger_path, delivery_target, outcome, confirmation, **options) as active_ledger:
+                with _open_ledger(
+                    ledger_path, delivery_target, outcome, confirmation, full=full, dry_run=dry_run
+                ) as active_ledger:
                     _deliver(events, delivery_target, outcome, active_ledger, None if dry_run else confirmation)
         except SinkError as error:
             outcome.abort(error)
@@ -157,10 +156,12 @@ def _open_ledger(  # noqa: PLR0913 - what the flags say
     )
 
 
-def _announce(target: str, delivery_target: DeliveryTarget, *, dry_run: bool) -> None:
-    """Say where to, as what and under which id, before anything is written."""
+def _announce(target: str, delivery_target: DeliveryTarget, target_notes: LedgerNotes | None, *, dry_run: bool) -> None:
+    """Print the target, the mode and the run id, and a warning if the ledger belongs to another target."""
     action = "nothing is written" if dry_run else "writing"
     say(f"{action} to {delivery_target.describe(target, delivery_target.settings.identity.mode)}")
+    if target_notes is not None and (target_warning := target_notes.target_warning(delivery_target.address)):
+        say(target_warning)
 
 
 def _write_confirmation(target: str, delivery_target: DeliveryTarget, *, skip_question: bool) -> WriteConfirmation:

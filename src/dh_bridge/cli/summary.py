@@ -80,7 +80,7 @@ class CommandOutcome:
             self.add_dead_letter(letter)
         for rejection in translation.rejected:
             self.rejected_count += 1
-            self._say_once(rejection.to_text, rejection.to_text)
+            self._say_once(rejection.message, rejection.message)
         if self._report is not None and translation.report is not None:
             self._report.writelines(map(json_line, translation.report.lines()))
 

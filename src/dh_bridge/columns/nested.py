@@ -136,7 +136,7 @@ class SchemaFieldRenderer:
         column: SchemaFacetField,
         described: Sequence[SchemaFacetField] = (),
         *,
-        loop: bool = False,
+        is_recursive: bool = False,
     ) -> None:
         existing = self._paths.get(path)
         if existing is not None:
@@ -151,7 +151,7 @@ class SchemaFieldRenderer:
             texts = [column.description] if column.description else []
             texts += [f"{wrapper.name}: {wrapper.description}" for wrapper in described]  # _element: a phone number
             field["description"] = "\n".join(texts)
-        self.fields.append(field | kind.type_json(wire, loop=loop))
+        self.fields.append(field | kind.type_json(wire, loop=is_recursive))
 
     def _render_nested(
         self,
@@ -169,7 +169,7 @@ class SchemaFieldRenderer:
             described += self._described_branches(columns, branches)
         path = self._path(chain, name, position)
         wire = self._wire(column_type.kind, children, self._platform) if children else self._wire("RecordType", [], "")
-        self._add_field(path, position.prefix, column_type, wire, field, described, loop=is_recursive)
+        self._add_field(path, position.prefix, column_type, wire, field, described, is_recursive=is_recursive)
         if not columns:
             return
         if is_union:
@@ -246,7 +246,7 @@ class SchemaFieldRenderer:
             path = self._path(chain + inner_chain, name, position)
             if has_several and self._v2:
                 wire = self._wire(column_type.kind, children, self._platform)
-                self._add_field(path, position.prefix, column_type, wire, branch, described, loop=is_recursive)
+                self._add_field(path, position.prefix, column_type, wire, branch, described, is_recursive=is_recursive)
             else:
                 self.dropped_columns += [
                     DroppedColumn(wrapper, _CONTAINER_CONTENT, ("description",)) for wrapper in described

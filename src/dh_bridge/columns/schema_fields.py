@@ -121,7 +121,7 @@ def _has_types(fields: list[SchemaFacetField]) -> bool:
 def _flat_fields(
     fields: list[SchemaFacetField], columns: dict[str, str], table: TypeTable, platform: str, *, expand: bool
 ) -> list[dict[str, Any]] | None:
-    """Return the fields of a table whose columns are plain, as those of most are; None where :class:`Walk` has to look."""
+    """Return the fields of a table of plain columns, as most are; None if :class:`SchemaFieldRenderer` is needed."""
     count = len(fields)
     if count > MAX_FIELDS or len(columns) != count or len(set(columns.values())) != count:
         return None

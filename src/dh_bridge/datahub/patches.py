@@ -67,9 +67,9 @@ class PatchCheck:
                 self._check_thoroughly(operations)
 
     def _are_valid_additions(self, operations: list[Any], values: dict[type[Struct], list[Any]]) -> bool:
-        """Say whether these are additions that are sound if ``values``, to which theirs come, are.
+        """Return whether these are additions that are valid if ``values`` are; their own values are added to ``values``.
 
-        False where :meth:`_thoroughly` has to look (and to say what is wrong).
+        If False, :meth:`_check_thoroughly` finds the fault.
         """
         paths = self._paths
         valid_count = operations.valid_count if type(operations) is PatchOperations else 0

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.options import Options
 
-#: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
+#: Prefix of a note that a field is about a dataset, followed by its URN: see `report/written.py`
 DATASET_NOTE = "about:"
-#: An entry of an event that is read in part: (stamp of the event, role, `entry_of` its stamp)
+#: An input or output that covers a part of its dataset: (version of the event, role, `entry_number` of the version)
 EntryId = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
-#: A dataset of an event that is not left out, its name, its role and its path in the event
+#: A dataset of an event that no filter drops, its name, its role and its path in the event
 EventDataset = tuple["Dataset", "Name", Role, str]
 AttachPoint = Literal["run", "job", "dataset"]
 

@@ -136,7 +136,7 @@ _OBJECT_SIZE_FACTOR = 6  # the facet, which is held too, takes about six times i
 
 
 def _cached_lineage(facet: ColumnLineage, ctx: FacetContext) -> _ParsedLineage:
-    """Return what the facet says of this dataset; the same facet (see ``remember``) is not worked out again."""
+    """Return the lineage that the facet states of this dataset, from the cache if the same facet was read before."""
     if ctx.notes is not None or ctx.resolve_name is not ctx.options.naming:  # filters count and note what is mentioned
         return _read_lineage(facet, ctx)
     columns = tuple(ctx.columns) if ctx.columns is not None else None

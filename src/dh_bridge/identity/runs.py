@@ -80,7 +80,7 @@ def run_type(  # noqa: PLR0913 - each hint is from another facet
     """Return the ``type`` of dataProcessInstanceProperties, None when nothing tells.
 
     processing_type: ``jobType.processingType``; start_reason: ``dataRentgen_run.start_reason``; airflow_run_type and
-    external_trigger: of ``airflow.dagRun``; nominal: a ``nominalTime`` facet is there; parent: the parent run's type.
+    external_trigger: of ``airflow.dagRun``; has_nominal_time: a ``nominalTime`` facet is there; parent: the parent run's type.
     """
     if processing_type and processing_type.upper() in ("STREAMING", "SERVICE"):
         return STREAMING

@@ -55,7 +55,7 @@ class OpenLineageReport(SourceReport):
         for letter in translation.dead:
             self.warning("An event cannot be used; the others go on", context=letter.text, log=False)
         for rejection in translation.rejected:
-            self.warning("A proposal is refused by its schema; please report it", context=rejection.to_text, log=False)
+            self.warning("A proposal is refused by its schema; please report it", context=rejection.message, log=False)
         if translation.report is not None:
             reasons = [line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped"]
             self.dropped.update(str(reason).partition(":")[0] for reason in reasons)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dh_bridge.lineage.transformations import Transformation
     from dh_bridge.model.trace import FieldTarget
 
-#: upstreamLineage first: where a run writes it (see `homes`), the lineage stands there.
+#: upstreamLineage first: if a run writes it (see `targets.py`), it holds the lineage.
 PAIR_TARGETS: tuple[FieldTarget, ...] = (UPSTREAM_FIELD, FINE_LINEAGE)
 #: A dataset that only column lineage names is an input, whatever becomes of its columns.
 INPUT_TARGETS: tuple[FieldTarget, ...] = (INPUT,)

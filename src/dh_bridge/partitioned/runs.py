@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MAX_HELD_ENTITIES = 4_000
 """Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
 PIECES_BY_RUN = 0
-"""As ``held``: the pieces of each run apart, so that they can be replaced when the run goes on (streams)."""
+"""As ``max_entities``: the pieces of each run apart, so that they can be replaced when the run goes on (streams)."""
 OPEN_RUNS_PER_BATCH = 500
 """Open runs that close together."""
 _BEFORE_ALL_EVENTS = (-(1 << 63), "", "")
@@ -73,10 +73,10 @@ class CrossRunFacts(msgspec.Struct, frozen=True):
 class PartitionTranslator:
     """Folds records and closes runs; one object for each part of the data.
 
-    The records of a run, or of a family of runs, come one after the other, in any order (:meth:`closed` is called when
+    The records of a run, or of a family of runs, come one after the other, in any order (:meth:`close_current` is called when
     another key begins).
     ``witnesses`` are encoded ones of all parts: with them every run closes, without them open runs are only named.
-    ``origin_key`` is, with ``held=PIECES_BY_RUN``, the key of the run whose pieces are being yielded.
+    ``origin_key`` is, with ``max_entities=PIECES_BY_RUN``, the key of the run whose pieces are being yielded.
     """
 
     def __init__(

@@ -180,18 +180,18 @@ class Receiver:
             if not self._large_requests.acquire(blocking=False):
                 raise _overload_error(self.retry_after)
             try:
-                return self._ingest_body(body, location, large=True)
+                return self._ingest_body(body, location, is_large=True)
             finally:
                 self._large_requests.release()
 
-    def _ingest_body(self, body: bytes, location: str, *, large: bool = False) -> ReceiverResponse:
+    def _ingest_body(self, body: bytes, location: str, *, is_large: bool = False) -> ReceiverResponse:
         """Parse and fold a part of the events after another, so that few of their objects are in memory at a time."""
         limit = _REQUEST_VALUES_FACTOR * self._max_event_values
         if has_more_values(body, limit):
             raise _too_many_values_error("the request", limit)
         events = events_of(body, location, self._zone, max_events=_MAX_EVENTS, check=self._check)
         outcome = RequestOutcome()
-        while items := self._next_events(events, large=large):
+        while items := self._next_events(events, is_large=is_large):
             reasons = iter(
                 self._ingest_queue.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
             )
@@ -203,9 +203,9 @@ class Receiver:
             self._on_dead_letter(letter)
         return outcome.to_response()
 
-    def _next_events(self, events: Iterator[Event | DeadLetter], *, large: bool) -> list[Event | DeadLetter]:
+    def _next_events(self, events: Iterator[Event | DeadLetter], *, is_large: bool) -> list[Event | DeadLetter]:
         """Return the next events; those of large requests are parsed in turn, as each would slow all others down."""
-        if large and not self._large_parse_lock.acquire(timeout=_LEDGER_TIMEOUT):
+        if is_large and not self._large_parse_lock.acquire(timeout=_LEDGER_TIMEOUT):
             raise _overload_error(self.retry_after)
         try:
             items, size = [], 0
@@ -217,7 +217,7 @@ class Receiver:
         except EventError as error:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         finally:
-            if large:
+            if is_large:
                 self._large_parse_lock.release()
         return items
 

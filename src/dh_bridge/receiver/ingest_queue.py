@@ -103,7 +103,7 @@ class IngestQueue(Closable):
         answer = request.answer
         try:
             while not wait([answer], max(0.0, min(INBOX_SECONDS, deadline - time.monotonic()))).done:
-                if self._is_stored(request):
+                if self._store_in_inbox(request):
                     return [None] * len(events)
                 if time.monotonic() >= deadline:
                     answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
@@ -113,8 +113,8 @@ class IngestQueue(Closable):
             # an error leads to this frame, and the answer to the error: a cycle that would hold the events
             del request, answer
 
-    def _is_stored(self, request: IngestRequest) -> bool:
-        """Write a small request that waits for a long transaction, or behind others that did, into the inbox."""
+    def _store_in_inbox(self, request: IngestRequest) -> bool:
+        """Write a small request into the inbox if it waits for a long transaction; return whether it is acknowledged from there."""
         inbox = self._inbox
         if inbox is None or not request.is_small or not (inbox or time.monotonic() > self._deadline):
             return False
@@ -223,7 +223,7 @@ class IngestQueue(Closable):
         self._slow_events.log("an event took long in the ledger", text)
 
     def _call_on_commit(self) -> None:
-        """Call ``folded``; what goes wrong with that is no fault of the events, which are taken."""
+        """Call ``on_commit``. Its errors are logged: the events are in the ledger already."""
         try:
             self._on_commit()
         except SinkError as error:
@@ -275,7 +275,7 @@ class IngestQueue(Closable):
         for letter in translation.dead:
             self._on_dead_letter(letter)
         for rejection in translation.rejected:
-            self._failures.log(kind_of(rejection.to_text), rejection.to_text)
+            self._failures.log(kind_of(rejection.message), rejection.message)
         for failure in delivery.failures:
             text = f"{failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}"
             self._failures.log(kind_of(failure.reason), text)

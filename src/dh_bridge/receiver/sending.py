@@ -43,7 +43,7 @@ container waits for ten."""
 
 @contextmanager
 def delivery_ledger(target: DeliveryTarget, ledger_path: Path | None) -> Iterator[Ledger]:
-    """Yield the ledger of a destination: the file ``place``, or the catalogue itself; each thread has one of its own."""
+    """Yield the ledger of a target: the file ``ledger_path``, or the catalogue itself. Each thread opens its own."""
     delivery_target = target
     with open_ledger(
         ledger_path,

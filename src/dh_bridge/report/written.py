@@ -111,7 +111,7 @@ def entity_urns(state: RunState) -> set[str]:
 
 
 class WrittenAspects:
-    """What a closed run wrote, of what is ``proposed_aspects`` of it and of others."""
+    """The aspects that a closed run wrote: on its own entities, and on those that it shares."""
 
     def __init__(self, state: RunState, by_urn: dict[str, AspectReasons], options: Options) -> None:
         self._state = state

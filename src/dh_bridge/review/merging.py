@@ -38,7 +38,7 @@ _SCHEMA = "schemaMetadata"
 
 
 class MergingSink(SinkWrapper):
-    """A sink that reads before it writes; ``left_out`` counts schemas that were left to their owner, and what we may not read.
+    """A sink that reads before it writes; ``dropped_counts`` counts schemas that were left to their owner, and what we may not read.
 
     ``pipeline`` is the name that our own writes have.
     """

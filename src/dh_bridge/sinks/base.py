@@ -5,7 +5,7 @@ have beside emit and close (:mod:`dh_bridge.sinks.abilities`). All other modules
 module and one row of ``SINK_KINDS``. tests/sinks/test_sink_contract.py checks that every declared ability is implemented.
 
 Sinks know no settings module: a door makes :class:`SinkOptions` of settings, flags and environment, and ``open_sink`` hands
-them to the sink's ``open_target(place, options)``. A sink turns its area (``options.rest``, ``options.kafka``) into a struct
+them to the sink's ``open_target(address, options)``. A sink turns its area (``options.rest``, ``options.kafka``) into a struct
 of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on what it writes where the envelope knows it.
 """
 
@@ -131,7 +131,7 @@ class SinkKind:
 
     Attributes:
         scheme: what a target of this kind begins with, and the name of its sinks.
-        module: the module whose ``open_target(place, options)`` opens it; empty for a sink that is no target of a command.
+        module: the module whose ``open_target(address, options)`` opens it; empty for a sink that is no target of a command.
         is_persistent: what arrives is kept when the process ends.
         is_local_file: the place is the path of a file on this machine; opening it for writing creates the file.
         is_server: the target is a service that others share: it has a login, and ``max_new_entities_per_hour`` holds for it.
@@ -147,14 +147,14 @@ class SinkKind:
 
     Attributes:
         is_readable: ``read`` returns what is there, and ``forbidden_urns`` what may not be read (``Readable``).
-        lists_entities: ``urns`` returns all entities, and the module has ``open_readonly(place)`` (``Listing``).
-        reports_version: ``version`` asks DataHub for its version (``Versioned``); opening the target writes nothing.
+        lists_entities: ``urns`` returns all entities, and the module has ``open_readonly(address)`` (``Listable``).
+        reports_version: ``version`` asks DataHub for its version (``SupportsVersion``); opening the target writes nothing.
         needs_version: it cannot ask: which proposals it may write follows from the version in ``SinkOptions.datahub_version``, and it
             counts in ``dropped_counts`` those that it does not write.
-        has_deadline: ``set_deadline`` bounds how long emit and read may take (``Hurried``).
+        has_deadline: ``set_deadline`` bounds how long emit and read may take (``SupportsDeadline``).
         atomic_on_close: nothing can be read there before ``close``, which replaces what was there before.
         has_own_ledger: the target keeps the state of runs itself, in its ``catalog`` (``LedgerHolder``).
-        learns_patch_forms: ``patch_forms`` tells which form of patches the server takes (``PatchLearner``).
+        learns_patch_forms: ``patch_forms`` tells which form of patches the server takes (``SupportsPatchForms``).
     """
 
     scheme: str

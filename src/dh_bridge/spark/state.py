@@ -101,7 +101,7 @@ class StreamState:
             self._is_new_folder = False
         self._write_mark(f"batch={self._number}")
 
-    def compact(self, retain: float | None) -> None:
+    def compact(self, retention_days: float | None) -> None:
         """Make one of all batches up to this one, which is done; let go of runs whose last event is ``retention_days`` days old."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -113,10 +113,10 @@ class StreamState:
             return
         events = next_state.read("events")
         retained_runs = events.groupBy("key").agg(F.max("time").alias("last"))
-        if retain is not None:
+        if retention_days is not None:
             last_time = events.agg(F.max("time").alias("newest")).collect()[0].newest
             newest_time = min(last_time or 0, time.time_ns() // 1000)  # an event of the year 9999 lets go of no others
-            retained_runs = retained_runs.filter(F.col("last") >= newest_time - int(retain * _MICROS_PER_DAY))
+            retained_runs = retained_runs.filter(F.col("last") >= newest_time - int(retention_days * _MICROS_PER_DAY))
         retained_runs = retained_runs.select("key")
         pieces = next_state.valid_pieces()
         origins = retained_runs.withColumnRenamed("key", "origin")

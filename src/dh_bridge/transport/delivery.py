@@ -1,4 +1,4 @@
-"""How an event that comes alone is told: by a ledger, or together with what its run said before in this process."""
+"""Delivery of single events: through a ledger, or together with the earlier events of their run in this process."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ log = logging.getLogger("dh_bridge.transport")
 
 
 class EventDelivery(Protocol):
-    """Takes events one by one."""
+    """Delivers events one by one."""
 
     def deliver(self, event: Event) -> list[BridgeError]:
-        """Take an event, and return what went wrong with it; a BridgeError means that it was not taken."""
+        """Deliver an event and return its problems; a BridgeError means that the event was not accepted."""
         ...
 
     def flush(self) -> None:
-        """Deliver what waits, unless the place takes nothing."""
+        """Deliver queued proposals, unless the target accepts none."""
         ...
 
     @property
     def is_flushed(self) -> bool:
-        """Whether nothing waits."""
+        """Whether the queue is empty."""
         ...
 
 
 class LedgerDelivery:
-    """Each event is a batch of the ledger: what a server does not take waits in its file."""
+    """Each event is a batch of the ledger; proposals that the server does not accept wait in its file."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -52,7 +52,7 @@ class LedgerDelivery:
         self._log = LogThrottle(log, logging.WARNING)
 
     def deliver(self, event: Event) -> list[BridgeError]:
-        """Take an event; a SinkError means that the ledger's file could not be written, or is full."""
+        """Deliver an event; a SinkError means that the file of the ledger cannot be written, or is full."""
         translation, delivery = self._ledger.process_and_deliver([event])
         problems: list[BridgeError] = list(_translation_errors(translation))
         if delivery.failures:
@@ -72,7 +72,7 @@ class LedgerDelivery:
         return problems
 
     def flush(self) -> None:
-        """Deliver what waits, unless the place takes nothing."""
+        """Deliver queued proposals, unless the target accepts none."""
         if self.is_flushed:
             return
         failed = self._ledger.relay.deliver().failures
@@ -82,7 +82,7 @@ class LedgerDelivery:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether nothing waits in the ledger."""
+        """Whether the outbox of the ledger is empty."""
         return self._ledger.relay.outbox.oldest_time() is None
 
     def _warn(self) -> None:
@@ -93,10 +93,10 @@ class LedgerDelivery:
 
 
 class BufferedDelivery:
-    """Each event is a call together with the earlier ones of its run (state mode *none*): what is new of it is delivered.
+    """Each event is translated together with the earlier events of its run (state mode *none*); only changes are delivered.
 
-    So an end knows its start, and its duration. Runs that were heard of last are kept, up to 16 MiB of events. What waits is
-    delivered before what is newer, as the last one that is written stays.
+    A COMPLETE thus knows its START and its duration. The most recent runs stay in memory, up to 16 MiB of events. Queued proposals are
+    delivered before newer ones, as the last one written wins.
     """
 
     def __init__(self, bridge: Bridge, sink: Sink, *, max_bytes: int = MAX_WINDOW_BYTES) -> None:
@@ -110,11 +110,11 @@ class BufferedDelivery:
         self._log = LogThrottle(log, logging.WARNING)
 
     def deliver(self, event: Event) -> list[BridgeError]:
-        """Take an event, and deliver what waits and then what is new; the SinkError may be that of an older run."""
+        """Deliver queued runs, and then the changes of this event; the SinkError may belong to an older run."""
         is_single_event = event.kind != "run"
         key = f"#{next(self._event_numbers)}" if is_single_event else event.run_id
         run = self._runs.pop(key, None) or BufferedRun(key, is_single_event=is_single_event)
-        self._runs[key] = run  # the last one that was heard of
+        self._runs[key] = run  # now the most recent run
         self._size -= run.size
         run.add(event)
         self._size += run.size
@@ -131,8 +131,8 @@ class BufferedDelivery:
         return problems
 
     def flush(self) -> None:
-        """Deliver what waits, unless the place takes nothing."""
-        self._warn(self._deliver_runs(self._waiting_runs(), last=True))
+        """Deliver queued proposals, unless the target accepts none."""
+        self._warn(self._deliver_runs(self._waiting_runs(), is_last=True))
 
     def _warn(self, problems: list[BridgeError]) -> None:
         for problem in problems:
@@ -140,17 +140,17 @@ class BufferedDelivery:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether nothing waits."""
+        """Whether the queue is empty."""
         return not self._waiting_runs()
 
     def _waiting_runs(self) -> list[BufferedRun]:
         return [run for run in self._runs.values() if run.is_waiting]
 
-    def _deliver_runs(self, runs: list[BufferedRun], *, last: bool = False) -> list[BridgeError]:
-        """Tell runs, the oldest first, up to one that the place does not take; return what is wrong with the last one tried.
+    def _deliver_runs(self, runs: list[BufferedRun], *, is_last: bool = False) -> list[BridgeError]:
+        """Deliver runs, the oldest first, up to one that the target does not accept; return the problems of the last one.
 
-        Each TRIES-th time that a run breaks off it may be the run and not the place: then the next one is tried, too; also the
-        ``is_last`` time that anything is.
+        At each MAX_TRIES-th failure of a run the next run is tried, too, as the run may be at fault and not the target. With ``is_last``,
+        when no later call follows, the next run is always tried.
         """
         problems: list[BridgeError] = []
         interrupted_runs: list[BufferedRun] = []
@@ -164,13 +164,13 @@ class BufferedDelivery:
                     problems += retry_problems
                 interrupted_runs = []
             if is_delivered is False:
-                if not run.is_waiting or (interrupted_runs if last else run.tries % MAX_TRIES):
+                if not run.is_waiting or (interrupted_runs if is_last else run.tries % MAX_TRIES):
                     break
                 interrupted_runs.append(run)
         return problems
 
     def _try_again(self, interrupted_runs: list[BufferedRun]) -> bool:
-        """Give up runs that break off while others arrive; return whether one arrives now: the place was down until then."""
+        """Give up runs that fail while others arrive; return whether one arrives now, so that the target was down until then."""
         has_recovered = False
         for run in interrupted_runs:
             problems, is_delivered = self._deliver_run(run)
@@ -188,10 +188,10 @@ class BufferedDelivery:
         return has_recovered
 
     def _deliver_run(self, run: BufferedRun) -> tuple[list[BridgeError], bool | None]:
-        """Deliver what is new of a run; return what is wrong, and whether the place took it, None where nothing is new."""
+        """Deliver the changes of a run; return the problems, and whether the target accepted them (None: no changes)."""
         try:
             return self._send_run(run)
-        except Exception:  # a mistake of ours: no other run is to wait for this one
+        except Exception:  # a bug of the bridge: other runs must not wait for this one
             run.is_waiting = False
             raise
 
@@ -222,8 +222,8 @@ class BufferedDelivery:
 
 
 def _translation_errors(translation: Translation) -> Iterator[EventError]:
-    """Yield what cannot be used; what is our own mistake is logged, as the rest goes on."""
+    """Yield the errors of unusable events; bugs of the bridge are logged."""
     for letter in translation.dead:
         yield EventError(letter.reason, location=letter.location)
     for rejection in translation.rejected:
-        log.error("%s", rejection.to_text)
+        log.error("%s", rejection.message)

@@ -132,7 +132,7 @@ class _TransportState:
     def close(self, *, retry: bool) -> bool:
         """Deliver what waits, if it is to be tried ``retry``, let go of the place, and return whether nothing waits."""
         with self._lock:
-            is_complete = self._flush(again=retry)
+            is_complete = self._flush(retry=retry)
             try:
                 self._open.close()
             except BridgeError as error:
@@ -163,14 +163,14 @@ class _TransportState:
             raise
         return problems
 
-    def _flush(self, *, again: bool) -> bool:
+    def _flush(self, *, retry: bool) -> bool:
         if self._delivery is None and not self._waiting:
             return True
-        problems = self._deliver_waiting() if again else []
+        problems = self._deliver_waiting() if retry else []
         self.log_problems(problems)
         if self._delivery is None or self._waiting:
             return False
-        if again:
+        if retry:
             self._delivery.flush()
         return self._delivery.is_flushed
 
