@@ -60,7 +60,7 @@ AWAY, CLOSED = (
 @pytest.fixture
 def pauses(monkeypatch):
     found = []
-    monkeypatch.setattr(targets.time, "sleep", found.append)
+    monkeypatch.setattr(targets, "sleep", found.append)
     return found
 
 

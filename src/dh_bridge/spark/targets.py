@@ -7,9 +7,9 @@ same proposals make the same state, and a stream's batch that is repeated is in 
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from itertools import islice
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -160,7 +160,7 @@ def deliver_with_retries(sink: Sink, batch: list[Proposal], attempts: int) -> tu
     outage: SinkError | None = None
     for attempt in range(attempts):
         if attempt:
-            time.sleep(backoff.next())
+            sleep(backoff.next())
         remaining = buffer.proposals
         try:
             outcome = buffer.send(sink)
