@@ -113,7 +113,7 @@ def test_the_truth_test_finds_a_lie(monkeypatch):
     """A row that names a target that nothing goes to, and one that drops what is stored."""
     said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
     assert lies([("here", said)], 1, whole=True, profile="1.7")[0] == []
-    monkeypatch.setattr("dh_bridge.facets.sql.sql.outcomes", {"query": mapped(JOB_PROPERTIES["sql.dialect"])})
+    monkeypatch.setattr("dh_bridge.facets.source_code.sql.outcomes", {"query": mapped(JOB_PROPERTIES["sql.dialect"])})
     told = reported([said], bridge("1.7"))["$.job.facets.sql.query"]
     assert told["outcome"] == "property"
     before = written(said, whole=True, profile="1.7")

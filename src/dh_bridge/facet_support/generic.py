@@ -21,7 +21,7 @@ from dh_bridge.facet_support.facet_spec import (
 )
 from dh_bridge.facet_support.named_parameters import configuration
 from dh_bridge.model.facts import DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET, RUN_PROPERTIES, Facts
-from dh_bridge.model.properties import digest_properties, flatten, property_text
+from dh_bridge.model.properties import digest_properties, flatten, json_text, property_text
 
 if TYPE_CHECKING:
     import msgspec
@@ -106,6 +106,19 @@ def bulk_facet(  # noqa: PLR0913 - the columns of the facets table
 
 
 BulkCounter = Callable[[Any], int]
+
+
+def drop_large_value(
+    key: str, content: dict[str, Any], field_name: str, reason: str, ctx: FacetContext
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return ``content`` without a large value, and the hash and size of its JSON: ``<key>.<field>.sha256`` and ``.bytes``."""
+    large_value = content.get(field_name)
+    if large_value is None:
+        return content, {}
+    ctx.note_dropped(field_name, reason)
+    raw = json_text(large_value).encode("utf-8", "surrogatepass")
+    remaining = {name: value for name, value in content.items() if name != field_name}
+    return remaining, digest_properties(f"{key}.{field_name}", raw)
 
 
 def map_facet(key: str, *, separate_names: tuple[str, ...] = (), doc: str, producer: str = "") -> FacetSpec:

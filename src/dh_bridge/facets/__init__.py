@@ -1,4 +1,4 @@
-"""The facets: one module each, the folder is the registry."""
+"""The facets. The folder is the registry: each module declares the facets of one producer, or of one subject of the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""airflow (run): the DAG, DAG run, task and task instance of a task's run (Airflow provider)."""
+"""Facets of the runs of Airflow's tasks (Airflow provider; old releases of OpenLineage's integration/airflow)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.facet_support.airflow import dag_facts, dag_run_facts, nested_object, parse_names, without_keys
 from dh_bridge.facet_support.airflow_assets import asset_facts, duplicate_asset_fields
 from dh_bridge.facet_support.airflow_pages import flow_page_facts, run_page_facts
-from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, facet, mapped, property_fact
+from dh_bridge.facet_support.engine import drop_repeated_fields
+from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, dropped, facet, mapped, property_fact
+from dh_bridge.facet_support.generic import drop_large_value, property_facet
 from dh_bridge.facet_support.named_parameters import configuration
 from dh_bridge.facet_support.repair import integer_of, text_of
 from dh_bridge.model.facts import (
@@ -25,11 +27,14 @@ from dh_bridge.model.facts import (
     TAG,
     Facts,
 )
-from dh_bridge.model.precedence import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, web_page_url
-from dh_bridge.model.properties import flatten, present_property_text, property_text
+from dh_bridge.model.precedence import ATTEMPT_AIRFLOW, NAME_TASK, TYPE_EXTERNAL_TRIGGER, URL_AIRFLOW_LOG, web_page_url
+from dh_bridge.model.properties import digest_properties, flatten, present_property_text, property_text
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
+
+
+# -- airflow (run): the DAG, DAG run, task and task instance of a task's run (Airflow provider).
 
 _TASK_FIELDS = frozenset((
     "task_id", "operator_class", "operator_class_path", "owner", "retries", "queue", "pool", "priority_weight", "trigger_rule",
@@ -189,3 +194,75 @@ def _tries_left_facts(tries: Any, retries: Any, ctx: FacetContext) -> Facts:
     tries, retries = integer_of(tries), integer_of(retries)
     if tries is not None and tries > 0 and retries is not None:
         yield ctx.run_urn, CAN_RETRY, "", tries <= retries
+
+
+# -- airflow_mappedTask (run): the index of a mapped task (Airflow provider).
+
+airflow_mapped_task = property_facet(
+    "airflow_mappedTask", attach="run", doc="Map index and operator.", producer="Airflow"
+)
+
+
+# -- airflow_runArgs (run): whether the DAG was triggered from outside (old releases of OpenLineage's integration/airflow).
+
+
+@facet(
+    "airflow_runArgs",
+    attach="run",
+    outcomes={"externalTrigger": mapped(RUN_TYPE, RUN_PROPERTIES), "**": as_property()},
+    producer="Airflow",
+)
+def airflow_run_args(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Properties of the run; a trigger from outside is the weakest hint that the run is BATCH_AD_HOC."""
+    properties = flatten("airflow_runArgs", facet.content)
+    if properties:
+        yield property_fact(ctx, properties)
+    if facet.content.get("externalTrigger") is True:
+        yield ctx.run_urn, RUN_TYPE, TYPE_EXTERNAL_TRIGGER, True
+
+
+# -- airflow_version (run): versions, operator and a dump of the task (old releases of OpenLineage's integration/airflow).
+
+_ENGINE_FIELDS = {"airflowVersion": "version", "openlineageAirflowVersion": "adapter"}
+
+
+@facet(
+    "airflow_version",
+    attach="run",
+    outcomes={"taskInfo": dropped("too-large"), "taskInfo**": dropped("too-large"), "**": as_property()},
+    producer="Airflow",
+)
+def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Operator and versions as properties (versions unless processing_engine says the same); of taskInfo hash and size."""
+    content, properties = drop_large_value("airflow_version", facet.content, "taskInfo", "too-large", ctx)
+    flatten("airflow_version", drop_repeated_fields(ctx, content, _ENGINE_FIELDS), properties)
+    if properties:
+        yield property_fact(ctx, properties)
+
+
+# -- unknownSourceAttribute (run): a dump of an operator that no extractor knows (Airflow, deprecated).
+
+
+@facet(
+    "unknownSourceAttribute",
+    attach="run",
+    outcomes={
+        "unknownItems[].name": as_property(),
+        "unknownItems[].type": as_property(),
+        "**": dropped("bulk"),
+    },
+    producer="Airflow",
+)
+def unknown_source_attribute(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Names and types of the items; their properties repeat airflow.task and are withheld, hash and size kept."""
+    items = facet.content.get("unknownItems")
+    properties = digest_properties("unknownSourceAttribute", bytes(ctx.raw))
+    rows = [
+        {key: text for key in ("name", "type") if (text := text_of(item.get(key)))}
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict)
+    ]
+    if rows:
+        key = "unknownSourceAttribute.unknownItems"
+        properties[key] = present_property_text(key, rows)
+    yield property_fact(ctx, properties)

@@ -1,4 +1,4 @@
-"""sourceCode (job): the code that ran. https://openlineage.io/docs/spec/facets/job-facets/source-code"""
+"""Facets of the code of a job: its SQL, its text, and where it is kept."""
 
 from __future__ import annotations
 
@@ -7,12 +7,46 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.facet_support.facet_spec import Facet, as_property, facet, mapped, property_fact
 from dh_bridge.facet_support.sibling_facets import sibling_facet
-from dh_bridge.model.facts import JOB_PROPERTIES, Facts
+from dh_bridge.model.facts import JOB_FIELD, JOB_PROPERTIES, Facts
 from dh_bridge.model.facts import SQL as SQL_TEXT
-from dh_bridge.model.properties import present_property_text
+from dh_bridge.model.precedence import PAGE_CODE
+from dh_bridge.model.properties import flatten, present_property_text
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
+
+
+# -- sql (job): the statement that ran. https://openlineage.io/docs/spec/facets/job-facets/sql
+
+
+class SqlFacet(Facet):
+    """Query text and dialect."""
+
+    query: str | None = None
+    dialect: str | None = None
+
+
+@facet(
+    "sql",
+    attach="job",
+    struct=SqlFacet,
+    outcomes={
+        "query": mapped(SQL_TEXT, JOB_PROPERTIES["sql.query"]),
+        "dialect": as_property(
+            JOB_PROPERTIES,
+            "queryProperties.urn",
+        ),
+    },
+)
+def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
+    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query by ``queries: on``."""
+    if facet.query and facet.query.strip():
+        yield ctx.owner_urn, SQL_TEXT, "", ((ctx.version, facet.query),)
+    if facet.dialect:
+        yield property_fact(ctx, {"sql.dialect": present_property_text("sql.dialect", facet.dialect)})
+
+
+# -- sourceCode (job): the code that ran. https://openlineage.io/docs/spec/facets/job-facets/source-code
 
 
 class SourceCode(Facet):
@@ -50,5 +84,44 @@ def source_code(facet: SourceCode, ctx: FacetContext) -> Facts:
                 properties["sourceCode.sourceCode"] = present_property_text("sourceCode.text", code)
             else:
                 ctx.note_dropped("sourceCode", "secret")
+    if properties:
+        yield property_fact(ctx, properties)
+
+
+# -- sourceCodeLocation (job): where its code is kept. https://openlineage.io/docs/spec/facets/job-facets/source-code-location
+
+_PROPERTY_FIELDS = ("type", "repoUrl", "path", "version", "tag", "branch", "pullRequestNumber")
+
+
+class SourceCodeLocation(Facet):
+    """Repository, path and revision."""
+
+    type: str | None = None
+    url: str | None = None
+    repoUrl: str | None = None
+    path: str | None = None
+    version: str | None = None
+    tag: str | None = None
+    branch: str | None = None
+    pullRequestNumber: str | None = None
+
+
+@facet(
+    "sourceCodeLocation",
+    attach="job",
+    struct=SourceCodeLocation,
+    outcomes={
+        "url": mapped(JOB_FIELD["externalUrl"], JOB_PROPERTIES, "assertionInfo.externalUrl"),
+        **{name: as_property(allows_empty=True) for name in _PROPERTY_FIELDS},
+    },
+)
+def source_code_location(facet: SourceCodeLocation, ctx: FacetContext) -> Facts:
+    """The page of the code as externalUrl when it is one, of the checks of its runs too, the rest as properties."""
+    properties = flatten("sourceCodeLocation", {name: getattr(facet, name) for name in _PROPERTY_FIELDS})
+    if facet.url:
+        if facet.url.startswith(("http://", "https://")):
+            yield ctx.owner_urn, JOB_FIELD, ("externalUrl", PAGE_CODE), facet.url
+        else:
+            properties["sourceCodeLocation.url"] = facet.url
     if properties:
         yield property_fact(ctx, properties)

@@ -1,0 +1,231 @@
+"""Facets of dbt's wrapper (openlineage-dbt)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, facet, mapped, property_fact
+from dh_bridge.facet_support.repair import text_of
+from dh_bridge.facet_support.sibling_facets import schema_field_objects, sibling_facet
+from dh_bridge.model.facts import (
+    ASSERTION_PROPERTIES,
+    ASSERTION_URL,
+    DATASET_PROPERTIES,
+    JOB_FIELD,
+    JOB_PROPERTIES,
+    OPERATION,
+    OWNER,
+    PARTITIONED_BY,
+    RUN_NAME,
+    RUN_PROPERTIES,
+    RUN_TYPE,
+    SUBTYPES,
+    Facts,
+)
+from dh_bridge.model.precedence import NAME_INVOCATION, OPERATION_DBT, PAGE_NODE, TYPE_BATCHES
+from dh_bridge.model.properties import flatten, present_property_text, property_text
+from dh_bridge.model.run_state import ANY_OWNER
+from dh_bridge.value_maps.owner_types import untyped_owner
+
+if TYPE_CHECKING:
+    from dh_bridge.facet_support.context import FacetContext
+    from dh_bridge.naming import Name
+
+
+# -- dbt_version (run): the version of dbt (openlineage-dbt).
+
+
+@facet(
+    "dbt_version",
+    attach="run",
+    outcomes={
+        "**": as_property(RUN_PROPERTIES, JOB_PROPERTIES),
+    },
+    producer="dbt",
+)
+def dbt_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Version of dbt, on the run and on its job."""
+    properties = flatten("dbt_version", facet.content)
+    if properties:
+        yield property_fact(ctx, properties)
+        yield ctx.owner_urn, JOB_PROPERTIES, "dbt_version", properties
+
+
+# -- dbt_run (run): the invocation of dbt (openlineage-dbt).
+
+
+@facet(
+    "dbt_run",
+    attach="run",
+    outcomes={
+        "invocation_id": mapped(
+            RUN_NAME,
+            RUN_PROPERTIES,
+        ),
+        "project_name": as_property(RUN_PROPERTIES, JOB_PROPERTIES),
+        "**": as_property(),
+    },
+    producer="dbt",
+)
+def dbt_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Invocation id (the name of the invocation's run), project and profile as properties.
+
+    dbt tries no node again under the same run id. A microbatch model has a START and an end for each batch, then its own
+    end, which is OTHER where some failed.
+    """
+    yield ctx.run_urn, RUN_TYPE, TYPE_BATCHES, True
+    properties = flatten("dbt_run", facet.content)
+    if properties:
+        yield property_fact(ctx, properties)
+    invocation = text_of(facet.content.get("invocation_id"))
+    if invocation:
+        yield ctx.run_urn, RUN_NAME, NAME_INVOCATION, invocation
+    project = properties.get("dbt_run.project_name")
+    if project and ctx.job is not None and ctx.owner_urn != ANY_OWNER:
+        yield ctx.job.flow_urn, JOB_PROPERTIES, "dbt_run", {"dbt_run.project_name": project}
+
+
+# -- dbt_node (job): the node of the dbt project (openlineage-dbt).
+
+_TEST_TYPE, _TEST_PREFIX = "dbt_node.test_type", "test."
+
+
+@facet(
+    "dbt_node",
+    attach="job",
+    outcomes={
+        "test_type": as_property(JOB_PROPERTIES, ASSERTION_PROPERTIES),
+        "**": as_property(),
+    },
+    producer="dbt",
+    is_cached=True,
+)
+def dbt_node(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """File, database, schema, alias and unique id of the node; the page of its file by ``links.dbt_repository``.
+
+    The type of a test and the page of its file are those of its check, too.
+    """
+    if facet.properties is None:
+        facet.properties = flatten("dbt_node", facet.content)
+    if facet.properties:
+        yield property_fact(ctx, facet.properties)
+    checks = [urn for checks_by_urn in ctx.checks.values() for urn in checks_by_urn]
+    if _TEST_TYPE in facet.properties:
+        for urn in checks:
+            yield urn, ASSERTION_PROPERTIES, "dbt_node", {_TEST_TYPE: facet.properties[_TEST_TYPE]}
+    repository, path = ctx.options.settings.links.dbt_repository, facet.content.get("original_file_path")
+    if repository is not None and isinstance(path, str) and path:
+        posix_path = path.replace("\\", "/")  # dbt on Windows writes paths as Windows does
+        url = f"{repository.rstrip('/')}/{quote(posix_path.lstrip('/'))}"
+        yield ctx.owner_urn, JOB_FIELD, ("externalUrl", PAGE_NODE), url
+        if str(facet.content.get("unique_id")).startswith(_TEST_PREFIX):  # the file of a model is not that of its tests
+            for urn in checks:
+                yield urn, ASSERTION_URL, "", url
+
+
+# -- dbt_model (dataset): how the model is built (openlineage-dbt).
+
+_OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
+
+
+_PROPERTY_OUTCOME = as_property(DATASET_PROPERTIES, JOB_PROPERTIES)
+_PARTITION_OUTCOME = mapped(PARTITIONED_BY, *_PROPERTY_OUTCOME.targets)
+
+
+@facet(
+    "dbt_model",
+    attach="dataset",
+    outcomes={
+        "config.materialized": mapped(*_PROPERTY_OUTCOME.targets, SUBTYPES),
+        "config.incremental.partition_by.field": _PARTITION_OUTCOME,
+        "config.incremental.partition_by.columns[]": _PARTITION_OUTCOME,
+        "**": _PROPERTY_OUTCOME,
+    },
+    producer="dbt",
+)
+def dbt_model(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Configuration on the dataset and its job; materialisation says view, or what the run did to the table."""
+    config = facet.content.get("config")
+    config_values = dict(config) if isinstance(config, dict) else {}
+    incremental = config_values.pop("incremental", None)
+    properties = flatten("dbt_model.config", config_values)
+    if incremental not in (None, {}, []):
+        properties["dbt_model.config.incremental"] = present_property_text("dbt_model.config.incremental", incremental)
+    other_values = {
+        key: value for key, value in facet.content.items() if key != "config" or not isinstance(config, dict)
+    }
+    flatten("dbt_model", other_values, properties)
+    if properties:
+        yield property_fact(ctx, properties)
+        if ctx.owner_urn and ctx.role == "output":
+            yield ctx.owner_urn, JOB_PROPERTIES, "dbt_model", properties
+    if ctx.options.settings.dbt.model_owner == "owner":
+        owner = untyped_owner(config_values.get("owner"), ctx.options.settings.owners)
+        if owner is not None:
+            yield ctx.dataset_urn, OWNER, owner, None
+    if ctx.name is not None:
+        yield from _partition_key_facts(_partition_columns(incremental), ctx, ctx.name)
+    materialized = config_values.get("materialized")
+    if materialized == "view":
+        yield ctx.dataset_urn, SUBTYPES, "", "View"
+    if ctx.role == "output" and ctx.run_urn:
+        operation = _OPERATIONS.get(str(materialized))
+        if materialized == "incremental":
+            strategy = incremental.get("strategy") if isinstance(incremental, dict) else None
+            operation = "INSERT" if strategy == "append" else "MERGE"
+        if operation:
+            yield ctx.dataset_urn, OPERATION, OPERATION_DBT, operation
+
+
+def _partition_columns(incremental: Any) -> dict[str, Any]:
+    """Return the columns that the model is said to be partitioned by, by where it is said."""
+    partition = incremental.get("partition_by") if isinstance(incremental, dict) else None
+    if not isinstance(partition, dict):
+        return {}
+    columns = partition.get("columns")
+    column_names = columns if isinstance(columns, list) else ()
+    indexed_columns = {f"columns[{position}]": name for position, name in enumerate(column_names)}
+    return {"field": partition.get("field"), **indexed_columns}
+
+
+def _partition_key_facts(partition_columns: dict[str, Any], ctx: FacetContext, name: Name) -> Facts:
+    """Yield the columns that the model is partitioned by, spelled as its schema spells them."""
+    keys = {name.spell_column(column) for column in partition_columns.values() if isinstance(column, str) and column}
+    if keys:
+        yield ctx.dataset_urn, PARTITIONED_BY, "", tuple(sorted(keys))
+    if ctx.notes is not None:
+        _note_columns(partition_columns, ctx, name)
+
+
+def _note_columns(partition_columns: dict[str, Any], ctx: FacetContext, name: Name) -> None:
+    """Note for the report what is no column of the schema beside: no key is marked, the configuration is kept."""
+    schema_columns = [field.get("name") for field in schema_field_objects(sibling_facet(ctx, "schema"))]
+    columns = {name.spell_column(column) for column in schema_columns if isinstance(column, str)}
+    for field_path, column in partition_columns.items():
+        if not isinstance(column, str) or (columns and name.spell_column(column) not in columns):
+            ctx.note_outcome(f"config.incremental.partition_by.{field_path}", *_PROPERTY_OUTCOME.targets)
+
+
+# -- dbt_exposures (dataset): who uses the model (openlineage-dbt).
+
+
+@facet(
+    "dbt_exposures",
+    attach="dataset",
+    outcomes={"**": as_property()},
+    producer="dbt",
+    is_cached=True,
+)
+def dbt_exposures(facet: OpenFacet, ctx: FacetContext) -> Facts:
+    """Exposures as one JSON: names only, so no edges to dashboards."""
+    content = dict(facet.content)
+    exposures = content.get("exposures")
+    value_text = property_text("dbt_exposures", exposures) if isinstance(exposures, list) and exposures else None
+    if value_text:
+        del content["exposures"]
+    properties = flatten("dbt_exposures", content)
+    if value_text:
+        properties["dbt_exposures"] = value_text
+    if properties:
+        yield property_fact(ctx, properties)
