@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import datahub_guid
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -6,7 +6,7 @@ import pytest
 from support.ledger_batches import NOW, Told, settings
 from support.sample_events import dataset, event
 
-from dh_bridge.catalog.deleting import delete_entities
+from dh_bridge.catalog.store import delete_entities
 from dh_bridge.datahub.proposal import upsert
 
 DAY = 86_400

@@ -15,7 +15,7 @@ from dh_bridge.assertions import errors, table
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.columns import types
 from dh_bridge.errors import BridgeError
-from dh_bridge.naming.preference import SymlinkPreference
+from dh_bridge.naming.models import SymlinkPreference
 from dh_bridge.sdk import Pipeline
 from dh_bridge.value_maps import dataset_types, operation_types, sql_dialects
 from dh_bridge.value_maps import owner_types as people

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.aggregate.assertion_expiry import add_check_runs
 from dh_bridge.aggregate.edge_expiry import add_edge_uses, drop_columns
 from dh_bridge.aggregate.eventless_tasks import add_eventless_runs
-from dh_bridge.aggregate.queries import add_queries, sql_text
+from dh_bridge.aggregate.queries import add_queries, single_query_of, sql_text
 from dh_bridge.aggregate.unnamed_jobs import move_facts_to_run, unnamed_job_urns
-from dh_bridge.aggregate.upstreams import add_upstreams
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.model.facts import (
     ASSERTION,
@@ -19,6 +18,7 @@ from dh_bridge.model.facts import (
     CONTENT_MODE,
     DATASET,
     EDGE_PROPERTIES,
+    EXPLICIT_LINEAGE,
     IMPLIED_INPUT,
     INDIRECT,
     INPUT,
@@ -34,6 +34,7 @@ from dh_bridge.model.facts import (
     SQL_TEXT,
     STATISTIC,
     STATUS,
+    UPSTREAM,
     Fact,
     FactKind,
 )
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dh_bridge.model.fold import Registers
     from dh_bridge.model.merge import Version, Versioned
     from dh_bridge.options import Options
+
 
 _JOB_KINDS = frozenset({SQL, INPUT, OUTPUT, IMPLIED_INPUT})
 _EDGES = ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output"), (IMPLIED_INPUT, INPUT_EDGE, ""))
@@ -261,3 +263,31 @@ def io_of(state: RunState, fact_kind: FactKind) -> dict[str, Versioned]:
             else:
                 merge_elements(datasets, fact_kind, elements)
     return datasets
+
+
+def add_upstreams(state: RunState, unnamed_urns: frozenset[str], shared: FactsByEntity, options: Options) -> None:
+    """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there; of ``unnamed_urns``, always.
+
+    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about: but the
+    only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
+    a run says is complete only at its end, so this is no matter of single events.
+    """
+    for_all_jobs = options.settings.column_lineage.target != "job"
+    edgeless_tasks = unnamed_urns | {ANY_TASK} if state.kind == "job" else unnamed_urns
+    if not for_all_jobs and edgeless_tasks.isdisjoint(state.facts):
+        return
+    explicit_urns = {urn for urn, registers in state.facts.items() if EXPLICIT_LINEAGE in registers}
+    described_urns = explicit_urns.union([urn for urn, registers in state.facts.items() if UPSTREAM in registers])
+    for task, registers in list(state.facts.items()):
+        if not for_all_jobs and task not in edgeless_tasks:
+            continue
+        inputs, outputs = registers.get(INPUT, {}), registers.get(OUTPUT, {})
+        excluded_urns = explicit_urns if task in edgeless_tasks and len(outputs) == 1 else described_urns
+        for output, (version, _) in outputs.items():
+            if output in excluded_urns or output in state.unlinked_urns:
+                continue
+            for source, (input_version, _) in inputs.items():
+                # a MERGE reads what it writes: an edge of the job, no upstream
+                if source != output and source not in state.unlinked_urns:
+                    query = single_query_of(state, output)
+                    add_facts(shared, ((output, UPSTREAM, ("", source), query),), max(version, input_version))

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import run_urn
+from dh_bridge.datahub.urns import datahub_guid, run_urn
 from dh_bridge.identity.airflow_plugin import task_run_urn
 from dh_bridge.model.facts import EVENTLESS_RUN, EVENTLESS_TASK, RUN_NAME, TASK_STATE
 from dh_bridge.model.fold import FactsByEntity, add_facts, value

@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import query_urn
+from dh_bridge.datahub.urns import datahub_guid, query_urn
 from dh_bridge.model.facts import (
     FINE_LINEAGE,
     INPUT,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.airflow.conflicts import active_listeners
 from dh_bridge.airflow.context import read_context
 from dh_bridge.airflow.entities import map_urns
 from dh_bridge.airflow.events import build_events, run_names
-from dh_bridge.airflow.namespaces import airflow_namespace, callback_namespace
 from dh_bridge.airflow.sending import CallbackDelivery, send
 from dh_bridge.errors import SinkError
 from dh_bridge.json_safe import make_encodable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dh_bridge.settings import Settings
+
 
 log = logging.getLogger("dh_bridge.airflow")
 
@@ -99,3 +101,27 @@ def _log_delivery(label: str, delivery: CallbackDelivery) -> None:
     raise SinkError(
         f"of its proposals {len(delivery.problems)} did not arrive, {delivery.delivered_count} did: {problems_text}"
     )
+
+
+#: Where Airflow's configuration is: the Task SDK's, the core's.
+_CONFIGURATION_MODULES = ("airflow.sdk.configuration", "airflow.configuration")
+
+
+def airflow_namespace() -> str:
+    """Return the namespace of Airflow's jobs as its OpenLineage provider finds it."""
+    namespace = None
+    for module in _CONFIGURATION_MODULES if "airflow" in sys.modules else ():
+        try:
+            namespace = import_module(module).conf.get("openlineage", "namespace", fallback="")
+        except Exception:  # noqa: BLE001, S112 - another version of Airflow, or one that is not set up: the next place
+            continue
+        break
+    return str(namespace or os.environ.get("OPENLINEAGE_NAMESPACE") or "default")
+
+
+def callback_namespace() -> str:
+    """Return the namespace that callbacks tell; a SettingsError when it cannot be known.
+
+    A template that asks for it is rendered by the task itself, which no other setting that is wrong may fail.
+    """
+    return load(only="airflow.namespace").settings.airflow.namespace or airflow_namespace()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dh_bridge.assertions.check import (
     NON_SERIALIZABLE_PREFIX,
     Check,
+    datasets_of_test,
     distinct_checks,
     meaningful_value,
     merge_checks,
@@ -27,7 +28,6 @@ from dh_bridge.assertions.result import (
 from dh_bridge.assertions.run_event import batch_spec, check_partition, dropped_context_keys, run_event
 from dh_bridge.assertions.secret_values import redact_check_values
 from dh_bridge.assertions.table import AssertionTable
-from dh_bridge.assertions.tested import datasets_of_test
 
 __all__ = [
     "NON_SERIALIZABLE_PREFIX",

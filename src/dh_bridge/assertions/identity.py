@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dh_bridge.assertions.check import Check, meaningful_value
 from dh_bridge.assertions.reading import ParsedCheck, parse_check
 from dh_bridge.datahub import urns
-from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import datahub_guid
 from dh_bridge.model.properties import json_text
 
 if TYPE_CHECKING:

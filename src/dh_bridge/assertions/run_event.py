@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.assertions.check import Check, meaningful_value
-from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import datahub_guid
 from dh_bridge.model.properties import limit_properties, masked_property_text
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from dh_bridge.sinks.base import Delivery
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from dh_bridge.datahub.proposal import Proposal
+
 
 _decode = msgspec.json.decode
 
@@ -132,3 +133,22 @@ class Catalog(Database):
             if namespace_key in properties and name_key in properties
         }
         return sorted(pairs)
+
+
+_TABLES = (("aspect", "entity"), ("point", "entity"), ("relationship", "source"), ("column_edge", "owner"))
+
+
+def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:
+    """Delete entities with all their aspects and points, in one transaction; return how many there were."""
+    deleted_count = 0
+    with catalog.transaction():
+        for urn in urns:
+            row = catalog.connection.execute("SELECT id FROM entity WHERE urn = ?", (urn,)).fetchone()
+            if row is None:
+                continue
+            row_counts = [
+                catalog.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row).rowcount  # noqa: S608 - ours
+                for table, column in _TABLES
+            ]
+            deleted_count += any(row_counts)
+    return deleted_count

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.catalog.deleting import delete_entities
+from dh_bridge.catalog.store import delete_entities
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples

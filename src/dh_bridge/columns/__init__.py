@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.columns.field import SchemaFacetField
-from dh_bridge.columns.schema import schema_metadata
+from dh_bridge.columns.schema import SchemaFacetField, schema_metadata
 from dh_bridge.columns.schema_fields import PathStyle, SchemaFields, schema_fields
 from dh_bridge.columns.types import TypeTable, column_types
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.columns.field import SchemaFacetField
+from dh_bridge.columns.schema import SchemaFacetField
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from dh_bridge.columns.types import CONTAINERS, ColumnType, TypeTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dh_bridge.columns.field import SchemaFacetField
+    from dh_bridge.columns.schema import SchemaFacetField
 
 MAX_FIELDS = 3000
 MAX_LEVELS = 15

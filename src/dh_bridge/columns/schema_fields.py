@@ -25,7 +25,7 @@ from dh_bridge.datahub.search_texts import SAFE_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dh_bridge.columns.field import SchemaFacetField
+    from dh_bridge.columns.schema import SchemaFacetField
 
 PathStyle = Literal["auto", "v1", "v2"]
 _UNORDERED = "no-home:not every column has one"

@@ -11,7 +11,7 @@ import msgspec
 
 from dh_bridge.bundled import convert_document, load_table
 from dh_bridge.columns import avro_text, type_text
-from dh_bridge.columns.field import SchemaFacetField
+from dh_bridge.columns.schema import SchemaFacetField
 from dh_bridge.errors import MappingError
 from dh_bridge.model.properties import truncate
 

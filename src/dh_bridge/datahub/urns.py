@@ -7,14 +7,17 @@ parentheses or empty parts where none belong (UrnValidationUtil of datahub-proje
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.errors import AspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
 
 MAX_BYTES = 512
 """How long the URL-encoded form of a URN may be."""
@@ -294,3 +297,16 @@ def _nested_parts(key: str) -> list[str]:
     balanced = not depth and end == len(key) - 1
     # Parentheses belong to tuples only, so a part that holds some must be a URN itself.
     return parts if balanced and all("(" not in part or _types[part] for part in parts) else []
+
+
+# Made once: json.dumps would make an encoder for every call that is not by its defaults.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+def datahub_guid(key: Mapping[str, Any]) -> str:
+    """Return the md5, in hex, of the sorted, compact, ASCII JSON of ``key``; entries that are None are left out.
+
+    The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools.
+    """
+    entries = {name: value for name, value in key.items() if value is not None}
+    return hashlib.md5(_encode(entries).encode(), usedforsecurity=False).hexdigest()

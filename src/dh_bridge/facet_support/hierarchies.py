@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import container_urn
+from dh_bridge.datahub.urns import container_urn, datahub_guid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,11 +21,11 @@ from dh_bridge.lineage.coverage import (
     note_pairs,
     note_source,
 )
-from dh_bridge.lineage.entries import ColumnLineage
 from dh_bridge.lineage.plain_pairs import ColumnPairs, Descriptions, plain_pairs
 from dh_bridge.lineage.sql_names import SchemaColumns, resolve_source
 from dh_bridge.lineage.targets import find_replacement, lineage_targets
 from dh_bridge.lineage.transformations import (
+    ColumnLineage,
     descriptions_of,
     find_whole_output_fields,
     is_only_indirect,

@@ -16,7 +16,7 @@ from dh_bridge.model.trace import FieldNote, FieldTargets
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
     from dh_bridge.naming import Name
-    from dh_bridge.naming.preference import SymlinkPreference
+    from dh_bridge.naming.models import SymlinkPreference
 
 
 class Identifier(Facet):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, run_urn
+from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, datahub_guid, run_urn
 from dh_bridge.identity.granularity import AIRFLOW_QUERY, OPERATION, TASK
 from dh_bridge.model.job import AIRFLOW
 from dh_bridge.settings.naming import FABRIC_TYPES

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import assertion_urn, dataset_urn, run_urn
+from dh_bridge.datahub.urns import assertion_urn, datahub_guid, dataset_urn, run_urn
 from dh_bridge.model.job import DBT
 
 if TYPE_CHECKING:

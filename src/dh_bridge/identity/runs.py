@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import run_urn
+from dh_bridge.datahub.urns import datahub_guid, run_urn
 
 if TYPE_CHECKING:
     from dh_bridge.identity.normalize import NameNormalizer

@@ -10,9 +10,10 @@ from collections import OrderedDict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.aggregate.edge_expiry import drop_expired_edges
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.ledger.codec import add_checksum, decode_verified
-from dh_bridge.ledger.expired_edges import drop_expired
+from dh_bridge.model.facts import EDGE_LAST_USED, INPUT_EDGE, LAST_COMPLETE_RUN, OUTPUT_EDGE
 from dh_bridge.state_codec.codec import decode_registers, encode_registers
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dh_bridge.model.fold import FactsByEntity, Registers
     from dh_bridge.model.merge import Versioned
     from dh_bridge.settings import Settings
+
 
 _MAX_CACHED_ENTITIES = 4_000
 _NO_ELEMENTS: dict[Any, Versioned] = {}
@@ -260,3 +262,34 @@ def _merge_elements(
                     else versioned
                 )
     return merged_elements
+
+
+_KINDS_BY_DIRECTION = {"input": INPUT_EDGE, "output": OUTPUT_EDGE}
+
+
+def drop_expired(base: Registers, registers: Registers, settings: Settings) -> tuple[Registers, Registers] | None:
+    """Return the facts of pruned runs (``base``) and all facts of an entity without their expired edges; None if no edge expired.
+
+    An edge has expired for good when a pruned run completed without it and no later run used it: no kept run can bring it back.
+    It is rendered nowhere, and would slow down each batch of its job. If a later run uses it, it is a new edge.
+    """
+    if settings.edges == "accumulate" or LAST_COMPLETE_RUN not in base:
+        return None
+    expiry_registers = {LAST_COMPLETE_RUN: base[LAST_COMPLETE_RUN], EDGE_LAST_USED: registers.get(EDGE_LAST_USED, {})}
+    combined_registers = {**registers, **expiry_registers}
+    if drop_expired_edges(combined_registers, settings) is combined_registers:
+        return None
+    return _drop_edges(base, expiry_registers, settings), _drop_edges(registers, expiry_registers, settings)
+
+
+def _drop_edges(registers: Registers, expiry_registers: Registers, settings: Settings) -> Registers:
+    remaining = {**drop_expired_edges({**registers, **expiry_registers}, settings)}
+    edges = {
+        (direction, urn) for direction, fact_kind in _KINDS_BY_DIRECTION.items() for urn in remaining.get(fact_kind, ())
+    }
+    last_uses = {key: versioned for key, versioned in registers.get(EDGE_LAST_USED, {}).items() if key in edges}
+    return {
+        **{fact_kind: remaining[fact_kind] for fact_kind in remaining if fact_kind not in expiry_registers},
+        LAST_COMPLETE_RUN: registers[LAST_COMPLETE_RUN],
+        EDGE_LAST_USED: last_uses,
+    }

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.fine_grained import Pair
     from dh_bridge.facet_support.context import FacetContext
-    from dh_bridge.lineage.entries import ColumnLineage, ColumnLineageEntry, InputField
-    from dh_bridge.lineage.transformations import Transformation
+    from dh_bridge.lineage.transformations import ColumnLineage, ColumnLineageEntry, InputField, Transformation
     from dh_bridge.model.trace import FieldTarget
 
 #: upstreamLineage first: if a run writes it (see `targets.py`), it holds the lineage.

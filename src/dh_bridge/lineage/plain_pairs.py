@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.facet_support.context import FacetContext
     from dh_bridge.lineage.coverage import LocatedPair
-    from dh_bridge.lineage.entries import ColumnLineage, ColumnLineageEntry
+    from dh_bridge.lineage.transformations import ColumnLineage, ColumnLineageEntry
     from dh_bridge.model.properties import MemberKey
     from dh_bridge.naming import Name
 

@@ -1,4 +1,4 @@
-"""Transformations of column lineage: how they are read, and the one word that DataHub gets."""
+"""columnLineage as it is read. https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dh_bridge.facet_support.facet_spec import Facet
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.fine_grained import Pair
+
 
 _MAX_OPERATION_CHARS = 200
 _LEGACY = {"IDENTITY": "DIRECT:IDENTITY", "MASKED": "DIRECT:TRANSFORMATION+MASKED"}
@@ -109,3 +110,27 @@ def descriptions_of(transformations: list[Transformation] | None, column_descrip
         transformation.description for transformation in transformations if transformation.description
     )
     return "; ".join([*texts, column_description] if column_description and column_description not in texts else texts)
+
+
+class InputField(Facet):
+    """A column of a dataset that another column was made of."""
+
+    namespace: str = ""
+    name: str = ""
+    field: str = ""
+    transformations: list[Transformation] | None = None
+
+
+class ColumnLineageEntry(Facet):
+    """What one output column was made of."""
+
+    inputFields: list[InputField] | None = None
+    transformationDescription: str | None = None
+    transformationType: str | None = None
+
+
+class ColumnLineage(Facet):
+    """The entries by output column, and the columns that touch the whole dataset (filters, joins, sorting)."""
+
+    fields: dict[str, ColumnLineageEntry] | None = None
+    dataset: list[InputField] | None = None

@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import container_urn
+from dh_bridge.datahub.urns import container_urn, datahub_guid
 from dh_bridge.naming.patterns import NameTemplate, PatternPart
 
 if TYPE_CHECKING:

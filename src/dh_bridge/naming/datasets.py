@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dh_bridge.naming import Name, Naming
-    from dh_bridge.naming.preference import SymlinkPreference
+    from dh_bridge.naming.models import SymlinkPreference
     from dh_bridge.openlineage.events import Dataset, Event
 
 _decode = msgspec.json.Decoder().decode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from dh_bridge.naming.normalize import NeedsQuotes
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 _FOLDER = "naming"
 _EXAMPLES_KEY = "\nexamples:"  # the last key: only tests and documents read it
@@ -94,3 +95,17 @@ def parse_system(text: str, stem: str, location: str) -> System:
 def load_systems(overlay: Path | None = None) -> list[System]:
     """Return all systems by name, the user's ``overlay`` shadowing ours file by file."""
     return [parse_system(read_text(path), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)]
+
+
+class SymlinkPreference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file: which systems' names come before those of which others, and what is called below a table but is that table."""
+
+    preferred: frozenset[str]
+    over: frozenset[str]
+    metadata: frozenset[str]
+    versions: tuple[str, ...]
+
+
+def parse_preference(document: Any, location: str = "") -> SymlinkPreference:
+    """Return the table."""
+    return convert_document(document, SymlinkPreference, "symlinks", location)

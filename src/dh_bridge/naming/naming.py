@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.bundled import load_table
-from dh_bridge.naming.models import System, load_systems
+from dh_bridge.naming.models import System, load_systems, parse_preference
 from dh_bridge.naming.namespace_index import NamespaceIndex, NamespaceMatch
 from dh_bridge.naming.namespaces import canonical_namespace, namespace_variants, safe_namespace
-from dh_bridge.naming.preference import parse_preference
 from dh_bridge.naming.reader import NameReader
 from dh_bridge.naming.reverse import ReverseNaming
 from dh_bridge.naming.rules import CompiledNamingRule, Locations, compile_naming_rules

@@ -13,8 +13,7 @@ from dh_bridge.naming.patterns import parts_of, tokenize
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from dh_bridge.naming.models import System
-    from dh_bridge.naming.preference import SymlinkPreference
+    from dh_bridge.naming.models import SymlinkPreference, System
     from dh_bridge.settings.naming import NamingSettings
 
 

@@ -15,7 +15,7 @@ from dh_bridge.assertions import (
     redact_check_values,
 )
 from dh_bridge.datahub import urns
-from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import datahub_guid
 from dh_bridge.errors import EventError
 from dh_bridge.identity.producers import load_producer_mappings
 from dh_bridge.model.properties import json_text, masked_property_text, truncate
