@@ -124,6 +124,59 @@ def test_the_changelog_begins_with_this_version():
     assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == dh_bridge.__version__
 
 
+# -- no circles ----------------------------------------------------------------------------------------------------------
+
+
+def module_name(path):
+    return ".".join(path.relative_to(SRC.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_modules(tree, known_names):
+    """Return the modules among ``known_names`` that a module imports, those under TYPE_CHECKING and in functions included."""
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= submodules & known_names if submodules <= known_names else {node.module, *submodules}
+    return imported & known_names
+
+
+def import_circles(graph):
+    """Return the groups of modules of ``graph`` that import each other, directly or through others."""
+    reachable = {}
+    for start in graph:
+        pending, reached = [start], set()
+        while pending:
+            for name in graph[pending.pop()] - reached:
+                reached.add(name)
+                pending.append(name)
+        reachable[start] = reached
+    return {
+        frozenset(other for other in reachable[name] if name in reachable[other])
+        for name in graph
+        if name in reachable[name]
+    }
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports for type hints count: two modules that need each other's types are one subject, or lack a protocol."""
+    names = {module_name(path) for path in MODULES}
+    graph = {
+        module_name(path): imported_modules(ast.parse(path.read_text(encoding="utf-8")), names) for path in MODULES
+    }
+    assert import_circles(graph) == set()
+
+
+def test_a_circle_of_imports_is_found():
+    typed = ast.parse("if TYPE_CHECKING:\n    from dh_bridge.b import Name\n")
+    lazy = ast.parse("def call():\n    from dh_bridge import a\n")
+    names = {"dh_bridge", "dh_bridge.a", "dh_bridge.b"}
+    graph = {"dh_bridge.a": imported_modules(typed, names), "dh_bridge.b": imported_modules(lazy, names)}
+    assert import_circles(graph) == {frozenset({"dh_bridge.a", "dh_bridge.b"})}
+
+
 # -- sinks declare what they are -----------------------------------------------------------------------------------------
 
 ASKED_IN = {"sinks/base.py", "sinks/abilities.py"}

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 import orjson
 
 from dh_bridge.datahub.versions import parse_version
-
-if TYPE_CHECKING:
-    from dh_bridge.datahub.proposal import Proposal
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -51,6 +48,35 @@ def keyed_patches(version: str | None) -> bool:
     return parts is None or parts >= (_KEYED_MIN_VERSION if len(parts) > 2 else _KEYED_MIN_VERSION[:2])
 
 
+class ProposalFields(Protocol):
+    """The fields of a proposal that are sent. :class:`~dh_bridge.datahub.proposal.Proposal` has them."""
+
+    @property
+    def entity_type(self) -> str:
+        """The type of the entity, for example ``dataset``."""
+        ...
+
+    @property
+    def entity_urn(self) -> str:
+        """The URN of the entity."""
+        ...
+
+    @property
+    def change_type(self) -> str:
+        """UPSERT, CREATE or PATCH."""
+        ...
+
+    @property
+    def aspect_name(self) -> str:
+        """The name of the aspect, for example ``datasetProperties``."""
+        ...
+
+    @property
+    def value(self) -> Any:
+        """The JSON value of the aspect, or the list of patch operations."""
+        ...
+
+
 class PatchForms(msgspec.Struct):
     """The form of patches that a server takes, aspect by aspect: by its version, unless its answers showed otherwise.
 
@@ -67,7 +93,7 @@ class PatchForms(msgspec.Struct):
         return self.learned.get(aspect_name, keyed_patches(self.version))
 
 
-def aspect_text(proposal: Proposal, *, keyed: bool) -> tuple[bytes, str]:
+def aspect_text(proposal: ProposalFields, *, keyed: bool) -> tuple[bytes, str]:
     """Return the aspect as ASCII JSON, and its content type.
 
     Args:

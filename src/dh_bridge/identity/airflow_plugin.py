@@ -16,8 +16,8 @@ from dh_bridge.model.job import AIRFLOW
 from dh_bridge.settings.naming import FABRIC_TYPES
 
 if TYPE_CHECKING:
-    from dh_bridge.identity import Identity
     from dh_bridge.identity.hints import AirflowTask, Hints, RunReference
+    from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
     from dh_bridge.settings.identity import AirflowJoin
 
@@ -31,7 +31,7 @@ class AirflowPlugin:
     def __init__(self, settings: AirflowJoin) -> None:
         self._settings = settings
 
-    def replace_job(self, job: Job, hints: Hints, identity: Identity) -> Job:  # noqa: ARG002 - the modes' signature
+    def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
         """Return the DAG as the flow and the task without the DAG's id; SQL of a task is a task that the plugin lacks."""
         if job.platform != PLATFORM or job.placeholder or job.skip:
             return job

@@ -17,8 +17,8 @@ from dh_bridge.model.job import ENDPOINT
 from dh_bridge.settings.naming import FABRIC_TYPES
 
 if TYPE_CHECKING:
-    from dh_bridge.identity import Identity
     from dh_bridge.identity.hints import Hints, RunReference
+    from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
     from dh_bridge.settings.identity import CompatSettings
 
@@ -38,7 +38,7 @@ class CompatMode:
     def __init__(self, settings: CompatSettings) -> None:
         self._settings = settings
 
-    def replace_job(self, job: Job, hints: Hints, identity: Identity) -> Job:  # noqa: ARG002 - the modes' signature
+    def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
         """Return flow and task; a DAG or an application is a task of its own flow here."""
         refusal = self.refusal_reason(hints)
         if refusal is not None:

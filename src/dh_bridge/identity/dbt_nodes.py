@@ -10,8 +10,8 @@ from dh_bridge.datahub.urns import assertion_urn, datahub_guid, dataset_urn, run
 from dh_bridge.model.job import DBT
 
 if TYPE_CHECKING:
-    from dh_bridge.identity import Identity
     from dh_bridge.identity.hints import DbtNode, Hints, RunReference
+    from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
     from dh_bridge.settings.identity import DbtJoin
 
@@ -23,7 +23,7 @@ _TESTED_KINDS = frozenset({"model", "source", "seed", "snapshot"})
 class UniqueIds:
     """A node's job is named by the facet's unique id: run, build, test and structured logs meet."""
 
-    def replace_job(self, job: Job, hints: Hints, identity: Identity) -> Job:
+    def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:
         """Return the event's own job under the node's unique id; the test of a node gets a job beside it."""
         node = hints.node
         if node is None or job.platform != PLATFORM or job.name != hints.name:
@@ -31,7 +31,7 @@ class UniqueIds:
         name = node_job_name(node.unique_id, hints.job_type)
         if name == hints.name:
             return job
-        node_job = identity.job(hints.namespace, name, hints.producer)
+        node_job = names.job(hints.namespace, name, hints.producer)
         return msgspec.structs.replace(node_job, name=job.name, rules=(*node_job.rules, "name: dbt_node.unique_id"))
 
     def run_urn(self, reference: RunReference, event_job: Job, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
@@ -45,7 +45,7 @@ class DbtSource:
     def __init__(self, settings: DbtJoin) -> None:
         self._settings = settings
 
-    def replace_job(self, job: Job, hints: Hints, identity: Identity) -> Job:  # noqa: ARG002 - the modes' signature
+    def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
         """Return a job that is not written, its template the node's dataset."""
         node = self._joined_node(job, hints)
         if node is None or job.name != hints.name:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.assertions import CheckOutcome, ErrorTable
-    from dh_bridge.sdk.pipeline import Pipeline
+    from dh_bridge.sdk.recorder import Recorder
     from dh_bridge.sdk.references import ResolvedDataset
     from dh_bridge.sdk.run import Run
 
@@ -54,7 +54,7 @@ class Assertion:
 
     def __init__(  # noqa: PLR0913 - what a check is made of
         self,
-        pipeline: Pipeline,
+        recorder: Recorder,
         urn: str,
         dataset: ResolvedDataset,
         check: Check,
@@ -68,8 +68,8 @@ class Assertion:
         self.entity = dataset.urn
         self.info = info
         self.dropped = [*_report_lines(urn, dropped_paths), *_report_lines(urn, secret_paths, "secret")]
-        self._pipeline = pipeline
-        self._tables = pipeline.options.tables
+        self._recorder = recorder
+        self._tables = recorder.options.tables
         self._dataset_ref = dataset
         self._check = check
         self._platform = platform
@@ -87,7 +87,7 @@ class Assertion:
             "eventTime": "1970-01-01T00:00:00Z",  # nothing of it is written
             "dataset": {"namespace": namespace, "name": name},
         }
-        options = self._pipeline.options
+        options = self._recorder.options
         with redaction_mode(options.settings.redaction):
             aggregator = RunAggregator(options)
             aggregator.add(parse_event(json.dumps(event).encode(), self.urn))
@@ -134,13 +134,13 @@ class Assertion:
             key: value for key, value in to_plain(require_mapping("results", results)).items() if value is not None
         }
         parameters = to_plain(require_mapping("context", context))
-        with redaction_mode(self._pipeline.options.settings.redaction):
+        with redaction_mode(self._recorder.options.settings.redaction):
             result = self._result_type(outcome, severity, native_results)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
             measurement, secret_paths = self._measurement(to_plain(actual), native_results)
             result |= self._with_error(measurement, url, error)
             event = run_event(
-                self.urn, self.entity, time=self._pipeline.now_micros() // 1000 if time is None else _millis(time),
+                self.urn, self.entity, time=self._recorder.now_micros() // 1000 if time is None else _millis(time),
                 run_id=None if run_id is None else str(getattr(run_id, "run_id", run_id)),
                 result=result, context=parameters, batch=_batch_spec(batch), partition=self._partition(partition, where),
             )  # fmt: skip
@@ -150,7 +150,7 @@ class Assertion:
                 *_dropped_paths("context", parameters, event.get("runtimeContext", {})),
                 *_dropped_paths("batch.properties", batch_properties, _batch_properties(event)),
             ]
-        self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
+        self._recorder.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
         return [*_report_lines(self.urn, dropped_paths), *_report_lines(self.urn, secret_paths, "secret")]
 
     def _require_dataset(self) -> None:
@@ -173,8 +173,8 @@ class Assertion:
         severity = datahub_severity(severity_name, self._tables.assertions)
         if severity is None:
             raise EventError(f"no severity: {severity_name!r}", location="severity", remedy="error, warn or info")
-        outcome = reported_outcome(outcome, severity, self._pipeline.options.settings.assertions.warn_as)
-        if outcome == "FAILURE" and supports_severity(self._pipeline.options.profile):
+        outcome = reported_outcome(outcome, severity, self._recorder.options.settings.assertions.warn_as)
+        if outcome == "FAILURE" and supports_severity(self._recorder.options.profile):
             return {"type": outcome, "severity": severity}
         native_results["severity"] = severity_name
         return {"type": outcome}
@@ -190,7 +190,7 @@ class Assertion:
         visible_check, hidden_fields = redact_check_values(reported_check, self._platform, self._tables.assertions)
         native_results.update((key, visible_check.params[key]) for key in list(native_results))
         result: dict[str, Any] = {}
-        kind = self._pipeline.options.settings.assertions.type
+        kind = self._recorder.options.settings.assertions.type
         value = measured_value(reported_check, self._platform, self._tables.assertions, kind)
         if value is not None:
             result["actualAggValue"] = value

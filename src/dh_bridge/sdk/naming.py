@@ -29,7 +29,7 @@ from dh_bridge.sdk.references import DatasetRef, ResolvedDataset, resolve_datase
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dh_bridge.sdk.pipeline import Pipeline
+    from dh_bridge.sdk.recorder import Recorder
 
 #: What callers say in short, and what the table's rows look for.
 _LONG_NAMES = {"min": "min_value", "max": "max_value"}
@@ -49,7 +49,7 @@ class CheckDescription(msgspec.Struct, frozen=True):
 
 
 def build_assertion(
-    pipeline: Pipeline,
+    recorder: Recorder,
     dataset: DatasetRef,
     check: str | Definition,
     description: CheckDescription,
@@ -60,10 +60,10 @@ def build_assertion(
         platform=description.platform, instance=description.instance, description=description.description, url=description.url,
         logic=params.get("logic"),
     )  # fmt: skip
-    target_dataset = _resolve_entity(pipeline, dataset)
-    with redaction_mode(pipeline.options.settings.redaction):
+    target_dataset = _resolve_entity(recorder, dataset)
+    with redaction_mode(recorder.options.settings.redaction):
         if isinstance(check, str):
-            return _build_named(pipeline, target_dataset, check, description, params)
+            return _build_named(recorder, target_dataset, check, description, params)
         if not isinstance(check, Definition):
             raise EventError(
                 f"{check!r} is no check", location="check", remedy="give a name, or a definition as Volume(min=1)"
@@ -73,18 +73,18 @@ def build_assertion(
             raise EventError(
                 f"a definition says all: {', '.join(params)} besides", location="assertion", remedy="put it there"
             )
-        return _build_defined(pipeline, target_dataset, check, description)
+        return _build_defined(recorder, target_dataset, check, description)
 
 
-def _resolve_entity(pipeline: Pipeline, ref: DatasetRef) -> ResolvedDataset:
+def _resolve_entity(recorder: Recorder, ref: DatasetRef) -> ResolvedDataset:
     """Return the dataset; a dataJob's URN is let through, for freshness of its runs."""
     if isinstance(ref, str) and urns.type_if_urn(ref) == "dataJob":
         return ResolvedDataset(ref)
-    return resolve_dataset(ref, pipeline.options)
+    return resolve_dataset(ref, recorder.options)
 
 
 def _build_named(
-    pipeline: Pipeline, dataset: ResolvedDataset, kind: str, description: CheckDescription, params: dict[str, Any]
+    recorder: Recorder, dataset: ResolvedDataset, kind: str, description: CheckDescription, params: dict[str, Any]
 ) -> Assertion:
     if urns.entity_type(dataset.urn) != "dataset":
         raise EventError(f"{dataset.urn} is no dataset", location="dataset", remedy="only Freshness is about jobs")
@@ -99,7 +99,7 @@ def _build_named(
         params=params,
         source="",
     )
-    options, assertion_settings = pipeline.options, pipeline.options.settings.assertions
+    options, assertion_settings = recorder.options, recorder.options.settings.assertions
     assertion_table = options.tables.assertions
     urn = _to_assertion_urn(description.id) or assertion_urn(
         check,
@@ -125,23 +125,23 @@ def _build_named(
     dropped_paths += [f"properties.{key}" for key in _properties(description) if key not in info["customProperties"]]
     secret_paths = [f"parameters.{field.removeprefix('params.')}" for field in hidden_fields]
     return Assertion(
-        pipeline, urn, dataset, check, info, description.platform, description.instance, dropped_paths, secret_paths
+        recorder, urn, dataset, check, info, description.platform, description.instance, dropped_paths, secret_paths
     )
 
 
 def _build_defined(
-    pipeline: Pipeline, dataset: ResolvedDataset, check: Definition, description: CheckDescription
+    recorder: Recorder, dataset: ResolvedDataset, check: Definition, description: CheckDescription
 ) -> Assertion:
     kind = urns.entity_type(dataset.urn)
     platform = urns.parse_urn(dataset.urn)[1][0].rpartition(":")[2] if kind == "dataset" else ""
     content = check.info(
         AssertionTarget(dataset.urn, dataset.spell_column, platform),
-        lambda path, label: pipeline.require_field("assertionInfo", path, label),
+        lambda path, label: recorder.require_field("assertionInfo", path, label),
     )
     key = {
         "platform": description.platform, "instance": description.instance, "dataset": dataset.urn, "type": content["type"], "d": description.name,
     }  # fmt: skip
-    if description.name is None and pipeline.options.settings.assertions.identity == "full":
+    if description.name is None and recorder.options.settings.assertions.identity == "full":
         key["d"] = json_text(content)
     elif description.name is None:  # checks of one kind, form and column are one
         form = (part["type"] for part in content.values() if isinstance(part, dict) and "type" in part)
@@ -149,7 +149,7 @@ def _build_defined(
     info: dict[str, Any] = {"customProperties": _properties(description)}
     if description.name is not None:
         info["customProperties"] = {
-            pipeline.options.prefix + "name": truncate(description.name),
+            recorder.options.prefix + "name": truncate(description.name),
             **info["customProperties"],
         }
     if description.url is not None:
@@ -166,7 +166,7 @@ def _build_defined(
     row_filter = getattr(check, "filter", None)
     params = {"filter": row_filter} if row_filter is not None else {}
     native_check = Check(content["type"], column=column, params=params, source="")
-    return Assertion(pipeline, urn, dataset, native_check, info, description.platform, description.instance)
+    return Assertion(recorder, urn, dataset, native_check, info, description.platform, description.instance)
 
 
 def _without_values(content: dict[str, Any]) -> dict[str, Any]:

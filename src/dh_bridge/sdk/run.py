@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from dh_bridge.sdk.pipeline import Pipeline
+    from dh_bridge.sdk.recorder import Recorder
     from dh_bridge.sdk.references import DatasetRef
 
 TEMPLATE_TYPES = ("dataJob", "dataFlow", "dataset")
@@ -31,8 +31,8 @@ class Run:
     its job's, ``job`` what that is in DataHub; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
     """
 
-    def __init__(self, pipeline: Pipeline, description: RunDescription, attempt: int) -> None:
-        self._pipeline = pipeline
+    def __init__(self, recorder: Recorder, description: RunDescription, attempt: int) -> None:
+        self._recorder = recorder
         self._description = description
         self.namespace, self.name = description.namespace, description.name
         self.run_id, self.urn, self.job = description.run_id, description.urn, description.job
@@ -47,14 +47,14 @@ class Run:
         """Add inputs; of a run that has begun they are told at its end, and it takes none after that."""
         self._require_not_ended()
         for ref in datasets:
-            dataset = resolve_dataset(ref, self._pipeline.options)
+            dataset = resolve_dataset(ref, self._recorder.options)
             self._description.inputs[dataset.urn] = dataset
 
     def writes(self, *datasets: DatasetRef) -> None:
         """Add outputs; of a run that has begun they are told at its end, and it takes none after that."""
         self._require_not_ended()
         for ref in datasets:
-            dataset = resolve_dataset(ref, self._pipeline.options)
+            dataset = resolve_dataset(ref, self._recorder.options)
             self._description.outputs[dataset.urn] = dataset
 
     def skip(self) -> None:
@@ -125,7 +125,7 @@ class Run:
 
     def _now(self) -> int:
         """Return the time in microseconds, always after the moment before: equal ones would have no order."""
-        time = self._pipeline.now_micros()
+        time = self._recorder.now_micros()
         return max(time, self._moments[-1].time + 1) if self._moments else time
 
     def _add(self, moment: RunMoment) -> None:
@@ -138,9 +138,9 @@ class Run:
             raise
 
     def _send(self) -> None:
-        batch = build_proposals(self._description, self._moments, self._pipeline.options)
+        batch = build_proposals(self._description, self._moments, self._recorder.options)
         self.filtered = batch is None
-        self._pipeline.send(batch or ())
+        self._recorder.send(batch or ())
 
 
 def _optional_error_facet(error: BaseException | str | None) -> dict[str, str] | None:
@@ -148,7 +148,7 @@ def _optional_error_facet(error: BaseException | str | None) -> dict[str, str] |
 
 
 def describe_run(
-    pipeline: Pipeline, job: tuple[str, str], producer: str, run_id: str | None, **details: Any
+    recorder: Recorder, job: tuple[str, str], producer: str, run_id: str | None, **details: Any
 ) -> RunDescription:
     """Return what is known of a run before it begins; an EventError for what cannot be used."""
     namespace, name = job_pair(job)
@@ -158,7 +158,7 @@ def describe_run(
     resolved_id = str(uuid.uuid4()) if run_id is None else str(run_id)
     if not resolved_id.strip():
         raise EventError("a run id says nothing", location="run_id", remedy="leave it out for a new one")
-    options = pipeline.options
+    options = recorder.options
     description = RunDescription(
         namespace, name, resolved_id,
         options.identity.run_urn(namespace, name, resolved_id), options.identity.job(namespace, name, producer), producer, **details,
