@@ -275,7 +275,7 @@ def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
         ({"profil": "1.7"}, r"settings: unknown key `profil` \(did you mean `profile`"),
         ({"runs": {"abort": "fail"}}, r"settings: `runs\.abort` should be .*not 'fail'"),
         ({"runs": 5}, r"settings: `runs` should be a mapping of settings"),
-        ({"filters.job_name.deny": "tmp_*"}, r"settings: `filters\.job_name\.deny` should be a list"),
+        ({"filters.jobs": "tmp_*"}, r"settings: `filters\.jobs` should be a list"),
         ([], r"settings: list holds no settings \(give a mapping, or a file\)"),
         ({"mappings": "nosuch"}, "settings: `mappings` nosuch is no folder"),
         ("nosuch.yml", r"nosuch\.yml: the settings file cannot be read"),
@@ -306,8 +306,8 @@ def test_a_bridge_keeps_nothing_between_calls():
 def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_settings_say_so():
     settings = {
         "naming.unknown": "fail",
-        "filters.job_name": {"deny": ["scratch"]},
-        "filters.dataset_name": {"deny": ["tmp"]},
+        "filters.jobs": ["!scratch"],
+        "filters.datasets": ["!tmp"],
     }
     table = {"identifiers": [{"namespace": "hive://h:9083", "name": "shop.orders", "type": "TABLE"}]}
     food = {"identifiers": [{"namespace": "food", "name": "orders", "type": "TABLE"}]}
@@ -327,7 +327,7 @@ def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_setting
         "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)",
         "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)",
     }
-    assert found.counts.filtered == {"job_name deny: scratch": 1, "dataset_name deny: tmp": 1}
+    assert found.counts.filtered == {"jobs: !scratch": 1, "datasets: !tmp": 1}
 
 
 # -- identity ---------------------------------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
 
 @pytest.mark.parametrize("report", [False, True])
 def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
-    few = Bridge(Settings(profile="1.7", filters={"job_namespace": {"deny": ["ns"]}}, window=3))
+    few = Bridge(Settings(profile="1.7", filters={"jobs": ["!ns/*"]}, window=3))
     unusable = [DeadLetter(f"log:{i}", "no JSON", b"x") for i in range(4)]
     left_out = [parse_event(TEXT.encode(), "e", few.zone)] * 4
     found = list(few.stream([*unusable, *left_out], report=report))

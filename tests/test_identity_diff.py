@@ -55,7 +55,7 @@ def job(flow_name, name, cluster="ns"):
     return f"urn:li:dataJob:({flow(flow_name, cluster)},{name})"
 
 
-COMPAT = {"identity": {"mode": "compat"}}
+COMPAT = {"identity": {"mode": "datahub-openlineage"}}
 PROD = {"identity": {"cluster": "prod"}}
 
 
@@ -159,7 +159,7 @@ def test_what_is_not_written_does_not_move():
 def test_datasets_that_the_new_settings_leave_out_are_left_behind_and_the_checks_of_others_move():
     checks = {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}
     inputs = [table(name, inputFacets={"dataQualityAssertions": checks}) for name in ("orders", "secret")]
-    new = {"naming": {"env": "TEST"}, "filters": {"dataset_name": {"deny": ["*.secret"]}}}
+    new = {"naming": {"env": "TEST"}, "filters": {"datasets": ["!*.secret"]}}
     found = plan([told(inputs=inputs)], new=new)
     assert count_by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
     assert count_by_type(found.unwritten_urns) == {"dataset": 1, "assertion": 1}
@@ -194,7 +194,7 @@ def test_job_and_dataset_events_have_no_run():
 
 
 def test_what_becomes_one_is_set_apart():
-    groups = [{"canonical": "one", "aliases": ["a", "b"]}]
+    groups = {"one": ["a", "b"]}
     found = plan([event("d.t", namespace="a"), event("d.t", namespace="b")], new={"identity": {"namespaces": groups}})
     assert found.moves == found.unwritten_urns == []
     assert found.manual_moves == [
@@ -243,7 +243,7 @@ def test_a_chain_moves_from_its_end_and_a_circle_not_at_all():
 
 
 def test_filters_count_too():
-    hidden = {"filters": {"job_name": {"deny": ["dag*"]}}}
+    hidden = {"filters": {"jobs": ["!dag*"]}}
     events = [event("dag.task", io=True)]
     assert plan(events, old=hidden, new=PROD) == MovePlan([], [], [])
     assert plan(events, new=hidden).unwritten_urns == [flow("dag"), job("dag", "dag.task"), DATASET.format("PROD")]

@@ -77,10 +77,6 @@ def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_
     [
         ({"naming.env": "prd"}, "naming.env"),
         ({"naming.rules": [{"namespace": "s3://a"}, {"namespace": "s3://b", "env": "TST"}]}, r"naming.rules\[1\].env"),
-        (
-            {"identity.mode": "join", "identity.join": {"tools": ["dbt"], "dbt": {"env": "SBX"}}},
-            "identity.join.dbt.env",
-        ),
     ],
 )
 def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):

@@ -48,7 +48,7 @@ def shell(tmp_path, gms):
         shutil.copy(EVENTS / f"{name}.ndjson", folder / "my_events")
     (folder / "events").symlink_to(folder / "my_events")
     (folder / "urns.txt").write_text("urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)\n", encoding="utf-8")
-    (folder / "old.yml").write_text("identity: {mode: compat}\n", encoding="utf-8")
+    (folder / "old.yml").write_text("identity: {mode: datahub-openlineage}\n", encoding="utf-8")
     (folder / "new.yml").write_text("", encoding="utf-8")
     return lambda line: typed(line.replace("http://localhost:8080", gms.url), folder, DATAHUB_GMS_URL=gms.url)
 

@@ -157,7 +157,7 @@ def test_data_that_only_column_lineage_names_make_a_twin():
 
 
 def test_datasets_that_were_all_filtered_out_make_no_twin():
-    deny = {"filters": {"dataset_name": {"deny": ["d.s.*"]}}}
+    deny = {"filters": {"datasets": ["!d.s.*"]}}
     found = told(at("START", 0, job="app", inputs=[data("a")]), **deny)
     assert [p for p in found.proposals if p.entity_type in ("dataJob", "dataset")] == []
 
@@ -441,20 +441,20 @@ def test_column_lineage_of_a_dataset_event_is_upstream_lineage():
 # -- filters -------------------------------------------------------------------------------------------------------------
 
 FILTERS = {
-    "job names": ({"job_name": {"deny": ["tmp*"]}}, [event(job="tmp.x"), event(job="etl.x")], {"job_name deny: tmp*": 1}),
-    "jobs that no pattern allows": ({"job_name": {"allow": ["etl*"]}}, [event(job="tmp.x"), event()], {"job_name allow": 1}),
-    "job namespaces": ({"job_namespace": {"deny": ["dev"]}}, [event(namespace="dev"), event()], {"job_namespace deny: dev": 1}),
-    "producers": ({"producer": {"deny": ["*airflow*"]}}, [event(producer=AIRFLOW), event()], {"producer deny: *airflow*": 1}),
-    "types of events": ({"event_type": {"deny": ["RUNNING"]}}, [event("running"), event()], {"event_type deny: RUNNING": 1}),
+    "job names": ({"jobs": ["!tmp*"]}, [event(job="tmp.x"), event(job="etl.x")], {"jobs: !tmp*": 1}),
+    "jobs that no pattern allows": ({"jobs": ["etl*"]}, [event(job="tmp.x"), event()], {"jobs: no pattern matches": 1}),
+    "job namespaces": ({"jobs": ["!dev/*"]}, [event(namespace="dev"), event()], {"jobs: !dev/*": 1}),
+    "producers": ({"producers": ["!*airflow*"]}, [event(producer=AIRFLOW), event()], {"producers: !*airflow*": 1}),
+    "types of events": ({"event_types": ["!RUNNING"]}, [event("running"), event()], {"event_types: !RUNNING": 1}),
     "dataset names": (
-        {"dataset_name": {"deny": ["d.s.t*"]}}, [event(inputs=[data("tmp"), data("a")])], {"dataset_name deny: d.s.t*": 1},
+        {"datasets": ["!d.s.t*"]}, [event(inputs=[data("tmp"), data("a")])], {"datasets: !d.s.t*": 1},
     ),
     "dataset namespaces": (
-        {"dataset_namespace": {"deny": ["s3://*"]}},
+        {"datasets": ["!s3://*"]},
         [event(inputs=[dataset("x", "s3://b"), data("a")])],
-        {"dataset_namespace deny: s3://*": 1},
+        {"datasets: !s3://*": 1},
     ),
-    "facets": ({"facet": {"deny": ["spark*"]}}, [event(run_facets={"sparky": {"a": 1}, "b": {}})], {"facet deny: spark*": 1}),
+    "facets": ({"facets": ["!spark*"]}, [event(run_facets={"sparky": {"a": 1}, "b": {}})], {"facets: !spark*": 1}),
 }  # fmt: skip
 
 
@@ -470,7 +470,7 @@ def test_a_filter_leaves_out_what_it_names_and_counts_it_by_its_rule(case):
 
 
 def test_a_filter_of_jobs_leaves_dataset_events_alone():
-    found = told(dataset_event(data("a")), filters={"job_name": {"deny": ["*"]}, "event_type": {"deny": ["*"]}})
+    found = told(dataset_event(data("a")), filters={"jobs": ["!*"], "event_types": ["!*"]})
     assert ("dataset", "datasetProperties") in names(found)
 
 
@@ -620,7 +620,7 @@ def test_a_dataset_that_is_filtered_out_does_not_come_in_by_column_lineage(liste
         }
     }
     said = at("COMPLETE", 9, inputs=[data("tmp")] if listed else [], outputs=[data("b", facets=lineage)])
-    for filters in ({"dataset_name": {"deny": ["d.s.tmp"]}}, {"through": ["d.s.tmp"]}):
+    for filters in ({"datasets": ["!d.s.tmp"]}, {"through": ["d.s.tmp"]}):
         found = told(said, filters=filters)
         assert "d.s.tmp" not in repr(found.proposals)
         assert set(edges(found, "input")) == {A}
@@ -635,5 +635,5 @@ def test_what_one_configuration_remembers_of_a_facet_is_not_another_s():
     }
     said = at("COMPLETE", 9, outputs=[data("b", facets=lineage)])
     assert set(edges(told(said), "input")) == {A}
-    assert set(edges(told(said, filters={"dataset_name": {"deny": ["d.s.a"]}}), "input")) == set()
+    assert set(edges(told(said, filters={"datasets": ["!d.s.a"]}), "input")) == set()
     assert set(edges(told(said, naming={"env": "DEV"}), "input")) == {A.replace("PROD", "DEV")}

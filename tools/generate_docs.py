@@ -125,8 +125,7 @@ variable is not set), the file, the default. The file is the one of `-c FILE`, e
 # yaml-language-server: $schema=docs/dh_bridge.schema.json
 profile: ${DATAHUB_VERSION:-1.4}    # ${NAME} must be set, ${NAME:-default} need not, $${ is the text ${
 filters:
-  dataset_name:
-    deny: ["tmp_*", "*.staging.*"]
+  datasets: ["!tmp_*", "!*.staging.*"]
 ```
 
 An unknown key is refused, with the nearest known one, and so is a `dh_bridge.yaml` that nobody names.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from dh_bridge.settings.filters import PatternList
 
+if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Event
-    from dh_bridge.settings.filters import AllowDeny, FilterSettings
+    from dh_bridge.settings.filters import FilterSettings
 
 
 class Filters:
@@ -21,15 +21,14 @@ class Filters:
     def __init__(self, settings: FilterSettings) -> None:
         self.drop_counts: Counter[str] = Counter()
         self._settings = settings
-        self._has_event_filters = any(
-            (settings.job_namespace, settings.job_name, settings.producer, settings.event_type)
-        )
-        self._has_dataset_filters = any((settings.dataset_namespace, settings.dataset_name))
-        self._has_facet_filters = bool(settings.facet)
+        self._jobs = PatternList(settings.jobs)
+        self._datasets = PatternList(settings.datasets)
+        self._producers = PatternList(settings.producers)
+        self._event_types = PatternList(settings.event_types)
+        self._facets = PatternList(settings.facets)
+        self._has_event_filters = any((self._jobs, self._producers, self._event_types))
         self._has_collapse_filter = bool(settings.through)
-        self.is_empty = not (
-            self._has_event_filters or self._has_dataset_filters or self._has_facet_filters or self._has_collapse_filter
-        )
+        self.is_empty = not (self._has_event_filters or self._datasets or self._facets or self._has_collapse_filter)
 
     def copy_without_counts(self) -> Filters:
         """Return the same filters with nothing counted yet: looking through the settings takes as long as an event."""
@@ -47,36 +46,31 @@ class Filters:
         """Return the rule that leaves the event out, None when it stays."""
         if not self._has_event_filters:
             return None
-        settings = self._settings
-        texts = [("producer", settings.producer, event.producer or "")]
-        if event.kind != "dataset":
-            texts += [
-                ("job_namespace", settings.job_namespace, event.namespace),
-                ("job_name", settings.job_name, event.name),
-            ]
-        if event.kind == "run":
-            texts.append(("event_type", settings.event_type, event.type or ""))
-        return self._first_rule(texts)
+        rule = _rule("producers", self._producers.exclusion(event.producer or ""))
+        if rule is None and event.kind != "dataset":
+            rule = _rule("jobs", self._jobs.exclusion(event.name, event.namespace))
+        if rule is None and event.kind == "run":
+            rule = _rule("event_types", self._event_types.exclusion(event.type or ""))
+        return None if rule is None else self.count(rule)
 
     def rule_for_dataset(self, dataset: Dataset) -> str | None:
         """Return the rule that leaves the dataset out, None when it stays."""
-        refusal = self.rule_for_mention(dataset.namespace, dataset.name) if self._has_dataset_filters else None
-        return None if refusal is None else self.count(refusal)
+        rule = self.rule_for_mention(dataset.namespace, dataset.name)
+        return None if rule is None else self.count(rule)
 
     def rule_for_mention(self, namespace: str, name: str) -> str | None:
         """Return the rule that leaves out a dataset which a facet mentions, None when it stays; mentions are not counted."""
-        rules = (("dataset_namespace", namespace), ("dataset_name", name))
-        refusals = ((rule, getattr(self._settings, rule).refusal(text)) for rule, text in rules)
-        return next((f"{rule} {refusal}" for rule, refusal in refusals if refusal is not None), None)
+        return _rule("datasets", self._datasets.exclusion(name, namespace)) if self._datasets else None
 
     @property
     def can_affect_datasets(self) -> bool:
         """Whether any dataset may be left out or run through."""
-        return self._has_dataset_filters or self._has_collapse_filter
+        return bool(self._datasets) or self._has_collapse_filter
 
     def rule_for_facet(self, key: str) -> str | None:
         """Return the rule that leaves the facet out, None when it stays."""
-        return self._first_rule([("facet", self._settings.facet, key)]) if self._has_facet_filters else None
+        rule = _rule("facets", self._facets.exclusion(key)) if self._facets else None
+        return None if rule is None else self.count(rule)
 
     def is_collapsed(self, dataset: Dataset) -> bool:
         """Whether lineage runs through the dataset, which is not written itself."""
@@ -85,9 +79,7 @@ class Filters:
         self.count("through")
         return True
 
-    def _first_rule(self, texts: Sequence[tuple[str, AllowDeny, str]]) -> str | None:
-        for name, rule, text in texts:
-            refusal = rule.refusal(text)
-            if refusal is not None:
-                return self.count(f"{name} {refusal}")
-        return None
+
+def _rule(setting: str, exclusion: str | None) -> str | None:
+    """Return the setting and the pattern that leave something out, as reports name them: ``jobs: !tmp_*``."""
+    return None if exclusion is None else f"{setting}: {exclusion}"

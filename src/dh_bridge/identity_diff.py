@@ -136,11 +136,11 @@ class IdentityDiff:
 def _with_parents(options: Options) -> Options:
     """Return the options of a home that keeps states: it writes parents that only their children name.
 
-    What ``compat`` names was written by DataHub's endpoint, which does not.
+    What the mode ``datahub-openlineage`` names was written by DataHub's endpoint, which does not.
     """
     options_with_parents = Options(options.settings, is_stateful=True)
     options_with_parents.has_implied_parents = (
-        options_with_parents.has_implied_parents and options.settings.identity.mode != "compat"
+        options_with_parents.has_implied_parents and "datahub-openlineage" not in options.settings.identity.mode
     )
     return options_with_parents
 

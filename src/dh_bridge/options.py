@@ -51,7 +51,7 @@ class Options:
         self.masking = EventMasker(is_enabled=settings.redaction != OFF)
         self.tables = ValueMaps(settings)
         self.naming = Naming(settings.naming, settings.mappings)
-        self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
+        self.identity = Identity(settings.identity, settings.mappings, settings.dbt, dataset_env=settings.naming.env)
         self.filters = Filters(settings.filters)
         self.prefix = settings.properties.prefix + "."
         self.property_names = PrefixedNames(self.prefix)
@@ -96,5 +96,3 @@ def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
     for position, rule in enumerate(settings.naming.rules):
         if rule.env is not None:
             yield f"naming.rules[{position}].env", rule.env
-    if "dbt" in settings.identity.join.tools:
-        yield "identity.join.dbt.env", settings.identity.join.dbt.env

@@ -13,6 +13,7 @@ from dh_bridge.aggregate.skipped import resolve_notes
 from dh_bridge.closing import RejectedProposal
 from dh_bridge.datahub.proposal import CachedProposal, Proposal, upsert
 from dh_bridge.datahub.search_texts import cut_fields, cut_long_texts
+from dh_bridge.model.job import DEFAULT_PLATFORM
 from dh_bridge.model.trace import Trace
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.pipeline import RunAggregator
@@ -30,14 +31,13 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 
-_PLATFORM = "openlineage"
-PLATFORM_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
+PLATFORM_FLOWS = f"urn:li:dataFlow:({DEFAULT_PLATFORM},"
 #: DataHub has no platform ``openlineage`` by itself.
 PLATFORM = upsert(
     "dataPlatform",
-    f"urn:li:dataPlatform:{_PLATFORM}",
+    f"urn:li:dataPlatform:{DEFAULT_PLATFORM}",
     "dataPlatformInfo",
-    {"name": _PLATFORM, "displayName": "OpenLineage", "type": "OTHERS", "datasetNameDelimiter": "."},
+    {"name": DEFAULT_PLATFORM, "displayName": "OpenLineage", "type": "OTHERS", "datasetNameDelimiter": "."},
 )
 
 
@@ -156,7 +156,7 @@ class Session:
         self._filtered_events: list[tuple[Event, Trace]] = []
         self._events = 0
         self._notes: list[str] = []
-        self._has_platform = not options.settings.identity.register_platform
+        self._has_platform = False
         self.dead: list[DeadLetter] = []
 
     @property
@@ -252,7 +252,7 @@ class Session:
         self._events, self._notes, self.dead = 0, [], []
         self._events_by_run.clear()
         self._filtered_events.clear()
-        self._has_platform = not self._options.settings.identity.register_platform
+        self._has_platform = False
         self._aggregator.rejected = []
         self._aggregator.extractor.filters.drop_counts = Counter()
 

@@ -115,7 +115,7 @@ def test_words_that_are_none_and_jobs_that_are_no_dag_tell_nothing():
 
 
 def joined(**airflow):
-    return {"mode": "join", "join": {"tools": ["airflow"], "airflow": airflow}}
+    return {"mode": "datahub-airflow-plugin", "airflow_plugin": airflow}
 
 
 def test_beside_the_plugin_its_own_runs_of_tasks_are_left_to_it():

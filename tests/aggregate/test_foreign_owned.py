@@ -62,7 +62,7 @@ EVENTS = [
 
 
 def translated(events=EVENTS, **join):
-    settings = Settings(identity={"mode": "join", "join": {"tools": ["airflow", "dbt"], **join}})
+    settings = Settings(identity={"mode": ["datahub-airflow-plugin", "datahub-dbt-source"], **join})
     translation = Bridge(settings).translate([json.dumps(one) for one in events])
     assert (translation.dead, translation.rejected) == ([], [])
     return translation.proposals
@@ -111,9 +111,9 @@ def test_a_child_points_at_the_plugins_run_though_only_the_tasks_own_events_tell
 
 @pytest.mark.parametrize("runs", ["links", "plugin", "openlineage"])
 def test_the_order_of_events_does_not_matter(runs):
-    wanted = sorted(map(ndjson_line, translated(airflow={"runs": runs})))
+    wanted = sorted(map(ndjson_line, translated(airflow_plugin={"runs": runs})))
     for order in itertools.islice(itertools.permutations(EVENTS), 0, None, 503):
-        assert sorted(map(ndjson_line, translated(order, airflow={"runs": runs}))) == wanted
+        assert sorted(map(ndjson_line, translated(order, airflow_plugin={"runs": runs}))) == wanted
 
 
 def test_of_two_runs_that_claim_one_id_it_is_the_same_one_in_every_order():
@@ -127,12 +127,12 @@ def test_of_two_runs_that_claim_one_id_it_is_the_same_one_in_every_order():
     child = event("app", APP_RUN, minute=4, producer=SPARK, facets=parent("shop.daily.load", TASK_RUN))
     end = event("shop.daily.load", TASK_RUN, "FAIL", 2, facets=parent("shop.daily", DAG_RUN))
     story = [task("one"), task("two"), child, end]
-    orders = [translated(order, airflow={"runs": "plugin"}) for order in itertools.permutations(story)]
+    orders = [translated(order, airflow_plugin={"runs": "plugin"}) for order in itertools.permutations(story)]
     assert len({tuple(sorted(map(ndjson_line, found))) for found in orders}) == 1
 
 
 def test_whole_runs_under_the_plugins_id_hold_every_try():
-    proposals = translated(airflow={"runs": "plugin"})
+    proposals = translated(airflow_plugin={"runs": "plugin"})
     points = [
         (proposal.value["timestampMillis"] // 60_000 % 60, proposal.value["status"], proposal.value.get("attempt"))
         for proposal in proposals
@@ -143,13 +143,13 @@ def test_whole_runs_under_the_plugins_id_hold_every_try():
 
 
 def test_whole_runs_under_their_own_ids_keep_tries_apart():
-    proposals = translated(airflow={"runs": "openlineage"})
+    proposals = translated(airflow_plugin={"runs": "openlineage"})
     for run in (TASK_RUN, SECOND_TRY):
         assert aspects(proposals, f"urn:li:dataProcessInstance:{run}").count("dataProcessInstanceRunEvent") == 2
 
 
 def test_lineage_patch_adds_edges_and_nothing_else():
-    proposals = translated(airflow={"lineage": "patch"})
+    proposals = translated(airflow_plugin={"lineage": "patch"})
     (edges,) = [proposal for proposal in proposals if proposal.entity_urn == TASK]
     assert (edges.aspect_name, edges.change_type) == ("dataJobInputOutput", "PATCH")
 
@@ -160,7 +160,7 @@ def test_sql_of_a_task_folds_into_the_plugins_task():
         job_facets={"jobType": {"jobType": "QUERY", "integration": "AIRFLOW"}},
     )  # fmt: skip
     others = [one for one in EVENTS if one["run"]["runId"] != APP_RUN]
-    proposals = translated([*others, sql], airflow={"lineage": "patch"})
+    proposals = translated([*others, sql], airflow_plugin={"lineage": "patch"})
     found = {proposal.entity_urn for proposal in proposals if proposal.entity_urn.startswith("urn:li:dataJob:")}
     assert found == {TASK}
     assert not [proposal for proposal in proposals if proposal.entity_urn.endswith(APP_RUN)]
@@ -214,7 +214,7 @@ def test_a_run_that_others_only_name_as_upstream_is_found_too():
 
 
 def test_datahubs_endpoint_relates_no_runs():
-    settings = Settings(identity={"mode": "compat"})
+    settings = Settings(identity={"mode": "datahub-openlineage"})
     proposals = Bridge(settings).translate([json.dumps(one) for one in EVENTS]).proposals
     found = [proposal.value for proposal in proposals if proposal.aspect_name == "dataProcessInstanceRelationships"]
     assert len(found) == 4
@@ -272,15 +272,15 @@ def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"identity": {"mode": "compat"}},
-        {"identity": {"mode": "compat", "compat": {"env": "PROD"}}},
+        {"identity": {"mode": "datahub-openlineage"}},
+        {"identity": {"mode": "datahub-openlineage", "endpoint": {"env": "PROD"}}},
         {
             "identity": {
-                "mode": "join",
-                "join": {"tools": ["airflow", "dbt"], "airflow": {"runs": "plugin", "lineage": "patch"}},
+                "mode": ["datahub-airflow-plugin", "datahub-dbt-source"],
+                "airflow_plugin": {"runs": "plugin", "lineage": "patch"},
             }
         },
-        {"identity": {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}},
+        {"identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}},
         {"identity": {"granularity": "application"}, "dbt": {"node_identity": "unique_id"}},
         {"identity": {"granularity": "task", "fold_runs": "keep"}},
     ],
@@ -294,7 +294,7 @@ def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
 @pytest.mark.parametrize(
     ("identity", "reason"),
     [
-        ({"mode": "join", "join": {"tools": ["airflow"]}}, "policy:identity.join"),
+        ({"mode": "datahub-airflow-plugin"}, "policy:identity.mode"),
         ({"granularity": "task"}, "policy:identity.granularity"),
     ],
 )

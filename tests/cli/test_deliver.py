@@ -137,13 +137,13 @@ def test_many_dead_letters_are_counted_not_listed(run, scripted):
 
 
 def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_path):
-    scripted([PROPOSAL], filtered={"dataset_name deny: tmp_*": 2})
+    scripted([PROPOSAL], filtered={"datasets: !tmp_*": 2})
     result = run("emit", events, "--to", "file:c.ndjson")
     assert (result.exit_code, result.stdout) == (1, "")
     summed = [line.split() for line in result.stderr.splitlines()]
     for line in (["events", "1"], ["proposals", "1"], ["dead", "letters", "1"], ["delivered", "1"]):
         assert line in summed
-    assert "left out by dataset_name deny: tmp_*: 2" in result.stderr
+    assert "left out by datasets: !tmp_*: 2" in result.stderr
     (line,) = (tmp_path / "c.ndjson").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["entityUrn"] == URN
 

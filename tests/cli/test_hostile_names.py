@@ -21,8 +21,8 @@ UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 EVIL = "a\x1b[31mb\x9b2Jc\u202ed\u2066e\x07f\x7fg\u2028h\rx"
 MODES = {
     "default": {},
-    "compat": {"mode": "compat", "compat": {"orchestrator": "spark"}},
-    "join": {"mode": "join", "join": {"tools": ["airflow", "dbt"]}},
+    "compat": {"mode": "datahub-openlineage", "endpoint": {"orchestrator": "spark"}},
+    "join": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]},
 }
 CLI = Path(dh_bridge.__file__).parent / "cli"
 
@@ -107,7 +107,7 @@ def test_look_at_events(run, hostile):
             looked(run, command, hostile, "bad.ndjson", *more)
     looked(run, "translate", hostile, "bad.ndjson")
     looked(run, "demo", hostile, "--dry-run")
-    Path("other.yml").write_text("identity: {mode: compat}\n")
+    Path("other.yml").write_text("identity: {mode: datahub-openlineage}\n")
     looked(run, "identity-diff", "other.yml", "other.yml", hostile)
     Path("g").mkdir()
     Path("g/x.events.json").write_text(Path(hostile).read_text())

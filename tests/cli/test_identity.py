@@ -33,18 +33,18 @@ def events(tmp_path):
     ],
 )
 def test_identity_shows_any_mode_as_the_settings_configure_it(run, events, mode, urn):
-    result = run("identity", events, "--json", "--mode", mode, "--set", "identity.join.airflow.cluster=test")
+    result = run("identity", events, "--json", "--mode", mode, "--set", "identity.airflow_plugin.cluster=test")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert rows[1]["dataJob"] == urn
     assert (rows[0]["dataJob"] is None) is (mode != "datahub-openlineage")
 
 
 def test_identity_keeps_the_mode_of_the_settings(run, events):
-    result = run("identity", events, "--json", "--set", "identity.mode=compat")
-    assert json.loads(result.stdout.splitlines()[0])["rules"] == ["compat: merged"]
+    result = run("identity", events, "--json", "--set", "identity.mode=datahub-openlineage")
+    assert json.loads(result.stdout.splitlines()[0])["rules"] == ["mode: datahub-openlineage"]
     result = run("identity", events, "--set", "identity.mode=join")
     assert result.exit_code == 2
-    assert "joins nobody" in result.stderr
+    assert "identity.mode[0]` should be 'default', 'datahub-openlineage'," in result.stderr
 
 
 def test_identity_tells_of_a_run_of_two_jobs_and_of_a_job_of_two_platforms(run, events, tmp_path):
@@ -66,7 +66,7 @@ def settings(tmp_path, name, text):
 
 
 def test_diff_writes_what_datahubs_command_reads(run, events, tmp_path):
-    old = settings(tmp_path, "old.yml", "identity: {mode: compat}")
+    old = settings(tmp_path, "old.yml", "identity: {mode: datahub-openlineage}")
     new = settings(tmp_path, "new.yml", "identity:\n  rules: [{namespace: one, cluster: prod}]\n")
     result = run("identity-diff", old, new, events, "--to", str(tmp_path / "moves"))
     assert result.stdout.splitlines()[0].split() == ["what", "entity", "from", "to"]

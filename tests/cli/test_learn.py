@@ -16,9 +16,7 @@ EVENT = {
 def test_learn_writes_settings(run, tmp_path):
     result = run("learn", "-", stdin=json.dumps(EVENT) + "\n")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert yaml.safe_load(result.stdout) == {
-        "naming": {"locations": [{"canonical": "postgres://db:5432", "aliases": ["postgres://db"]}]}
-    }
+    assert yaml.safe_load(result.stdout) == {"naming": {"locations": {"postgres://db:5432": ["postgres://db"]}}}
     (tmp_path / "learned.yml").write_text(result.stdout)
     again = run("learn", "-", "-c", "learned.yml", stdin=json.dumps(EVENT) + "\n")
     assert again.stdout == "# 1 event: 0 proposals, 0 warnings\n"

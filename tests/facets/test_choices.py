@@ -49,32 +49,31 @@ def page_of(found, urn=DPI):
 def test_a_query_has_its_page_where_its_system_has_an_address():
     said = facet(externalQueryId="01b2/4711", source="snowflake")
     pages = {"snowflake": "https://app.snowflake.com/x/queries/{id}", "bigquery": "https://b/{id}"}
-    assert page_of(of_run("externalQuery", said, links={"queries": pages})) == (
-        "https://app.snowflake.com/x/queries/01b2%2F4711"
-    )
+    assert page_of(of_run("externalQuery", said, links=pages)) == ("https://app.snowflake.com/x/queries/01b2%2F4711")
     assert page_of(of_run("externalQuery", said)) is None
-    assert page_of(of_run("externalQuery", facet(externalQueryId="1", source="?"), links={"queries": pages})) is None
+    assert page_of(of_run("externalQuery", facet(externalQueryId="1", source="?"), links=pages)) is None
 
 
 def test_a_page_of_queries_needs_a_place_for_the_id():
-    with pytest.raises(ValueError, match="pattern"):
-        Settings(links={"queries": {"snowflake": "https://app.snowflake.com/"}})
+    with pytest.raises(ValueError, match=r"`snowflake` should be an URL .* with \{id\}"):
+        Settings(links={"snowflake": "https://app.snowflake.com/"})
 
 
 @pytest.mark.parametrize(("leaf", "path"), [("batchId", "batches"), ("jobId", "jobs"), ("sessionId", "interactive")])
 def test_dataproc_has_its_page_where_the_region_is_known(leaf, path):
     said = facet(projectId="shop-prod", **{leaf: "orders-1"})
-    found = of_run("gcp_dataproc", said, links={"dataproc_region": "europe-west1"})
+    links = {"dataproc": "https://console.cloud.google.com/dataproc/{section}/europe-west1/{id}?project={project}"}
+    found = of_run("gcp_dataproc", said, links=links)
     assert page_of(found) == (
         f"https://console.cloud.google.com/dataproc/{path}/europe-west1/orders-1?project=shop-prod"
     )
     assert page_of(of_run("gcp_dataproc", said)) is None
-    assert page_of(of_run("gcp_dataproc", facet(jobId="a"), links={"dataproc_region": "europe-west1"})) is None
+    assert page_of(of_run("gcp_dataproc", facet(jobId="a"), links=links)) is None
 
 
 def test_a_dbt_node_s_page_is_its_file_unless_its_code_has_one():
     said = facet(original_file_path="models/my orders.sql")
-    links = {"dbt_repository": "https://github.com/example/shop/blob/main/"}
+    links = {"dbt": "https://github.com/example/shop/blob/main/{path}"}
     assert page_of(of_job("dbt_node", said, links=links), JOB) == (
         "https://github.com/example/shop/blob/main/models/my%20orders.sql"
     )
@@ -266,7 +265,9 @@ def test_a_databricks_job_s_run_has_its_page_and_its_name_by_choice():
     inner = {"spark.databricks.job.id": "17", "spark.databricks.job.runId": 42}
     said = {"environment-properties": {"environment-properties": inner}}
     found = told(
-        pair(run=said), links={"databricks": "https://adb-1.2.azuredatabricks.net/"}, spark={"run_name": "databricks"}
+        pair(run=said),
+        links={"databricks": "https://adb-1.2.azuredatabricks.net/jobs/{job}/runs/{run}"},
+        spark={"run_name": "databricks"},
     )
     assert page_of(found) == "https://adb-1.2.azuredatabricks.net/jobs/17/runs/42"
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "42"

@@ -120,10 +120,7 @@ def domains(found, urn):
 
 
 def test_datasets_have_the_domain_of_the_first_rule_that_matches():
-    rules = [
-        {"domain": SHOP, "namespace": "postgres://*", "name": "shop.public.o*"},
-        {"domain": LAKE, "namespace": "postgres://db:*"},
-    ]
+    rules = {SHOP: ["postgres://*/shop.public.o*"], LAKE: ["postgres://db:*/*"]}
     found = told(pair(**IO), domains={"datasets": rules})
     assert domains(found, ORDERS) == {f"/domains/{SHOP}": SHOP}
     assert domains(found, TOTALS) == {f"/domains/{LAKE}": LAKE}
@@ -134,13 +131,13 @@ def test_datasets_have_the_domain_of_the_first_rule_that_matches():
 
 
 def test_a_dataset_that_is_not_written_has_no_domain():
-    found = told(pair(**IO), materialize="outputs", domains={"datasets": [{"domain": SHOP}]})
+    found = told(pair(**IO), materialize="outputs", domains={"datasets": {SHOP: ["*"]}})
     assert domains(found, ORDERS) is None
     assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
 
 
 def test_flows_and_jobs_have_domains_by_their_names():
-    rules = {"jobs": [{"domain": SHOP, "namespace": "shop", "name": "daily"}, {"domain": LAKE, "name": "*.load"}]}
+    rules = {"jobs": {SHOP: ["shop/daily"], LAKE: ["*.load"]}}
     found = told(pair(**IO), domains=rules)
     assert domains(found, FLOW) == {f"/domains/{SHOP}": SHOP}
     assert domains(found, JOB) == {f"/domains/{LAKE}": LAKE}
@@ -151,12 +148,16 @@ def test_flows_and_jobs_have_domains_by_their_names():
     assert domains(twin, TWIN) == domains(twin, FLOW) == {f"/domains/{SHOP}": SHOP}
 
 
-@pytest.mark.parametrize(
-    "rule", [{"domain": "shop"}, {"domain": "urn:li:tag:x"}, {"name": "x"}, {"domain": SHOP, "of": "x"}]
-)
-def test_a_rule_without_the_urn_of_a_domain_is_refused(rule):
+def test_a_domain_leaves_out_what_its_last_matching_pattern_excludes():
+    found = told(pair(**IO), domains={"datasets": {SHOP: ["*", "!shop.public.o*"], LAKE: ["!x"]}})
+    assert domains(found, ORDERS) == {f"/domains/{LAKE}": LAKE}
+    assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
+
+
+@pytest.mark.parametrize("domain", ["shop", "urn:li:tag:x", ""])
+def test_a_key_that_is_not_the_urn_of_a_domain_is_refused(domain):
     with pytest.raises(ValueError, match="domain"):
-        Settings(domains={"datasets": [rule]})
+        Settings(domains={"datasets": {domain: ["*"]}})
 
 
 # -- owners from dbt's meta --------------------------------------------------------------------------------------------

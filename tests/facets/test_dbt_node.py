@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.facet_cases import DBT, JOB, event, facet, of_job, orders, told
 
-LINKS = {"dbt_repository": "https://git.example.com/shop/"}
+LINKS = {"dbt": "https://git.example.com/shop/{path}"}
 
 
 def test_file_and_unique_id_are_kept_on_the_job():
@@ -17,7 +17,7 @@ def test_file_and_unique_id_are_kept_on_the_job():
 
 
 def test_a_path_as_dbt_writes_it_on_windows_is_a_page_too():
-    links = {"dbt_repository": "https://git.example.com/shop/"}
+    links = {"dbt": "https://git.example.com/shop/{path}"}
     found = of_job("dbt_node", facet(original_file_path="models\\a b.sql"), links=links)
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://git.example.com/shop/models/a%20b.sql"
     assert found.kept(JOB)["dbt_node.original_file_path"] == "models\\a b.sql"

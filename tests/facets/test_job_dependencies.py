@@ -153,7 +153,10 @@ def test_what_cannot_be_used_costs_only_itself():
 @pytest.mark.parametrize(
     ("settings", "lost"),
     [
-        ({"identity": {"mode": "compat", "compat": {"orchestrator": "x"}}}, {"run.runId": "policy:identity.mode"}),
+        (
+            {"identity": {"mode": "datahub-openlineage", "endpoint": {"orchestrator": "x"}}},
+            {"run.runId": "policy:identity.mode"},
+        ),
         (
             {"writes": {"aspects": ["dataProcessInstance*"]}},
             dict.fromkeys(("job.namespace", "job.name", "dependency_type"), "policy:writes"),

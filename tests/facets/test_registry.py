@@ -158,7 +158,7 @@ def test_facets_of_runs_say_nothing_where_there_is_no_run():
 def test_a_filter_leaves_a_facet_out_and_counts_it():
     found = told(
         pair(job={"documentation": facet(description="x"), "mystery": facet(a=1)}),
-        filters={"facet": {"deny": ["doc*", "mystery"]}},
+        filters={"facets": ["!doc*", "!mystery"]},
         report=True,
     )
     assert "/description" not in found.patched(JOB, "dataJobInfo")

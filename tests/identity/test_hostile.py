@@ -30,7 +30,6 @@ PRODUCERS = st.sampled_from(
 PLAIN = Identity()
 RULED = Identity(
     IdentitySettings(
-        default_platform="p" * 50,
         cluster="ü" * 300,
         rules=[
             {"name": r"(?P<a>[^.]*)\.(?P<b>.*)", "flow": "({a},{namespace})", "job": "{b}", "instance": "é" * 50},

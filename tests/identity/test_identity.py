@@ -185,7 +185,7 @@ class TestEvent:
 
     def test_the_row_says_which_rule_made_it(self):
         row = event_identity(Identity(), facts(run_id=self.UUID))
-        assert row["rules"][0] == "platform: identity.default_platform"
+        assert row["rules"][0] == "platform: default"
         assert row["event"] == "$"
 
 

@@ -54,14 +54,25 @@ def event(said):
     return parse_event(json.dumps(body).encode(), "here")
 
 
+def endpoint_settings(**said):
+    """Return the settings for an endpoint of this configuration."""
+    return {"mode": "datahub-openlineage", "endpoint": {key.replace("_", "-"): value for key, value in said.items()}}
+
+
+def plugin_settings(platform_instance=None, **said):
+    """Return the settings for a plugin of this configuration."""
+    rules = [{"instance": platform_instance}] if platform_instance else []
+    return {"mode": "datahub-airflow-plugin", "airflow_plugin": said, "rules": rules}
+
+
 def settings(mode, config):
     said = {key: value for key, value in (config or {}).items() if key in ("rules", "namespaces")}
     if mode == "datahub-openlineage":
-        return IdentitySettings(**said, mode="compat", compat=(config or {}).get("compat", {}))
+        return IdentitySettings(**said, **endpoint_settings(**(config or {}).get("compat", {})))
     if mode == "datahub-airflow-plugin":
-        join = {"tools": ["airflow"], "airflow": (config or {}).get("join", {})}
-        return IdentitySettings(**said, mode="join", join=join)
-    return IdentitySettings(**said, mode="join", join={"tools": ["dbt"]})
+        chosen = plugin_settings(**(config or {}).get("join", {}))
+        return IdentitySettings(**{**chosen, **said, "rules": [*said.get("rules", ()), *chosen["rules"]]})
+    return IdentitySettings(**said, mode="datahub-dbt-source")
 
 
 def row(identity, **said):
@@ -150,7 +161,7 @@ def test_joins_with_the_plugin_fold_the_sql_of_tasks(query):
     assert row(plugin(), **sql)["folds_into"] == task
     assert row(plugin(), **task_event())["folds_into"] is None
     assert row(plugin(), name="a.b", producer=SPARK)["folds_into"] is None
-    everything = Identity(IdentitySettings(mode="compat", granularity="application"))
+    everything = Identity(IdentitySettings(mode="datahub-openlineage", granularity="application"))
     assert row(everything, name="a.b", producer=SPARK)["folds_into"] is None
 
 
@@ -158,7 +169,7 @@ def test_joins_with_the_plugin_fold_the_sql_of_tasks(query):
 
 
 def compat(**said):
-    return CompatMode(IdentitySettings(mode="compat", compat=said).compat)
+    return CompatMode(IdentitySettings(**endpoint_settings(**said)).endpoint)
 
 
 @pytest.mark.parametrize(
@@ -192,9 +203,9 @@ def test_endpoint_refuses_job_events():
 
 def test_the_endpoints_own_settings_decide_about_cluster_and_flow():
     both = {"env": "PROD", "platform_instance": "west", "pipeline_name": "all"}
-    found = row(Identity(IdentitySettings(mode="compat", compat=both)), name="a.b")
+    found = row(Identity(IdentitySettings(**endpoint_settings(**both))), name="a.b")
     assert found["dataJob"] == "urn:li:dataJob:(urn:li:dataFlow:(airflow,all,west),a.b)"
-    found = row(Identity(IdentitySettings(mode="compat", compat={"env": "PROD"})), name="a.b")
+    found = row(Identity(IdentitySettings(**endpoint_settings(env="PROD"))), name="a.b")
     assert (found["dataFlow"], found["env"]) == ("urn:li:dataFlow:(airflow,a,prod)", "PROD")
 
 
@@ -202,9 +213,7 @@ def test_the_endpoint_names_another_job_of_the_event_likewise():
     said = event(
         {"kind": "RunEvent", "namespace": "ns", "name": "a.b", "producer": AIRFLOW, "runId": RUN, "has_io": False}
     )
-    names = Identity(IdentitySettings(mode="compat", namespaces=[{"canonical": "one", "aliases": ["ns"]}])).for_event(
-        said
-    )
+    names = Identity(IdentitySettings(mode="datahub-openlineage", namespaces={"one": ["ns"]})).for_event(said)
     assert names.job("ns", "a.b", AIRFLOW).job_urn == "urn:li:dataJob:(urn:li:dataFlow:(airflow,a,ns),a.b)"
     near = names.job("ns", "a.b", AIRFLOW)
     other = names.reference("other", "c.d", referrer=near)
@@ -216,7 +225,7 @@ def test_the_endpoint_names_another_job_of_the_event_likewise():
 
 
 def plugin(**said):
-    return Identity(IdentitySettings(mode="join", join={"tools": ["airflow"], "airflow": said}))
+    return Identity(IdentitySettings(**plugin_settings(**said)))
 
 
 def task_event(task="grp.load", dag="my.dag", dag_run="manual__2026-01-01", **more):
@@ -339,8 +348,9 @@ def dbt_event(kind="MODEL", unique_id="model.shop.orders", name="shop.analytics.
 @pytest.mark.parametrize("env", ["PROD", "DEV"])
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_runs_of_nodes_are_those_of_datahubs_dbt_source(instance, env, lowercase):
-    join = {"tools": ["dbt"], "dbt": {"env": env, "platform_instance": instance, "lowercase": lowercase}}
-    found = row(Identity(IdentitySettings(mode="join", join=join)), **dbt_event())
+    rules = [{"producer": "/dbt$", "instance": instance}] if instance else []
+    chosen = IdentitySettings(mode="datahub-dbt-source", rules=rules, dbt_urns_to_lowercase=lowercase)
+    found = row(Identity(chosen, dataset_env=env), **dbt_event())
     name = "shop.Analytics.orders"
     dataset = make_dataset_urn_with_platform_instance("dbt", name.lower() if lowercase else name, instance, env)
     run = DataProcessInstance(
@@ -352,7 +362,7 @@ def test_runs_of_nodes_are_those_of_datahubs_dbt_source(instance, env, lowercase
 
 def test_nodes_are_spelled_as_datahubs_dbt_source_does_without_a_setting():
     """As acryl-datahub 1.7.0.17 wrote `shop."Mart"."Top Customers"` of a PostgreSQL; so since 1.6."""
-    found = row(Identity(IdentitySettings(mode="join", join={"tools": ["dbt"]})), **dbt_event())
+    found = row(Identity(IdentitySettings(mode="datahub-dbt-source")), **dbt_event())
     assert found["parentTemplate"] == "urn:li:dataset:(urn:li:dataPlatform:dbt,shop.analytics.orders,PROD)"
 
 
@@ -369,14 +379,14 @@ def test_nodes_are_spelled_as_datahubs_dbt_source_does_without_a_setting():
     ],
 )
 def test_what_the_dbt_source_writes_no_run_of_keeps_the_default(said):
-    join = Identity(IdentitySettings(mode="join", join={"tools": ["dbt"]}))
+    join = Identity(IdentitySettings(mode="datahub-dbt-source"))
     assert row(join, **said) == row(Identity(), **said)
 
 
 @pytest.mark.parametrize("instance", [None, "core"])
 def test_a_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
-    join = {"tools": ["airflow", "dbt"], "dbt": {"platform_instance": instance}}
-    identity = Identity(IdentitySettings(mode="join", join=join))
+    rules = [{"platform": "dbt", "instance": instance}] if instance else []
+    identity = Identity(IdentitySettings(mode=["datahub-airflow-plugin", "datahub-dbt-source"], rules=rules))
 
     def check(unique_id):
         said = dbt_event("TEST", unique_id)
@@ -432,7 +442,7 @@ def test_tests_of_a_node_have_a_job_of_their_own(unique_id, kind, name):
 
 
 def test_both_tools_can_be_joined_at_once():
-    identity = Identity(IdentitySettings(mode="join", join={"tools": ["airflow", "dbt"]}))
+    identity = Identity(IdentitySettings(mode=["datahub-airflow-plugin", "datahub-dbt-source"]))
     assert row(identity, **task_event())["dataFlow"] == "urn:li:dataFlow:(airflow,my.dag,prod)"
     assert row(identity, **dbt_event())["parentTemplate"].startswith("urn:li:dataset:(urn:li:dataPlatform:dbt,")
 

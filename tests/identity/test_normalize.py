@@ -61,7 +61,7 @@ def test_a_cut_name_is_the_longest_prefix_that_fits_and_a_hash_of_the_whole():
 
 
 def test_a_namespace_of_a_group_becomes_the_canonical_one():
-    groups = [{"canonical": "airflow-prod", "aliases": ["http://airflow:8081", " x "]}]
+    groups = {"airflow-prod": ["http://airflow:8081", " x "]}
     words = NameNormalizer(IdentitySettings(namespaces=groups))
     assert [words.namespace(text) for text in ("http://airflow:8081", "x", "airflow-prod", "http://airflow")] == [
         "airflow-prod",
@@ -78,13 +78,13 @@ def test_no_namespace_is_the_default_one():
 def test_case_is_kept_unless_told_otherwise():
     kept = NameNormalizer(IdentitySettings())
     assert (kept.namespace("NS"), kept.name("Job")) == ("NS", "Job")
-    lower = NameNormalizer(IdentitySettings(lowercase={"namespace": True, "name": True}))
+    lower = NameNormalizer(IdentitySettings(lowercase=["namespace", "name"]))
     assert (lower.namespace("NS"), lower.name("Job")) == ("ns", "job")
 
 
 def test_groups_are_compared_in_the_configured_case():
-    groups = [{"canonical": "Airflow-Prod", "aliases": ["HTTP://Airflow"]}]
-    words = NameNormalizer(IdentitySettings(namespaces=groups, lowercase={"namespace": True}))
+    groups = {"Airflow-Prod": ["HTTP://Airflow"]}
+    words = NameNormalizer(IdentitySettings(namespaces=groups, lowercase=["namespace"]))
     assert {words.namespace(text) for text in ("http://airflow", "HTTP://AIRFLOW", "AIRFLOW-prod")} == {"Airflow-Prod"}
 
 
@@ -105,5 +105,5 @@ def test_no_login_of_a_url_gets_into_an_urn(said, written):
 
 
 def test_a_group_may_name_an_address_with_its_login():
-    words = NameNormalizer(IdentitySettings(namespaces=[{"canonical": "prod", "aliases": ["trino://ann:pw@host"]}]))
+    words = NameNormalizer(IdentitySettings(namespaces={"prod": ["trino://ann:pw@host"]}))
     assert [words.namespace(text) for text in ("trino://ann:other@host", "trino://host")] == ["prod", "prod"]

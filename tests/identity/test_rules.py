@@ -67,7 +67,7 @@ def test_the_first_rule_that_matches_holds_alone():
 
 
 def test_a_rule_sees_the_canonical_namespace():
-    groups = [{"canonical": "prod", "aliases": ["http://x"]}]
+    groups = {"prod": ["http://x"]}
     assert job({"namespace": "prod", "cluster": "c"}, "http://x", "a", namespaces=groups).cluster == "c"
 
 
@@ -125,7 +125,7 @@ def test_a_job_says_what_made_its_parts():
         "cluster: job namespace",
     )
     assert Identity().job("ns", "a.b", SPARK).rules[:2] == ("platform: producer spark", "flow: first dot")
-    assert Identity().job("ns", "a", None).rules[:2] == ("platform: identity.default_platform", "flow: whole name")
+    assert Identity().job("ns", "a", None).rules[:2] == ("platform: default", "flow: whole name")
     assert "cluster: identity.cluster" in Identity(IdentitySettings(cluster="c")).job("ns", "a", None).rules
 
 
@@ -141,12 +141,14 @@ def test_a_job_says_what_made_its_parts():
         ({"rules": [{"platform": "a,b"}]}, "pattern"),
         ({"rules": [{"env": "PRODUCTION"}]}, "Input should be"),
         ({"rules": [{"granularity": "dag"}]}, "'operation', 'task' or 'application'"),
-        ({"mode": "joined"}, "'default', 'compat' or 'join'"),
-        ({"mode": "join"}, "joins nobody"),
-        ({"mode": "join", "join": {"tools": ["spark"]}}, "'airflow' or 'dbt'"),
-        ({"mode": "compat", "compat": {"env": "production"}}, "Input should be"),
-        ({"namespaces": [{"canonical": "a", "aliases": ["x"]}, {"canonical": "b", "aliases": ["x"]}]}, "two groups"),
-        ({"namespaces": [{"canonical": "a", "aliases": ["b"]}, {"canonical": "b", "aliases": ["c"]}]}, "two groups"),
+        ({"mode": "joined"}, "'default', 'datahub-openlineage', 'datahub-airflow-plugin' or 'datahub-dbt-source'"),
+        ({"mode": []}, "is one of default"),
+        ({"endpoint": {"env": "production"}}, "`env` is `production`, not one of CERT, "),
+        ({"endpoint": {"platform_instance": "west"}}, "'orchestrator', 'env', 'platform-instance' or 'pipeline-name'"),
+        ({"mode": ["default", "datahub-dbt-source"]}, "is one of default"),
+        ({"mode": "datahub-openlineage,datahub-airflow-plugin"}, "a list of the last two"),
+        ({"namespaces": {"a": ["x"], "b": ["x"]}}, "two namespaces"),
+        ({"namespaces": {"a": ["b"], "b": ["c"]}}, "two namespaces"),
         ({"upstream_runs": "explicit"}, "Extra inputs"),
     ],
 )

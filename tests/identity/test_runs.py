@@ -56,7 +56,7 @@ def test_the_nil_and_max_uuid_tell_no_run_from_another(void):
 
 
 def test_a_hashed_run_is_found_whatever_the_spelling_of_its_job():
-    groups = [{"canonical": "prod", "aliases": ["http://x"]}]
+    groups = {"prod": ["http://x"]}
     identity = Identity(IdentitySettings(namespaces=groups))
     assert identity.run_urn("http://x", " job\n", " build-42 ") == guid(name="job", namespace="prod", runId="build-42")
 

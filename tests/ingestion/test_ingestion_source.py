@@ -105,7 +105,7 @@ def test_settings_hold_and_what_they_leave_out_is_counted(tmp_path):
     place = written(
         tmp_path / "e.ndjson", event("COMPLETE", 1), event("COMPLETE", 2, job={"namespace": "x", "name": "tmp_1"})
     )
-    settings = {"filters.job_name": {"deny": ["tmp_*"]}, "writes": {"entities": ["!dataset"]}}
+    settings = {"filters.jobs": ["!tmp_*"], "writes": {"entities": ["!dataset"]}}
     report = ran(place, to_file(tmp_path / "out.json"), settings=settings).source.get_report()
     urns = [urn for urn, _ in about(tmp_path / "out.json")]
     assert not [urn for urn in urns if "tmp_1" in urn or urn.startswith("urn:li:dataset:")]

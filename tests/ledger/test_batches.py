@@ -61,7 +61,7 @@ def broken(monkeypatch):
 
 
 def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(broken):
-    chosen = compiled(Settings(filters={"dataset_name": {"deny": ["*"]}}))
+    chosen = compiled(Settings(filters={"datasets": ["!*"]}))
     batch = [DeadLetter("there", "of no use", b"x"), *read(EVENTS)]
     with Catalog(":memory:") as file:
         once = Ledger(file, chosen, CatalogSink(file)).process_and_deliver(batch)[0].counts

@@ -118,7 +118,7 @@ def test_what_a_parent_had_from_above_it_hands_down_when_both_were_let_go():
 
 def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
     """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's."""
-    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})
+    joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
     said = {
         "airflow": {
             "dag": {"dag_id": "daily"},
@@ -137,7 +137,7 @@ def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
 @pytest.mark.parametrize("runs", ["plugin", "links"])
 def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tells_it(runs):
     """The second try, which the child names, has another id of its own, and the same one of the plugin's."""
-    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": runs}}})
+    joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
     first, second = (run(number, "daily.load", above=9, facets=said, producer=AIRFLOW) for number in (1, 3))
     story = [first, second, run(2, "app", above=3, stream=True, second=1)]
@@ -153,7 +153,7 @@ def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tell
 
 @pytest.mark.parametrize("runs", ["plugin", "links"])
 def test_a_task_of_the_plugins_has_no_second_run_by_the_id_that_its_queries_name(runs):
-    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": runs}}})
+    joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
     query = run(2, "daily.load.query.1", above=1, producer=AIRFLOW, second=1)
     query["run"]["facets"]["parent"]["job"]["name"] = "daily.load"
@@ -166,7 +166,7 @@ def test_a_task_of_the_plugins_has_no_second_run_by_the_id_that_its_queries_name
 
 def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other_id():
     """The upper one comes last: the task in between has the plugin's id, and the application names OpenLineage's."""
-    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})
+    joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
     story = [
         run(1, "stream", stream=True),

@@ -61,7 +61,7 @@ def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
 
 NAMED = {
     "by default": {},
-    "compat": {"identity": {"mode": "compat"}},
+    "compat": {"identity": {"mode": "datahub-openlineage"}},
     "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
     "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
     "last run": {"edges": "last_run", "runs": {"edges": True}},
@@ -252,8 +252,9 @@ def test_dataset_events_that_call_one_table_by_several_names_have_one_point_a_mi
 
 @pytest.mark.parametrize("runs", ["links", "plugin"])
 def test_the_next_try_of_a_task_beside_the_plugin_doubles_no_point_of_the_last(runs):
-    join = {"tools": ["airflow"], "airflow": {"runs": runs, "lineage": "patch"}}
-    chosen = Settings(profile="1.7", identity={"mode": "join", "join": join})
+    chosen = Settings(
+        profile="1.7", identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs, "lineage": "patch"}}
+    )
     said = {"dag": {"dag_id": "d"}, "task": {"task_id": "t"}, "dagRun": {"run_id": "manual__1"}}
     written = [dataset("d.s.t", outputFacets={"outputStatistics": {"rowCount": 3}})]
     story = [
@@ -313,7 +314,7 @@ def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_
 @pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
 def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):
-    chosen = Settings(profile="1.7", identity={"mode": "compat"})
+    chosen = Settings(profile="1.7", identity={"mode": "datahub-openlineage"})
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
     written = {"outputs": [dataset("d.s.t")]}
     other = job_event(f"2026-11-20T10:00:0{last}Z", job="app", **written)

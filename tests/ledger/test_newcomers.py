@@ -81,7 +81,7 @@ def clock():
 
 
 def ledger(file, sink, clock, limit):
-    chosen = Settings(max_new_entities_per_hour=limit, identity={"register_platform": False})
+    chosen = Settings(max_new_entities_per_hour=limit, identity={"rules": [{"platform": "airflow"}]})
     return Ledger(file, compiled(chosen), sink, clock=clock)
 
 

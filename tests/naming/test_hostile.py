@@ -19,8 +19,6 @@ RULES = Naming(
         env="DEV",
         urn_to_lower=True,
         inmemory="keep",
-        azure="authority",
-        local_files="bare",
         rules=(
             NamingRule(
                 namespace="{*any}", platform_instance="inst", default_database="db", default_schema="s", path_depth=2

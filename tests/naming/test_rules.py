@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from dh_bridge.errors import SettingsError
 from dh_bridge.naming import Naming
 from dh_bridge.naming.patterns import NamingPattern
-from dh_bridge.settings.naming import Location, NamingRule, NamingSettings
+from dh_bridge.settings.naming import NamingRule, NamingSettings
 
 
 def naming(*rules: NamingRule, **settings) -> Naming:
@@ -70,17 +70,14 @@ def test_the_rule_with_the_most_literal_text_wins_wherever_it_stands():
         rule("postgres://{*any}", platform_instance="all"),
         rule("postgres://eu-1:5432", platform_instance="one"),
         rule("postgres://eu-{*rest}", platform_instance="some"),
-        rule("postgres://eu-1:5432", name="shop.tmp.{*table}", drop=True),
+        rule("postgres://eu-1:5432", name="shop.tmp.{*table}", env="QA"),
     ]
     for order in (rules, rules[::-1]):
         named = naming(*order)
         assert named("postgres://eu-1:5432", "shop.public.t").instance == "one"
         assert named("postgres://eu-2:5432", "shop.public.t").instance == "some"
         assert named("postgres://us:5432", "shop.public.t").instance == "all"
-        assert (
-            named("postgres://eu-1:5432", "shop.tmp.t").skip
-            == f"filtered: naming.rules[{order.index(rules[3])}] postgres://eu-1:5432 + shop.tmp.{{*table}}"
-        )
+        assert named("postgres://eu-1:5432", "shop.tmp.t").env == "QA"
 
 
 def test_an_instance_is_the_prefix_of_the_name_and_part_of_the_containers():
@@ -254,7 +251,12 @@ RENAMES = [
     ("s3://lake", "delta/orders", {"select": "delta"}, urn("delta-lake", "lake/delta/orders")),
     ("http://rest:8181", "sales.orders", {"select": "iceberg"}, urn("iceberg", "sales.orders")),
     ("oracle://h", "ORCL.HR.T", {"variants": {"with-database"}}, urn("oracle", "orcl.hr.t")),
-    ("awsathena://athena.us-east-1.amazonaws.com", "mine.sales", {"catalogs": {"mine"}}, urn("athena", "mine.sales")),
+    (
+        "awsathena://athena.us-east-1.amazonaws.com",
+        "mine.sales.orders",
+        {"name": "mine.{*rest}", "rename": "AwsDataCatalog.{*rest}"},
+        urn("athena", "sales.orders"),
+    ),
 ]
 
 
@@ -266,7 +268,8 @@ def test_names_paths_and_systems_by_rule(namespace, name, said, expected):
 def test_a_catalogue_by_rule_makes_the_second_part_a_database():
     place = "awsathena://athena.us-east-1.amazonaws.com"
     assert naming()(place, "mine.sales").level == "table"
-    assert naming(rule(place, catalogs={"mine"}))(place, "mine.sales").level == "database"
+    own = rule(place, name="mine.{*rest}", rename="AwsDataCatalog.{*rest}")
+    assert naming(own)(place, "mine.sales").level == "database"
 
 
 def test_the_hive_metastore_source_has_other_containers():
@@ -276,7 +279,7 @@ def test_the_hive_metastore_source_has_other_containers():
 
 
 def test_several_addresses_are_one_location():
-    locations = (Location(canonical="hdfs://prod:8020", aliases=("hdfs://10.0.0.1:8020", "hdfs://nn-{*any}")),)
+    locations = {"hdfs://prod:8020": ("hdfs://10.0.0.1:8020", "hdfs://nn-{*any}")}
     named = naming(rule("hdfs://prod:8020", env="QA"), locations=locations)
     for namespace in ("hdfs://prod:8020", "hdfs://10.0.0.1:8020", "hdfs://nn-7:8020"):
         assert named(namespace, "/x").urn == urn("hdfs", "prod:8020/x", "QA")
@@ -284,7 +287,7 @@ def test_several_addresses_are_one_location():
 
 
 def test_an_alias_in_a_list_of_hosts_is_seen_through_the_default_port():
-    locations = (Location(canonical="postgres://main:5432", aliases=("postgres://replica:5432",)),)
+    locations = {"postgres://main:5432": ("postgres://replica:5432",)}
     assert naming(locations=locations)("postgres://replica,x", "a.b.c").fqn == "postgresql:`main:5432`.a.b.c"
 
 
@@ -296,27 +299,30 @@ def test_project_numbers_are_linted_and_mapped():
 
 def test_an_hdfs_authority_can_be_a_databricks_workspace():
     assert naming()("hdfs://ws", "/mnt/x").notes == ("hdfs-or-dbfs",)
-    named = naming(dbfs_workspaces={"ws"})("hdfs://ws", "/mnt/x")
+    named = naming(locations={"dbfs://ws": ("hdfs://ws",)})("hdfs://ws", "/mnt/x")
     assert (named.urn, named.fqn, named.notes) == (urn("dbfs", "/mnt/x"), "dbfs:ws.mnt/x", ())
 
 
+CONTAINER = "abfss://c@acct.dfs.core.windows.net"
+BLOB = "wasbs://c@acct.blob.core.windows.net"
+
+
+@pytest.mark.parametrize(
+    ("variant", "namespace", "name", "expected"),
+    [
+        (None, CONTAINER, "a/b", urn("abs", "c/a/b")),
+        ("azure-authority", CONTAINER, "a/b", urn("abs", "c@acct.dfs.core.windows.net/a/b")),
+        ("azure-authority", BLOB, "/a", urn("abs", "c@acct.blob.core.windows.net/a")),
+        ("azure-adls", CONTAINER, "a/b", urn("adls", "c/a/b")),
+        (None, "file", "/data/x", urn("file", "/data/x")),
+        ("local-files-bare", "file", "/data/x", urn("file", "data/x")),
+    ],
+)
+def test_variants_are_the_names_of_connectors_that_disagree(variant, namespace, name, expected):
+    assert naming(rule("{*any}", variants={variant} - {None}))(namespace, name).urn == expected
+
+
 SWITCHES = [
-    ({"azure": "container"}, "abfss://c@acct.dfs.core.windows.net", "a/b", urn("abs", "c/a/b")),
-    (
-        {"azure": "authority"},
-        "abfss://c@acct.dfs.core.windows.net",
-        "a/b",
-        urn("abs", "c@acct.dfs.core.windows.net/a/b"),
-    ),
-    (
-        {"azure": "authority"},
-        "wasbs://c@acct.blob.core.windows.net",
-        "/a",
-        urn("abs", "c@acct.blob.core.windows.net/a"),
-    ),
-    ({"azure": "adls"}, "abfss://c@acct.dfs.core.windows.net", "a/b", urn("adls", "c/a/b")),
-    ({"local_files": "slash"}, "file", "/data/x", urn("file", "/data/x")),
-    ({"local_files": "bare"}, "file", "/data/x", urn("file", "data/x")),
     ({"urn_to_lower": True}, "kafka://b", "Topic", urn("kafka", "topic")),
     ({"urn_to_lower": True}, "Unknown", "Name", urn("unknown", "unknown/name")),
     ({"inmemory": "keep"}, "inmemory://", "step 1", urn("unknown", "inmemory:///step 1")),
@@ -354,13 +360,6 @@ def test_unknown_namespaces_are_kept_dropped_or_refused():
     assert naming()("s3://minio:9000/lake", "raw/orders").urn == urn("unknown", "s3://minio:9000/lake/raw/orders")
 
 
-def test_a_dropped_dataset_says_by_which_rule():
-    named = naming(rule("kafka://{*any}", name="tmp_{*rest}", drop=True))("kafka://b", "tmp_1")
-    assert (named.urn, named.endpoint) == (None, None)
-    assert named.skip == "filtered: naming.rules[0] kafka://{*any} + tmp_{*rest}"
-    assert naming(rule("nowhere", drop=True))("nowhere", "x").skip == "filtered: naming.rules[0] nowhere"
-
-
 BROKEN = [
     ({"namespace": "x{"}, r"naming.rules\[0\].namespace"),
     ({"namespace": "x{a}]"}, "bracket"),
@@ -394,8 +393,8 @@ def test_every_part_of_a_system_can_be_given_by_a_rule():
 
 
 def test_a_broken_location_is_refused_at_the_start_by_its_key():
-    with pytest.raises(SettingsError, match=r"naming.locations\[0\]"):
-        naming(locations=(Location(canonical="x", aliases=("{",)),))
+    with pytest.raises(SettingsError, match=r"naming.locations.x:"):
+        naming(locations={"x": ("{",)})
 
 
 @pytest.mark.parametrize(
@@ -408,5 +407,5 @@ def test_settings_refuse_what_they_do_not_know(said):
 
 
 def test_every_setting_has_a_description():
-    for model in (NamingSettings, NamingRule, Location):
+    for model in (NamingSettings, NamingRule):
         assert all(field.description for field in model.model_fields.values())

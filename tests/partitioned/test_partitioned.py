@@ -31,7 +31,6 @@ OTHER = {
     "lineage on datasets": {"column_lineage": {"target": "dataset"}, "materialize": "outputs"},
     "strictly redacted": {"redaction": "strict", "column_lineage": {"target": "both"}},
     "native checks": {"assertions": {"type": "native"}, "profile": "1.7"},
-    "no platform": {"identity": {"register_platform": False}},
 }
 
 

@@ -17,15 +17,15 @@ from dh_bridge.partitioned.records import EventRecord, to_record
 from dh_bridge.partitioned.runs import PartitionTranslator
 
 TASK, APPLICATION = {"granularity": "task"}, {"granularity": "application"}
-JOIN = {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}
+JOIN = {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}
 ABOVE = "018cc251-f400-734d-88b3-1e3d63fe6299"
 MODES = {
     "operations fold into tasks": TASK,
     "and into applications": APPLICATION,
     "and their runs are kept": {**APPLICATION, "fold_runs": "keep"},
-    "ids of the endpoint": {"mode": "compat"},
+    "ids of the endpoint": {"mode": "datahub-openlineage"},
     "ids of the plugin": JOIN,
-    "runs of the plugin": {**JOIN, "join": {**JOIN["join"], "airflow": {"runs": "plugin", "lineage": "patch"}}},
+    "runs of the plugin": {**JOIN, "airflow_plugin": {"runs": "plugin", "lineage": "patch"}},
     "a rule folds": {"rules": [{"namespace": ".*", "granularity": "application"}]},
 }
 

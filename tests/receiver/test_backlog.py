@@ -215,7 +215,7 @@ def test_a_place_that_cannot_be_read_is_no_place_for_state_read(tmp_path):
 
 
 def test_filters_count_what_they_leave_out(tmp_path):
-    with served(f"catalog:{tmp_path / 'shop.db'}", filters={"job_name": {"deny": ["tmp.*"]}}) as found:
+    with served(f"catalog:{tmp_path / 'shop.db'}", filters={"jobs": ["!tmp.*"]}) as found:
         assert post(found, event(job="tmp.x"), START)[1]["successful"] == 2
         assert metrics(found)["filtered_total"] == 1
     assert points(tmp_path / "shop.db") == ["STARTED"]

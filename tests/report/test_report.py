@@ -173,7 +173,7 @@ def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_j
         for one in examples()
         if "dbt_node" in one.job_facets and one.outputs and one.type == "COMPLETE"
     )
-    lines = reported([said], Bridge(Settings(identity={"mode": "join", "join": {"tools": ["dbt"]}})))
+    lines = reported([said], Bridge(Settings(identity={"mode": "datahub-dbt-source"})))
     found = {path: lines[f"$.{path}"]["target"] for path in ("eventTime", "eventType", "job.namespace", "job.name")}
     named = "operation.customProperties[openlineage.job]"
     assert found == {
@@ -182,9 +182,7 @@ def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_j
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "rule", [{"dataset_name": {"deny": ["d.s.*"]}}, {"facet": {"deny": ["schema"]}}, {"through": ["d.s.*"]}]
-)
+@pytest.mark.parametrize("rule", [{"datasets": ["!d.s.*"]}, {"facets": ["!schema"]}, {"through": ["d.s.*"]}])
 def test_what_a_filter_leaves_out_of_an_event_is_told_with_its_rule(rule):
     lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], Bridge(Settings(filters=rule)))
     assert lines["$.inputs[0].facets.schema.fields[0].name"]["reason"].startswith("filtered:")
@@ -192,10 +190,10 @@ def test_what_a_filter_leaves_out_of_an_event_is_told_with_its_rule(rule):
 
 
 def test_every_leaf_of_an_event_that_a_filter_leaves_out_is_told_with_its_rule():
-    using = Bridge(Settings(filters={"job_name": {"deny": ["tmp_*"]}}))
+    using = Bridge(Settings(filters={"jobs": ["!tmp_*"]}))
     said = [event(job="tmp_x"), event(job="etl")]
     lines = list(using.translate(packed(said), report=True).report.lines())
-    assert {line["reason"] for line in lines if line["event"] == "event[0]"} == {"filtered:job_name deny: tmp_*"}
+    assert {line["reason"] for line in lines if line["event"] == "event[0]"} == {"filtered:jobs: !tmp_*"}
     assert [line for line in lines if line["event"] == "event[1]" and "filtered" in (line["reason"] or "")] == []
 
 

@@ -394,7 +394,7 @@ def test_a_run_without_an_id_gets_a_new_one(told):
 
 
 def test_a_run_of_a_job_that_is_filtered_out_tells_nothing(told):
-    one = told(filters={"job_name": {"deny": ["shop.*"]}})
+    one = told(filters={"jobs": ["!shop.*"]})
     with load(one) as run:
         pass
     assert run.filtered

@@ -1,36 +1,54 @@
-"""Filters: globs over whole texts, deny first, each refusal with its rule."""
+"""Filters: globs over whole texts; the last pattern that matches decides."""
 
 from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
 
-from dh_bridge.settings.filters import AllowDeny, FilterSettings
+from dh_bridge.settings.filters import FilterSettings, PatternList
 
 
 @pytest.mark.parametrize(
-    ("allow", "deny", "text", "rule"),
+    ("patterns", "text", "rule"),
     [
-        ((), (), "anything", None),
-        ((), ("tmp_*",), "tmp_a.b/c", "deny: tmp_*"),
-        ((), ("tmp_*",), "my_tmp_a", None),
-        ((), ("a", "*.test"), "shop.test", "deny: *.test"),
-        (("shop.*",), (), "shop.orders", None),
-        (("shop.*",), (), "Shop.orders", "allow"),
-        (("shop.*",), ("*.tmp",), "shop.tmp", "deny: *.tmp"),
-        ((), ("run_[0-9][0-9]",), "run_42", "deny: run_[0-9][0-9]"),
-        ((), ("a[*]",), "ab", None),
-        ((), ("a.c",), "abc", None),
-        ((), ("a*",), "a\nb", "deny: a*"),
+        ((), "anything", None),
+        (("!tmp_*",), "tmp_a.b/c", "!tmp_*"),
+        (("!tmp_*",), "my_tmp_a", None),
+        (("!a", "!*.test"), "shop.test", "!*.test"),
+        (("shop.*",), "shop.orders", None),
+        (("shop.*",), "Shop.orders", "no pattern matches"),
+        (("shop.*", "!*.tmp"), "shop.tmp", "!*.tmp"),
+        (("!*.tmp", "shop.*"), "shop.tmp", None),
+        (("*", "!tmp_*", "tmp_keep"), "tmp_keep", None),
+        (("!tmp_*", "tmp_keep"), "orders", "no pattern matches"),
+        (("!run_[0-9][0-9]",), "run_42", "!run_[0-9][0-9]"),
+        (("!a[*]",), "ab", None),
+        (("!a.c",), "abc", None),
+        (("!a*",), "a\nb", "!a*"),
     ],
 )
-def test_refusal_names_the_rule(allow, deny, text, rule):
-    assert AllowDeny(allow=allow, deny=deny).refusal(text) == rule
+def test_the_last_pattern_that_matches_decides(patterns, text, rule):
+    assert PatternList(patterns).exclusion(text) == rule
+
+
+@pytest.mark.parametrize(
+    ("pattern", "namespace", "name", "is_excluded"),
+    [
+        ("!tmp_*", "tmp_ns", "orders", False),
+        ("!tmp_*", "ns", "tmp_orders", True),
+        ("!dev/*", "dev", "orders", True),
+        ("!dev/*", "prod", "dev/orders", False),
+        ("!*/raw/*", "s3://lake", "raw/orders", True),
+        ("!s3://scratch/*", "s3://scratch", "a", True),
+    ],
+)
+def test_a_pattern_with_a_slash_is_compared_with_namespace_and_name(pattern, namespace, name, is_excluded):
+    assert (PatternList((pattern,)).exclusion(name, namespace) is not None) == is_excluded
 
 
 def test_lists_without_patterns_are_false():
-    assert not AllowDeny()
-    assert AllowDeny(deny=("x",))
+    assert not PatternList(())
+    assert PatternList(("!x",))
 
 
 def test_lineage_runs_through_datasets_named_with_or_without_namespace():
@@ -45,4 +63,4 @@ def test_filters_are_frozen_and_refuse_unknown_keys():
     with pytest.raises(ValidationError):
         FilterSettings().through = ("x",)
     with pytest.raises(ValidationError):
-        FilterSettings(jobs={})
+        FilterSettings(job_name=("x",))

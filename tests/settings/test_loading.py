@@ -154,8 +154,8 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
         ("DH_BRIDGE_SCHEMA__WRITE", "never", "schema.write", "never"),
         ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
         ("DH_BRIDGE_FILTERS__THROUGH", "['a,b']", "filters.through", ["a,b"]),
-        ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [x]}", "filters.job_name.deny", ["x"]),
-        ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [007, 2024-01-01]}", "filters.job_name.deny", ["007", "2024-01-01"]),
+        ("DH_BRIDGE_FILTERS", "{jobs: [x]}", "filters.jobs", ["x"]),
+        ("DH_BRIDGE_FILTERS", "{jobs: [007, 2024-01-01]}", "filters.jobs", ["007", "2024-01-01"]),
         ("DH_BRIDGE_RUNS", "{heartbeat: off}", "runs.heartbeat", "off"),
     ],
 )

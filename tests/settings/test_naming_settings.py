@@ -11,8 +11,8 @@ from dh_bridge.settings import Settings
 @pytest.mark.parametrize("env", ["DEV", "dev", "Dev"])
 def test_an_environment_may_be_written_in_any_case_as_in_recipes(env):
     rule = {"namespace": "postgres://db", "env": env}
-    settings = Settings(naming={"env": env, "rules": [rule]}, identity={"compat": {"env": env}})
-    assert (settings.naming.env, settings.naming.rules[0].env, settings.identity.compat.env) == ("DEV",) * 3
+    settings = Settings(naming={"env": env, "rules": [rule]})
+    assert (settings.naming.env, settings.naming.rules[0].env) == ("DEV",) * 2
 
 
 @pytest.mark.parametrize("env", ["development", " dev", 1, None])

@@ -53,7 +53,7 @@ OPTIONS = [
             "assertions": {"type": "native", "retire": "runs:3"},
             "temporary": "drop_edges",
         },
-        {"identity": {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}, "column_lineage": {"target": "both"}},
+        {"identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}, "column_lineage": {"target": "both"}},
     )
 ]
 

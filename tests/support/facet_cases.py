@@ -165,7 +165,7 @@ def told(*events: Any, report: bool = False, **settings: Any) -> Told:
     flat: list[Any] = []
     for one in events:
         flat += one if isinstance(one, list) else [one]
-    return Told(_bridge(json.dumps(settings, sort_keys=True)).translate(flat, report=report))
+    return Told(_bridge(json.dumps(settings)).translate(flat, report=report))
 
 
 @lru_cache(maxsize=64)

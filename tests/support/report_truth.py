@@ -35,7 +35,7 @@ ASKED = {
     "removals": {"lifecycle": {"rename_removes": True}},
     "warnings as successes": {"assertions": {"warn_as": "success"}},
     "applications": {"identity": {"granularity": "application"}},
-    "compat": {"identity": {"mode": "compat"}},
+    "compat": {"identity": {"mode": "datahub-openlineage"}},
 }
 
 

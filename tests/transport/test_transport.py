@@ -137,7 +137,7 @@ client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START,
     said = {
         "OPENLINEAGE__TRANSPORT__TYPE": TYPE,
         "OPENLINEAGE__TRANSPORT__TO": "file:told.json",
-        "OPENLINEAGE__TRANSPORT__SETTINGS": '{"profile": "1.2", "identity": {"default_platform": "shop"}}',
+        "OPENLINEAGE__TRANSPORT__SETTINGS": '{"profile": "1.2", "identity": {"rules": [{"platform": "shop"}]}}',
     }
     command = [sys.executable, "-c", program, RUN]
     subprocess.run(command, check=True, env=os.environ | said, cwd=tmp_path)
@@ -280,7 +280,7 @@ def test_a_wrong_event_is_told_and_the_next_one_goes_on(tmp_path):
 
 
 def test_filters_hold(gms):
-    told = client(to=f"rest:{gms.url}", settings={"filters.job_name": "{deny: ['tmp_*']}"})
+    told = client(to=f"rest:{gms.url}", settings={"filters.jobs": "!tmp_*"})
     told.emit(event("START", name="tmp_1"))
     assert not gms.proposals
     told.emit(event("START"))

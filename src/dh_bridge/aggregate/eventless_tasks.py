@@ -60,7 +60,6 @@ def _eventless_run_urn(job: Job, dag_run: str, label: Any, options: Options) -> 
     """Return the URN of a silent run: one for each task and DAG run; None where DataHub's plugin tells of runs itself."""
     if not options.identity.has_foreign_runs(job):
         return run_urn(datahub_guid({"name": job.name, "namespace": job.namespace, "runId": dag_run}))
-    airflow_join = options.settings.identity.join.airflow
-    if airflow_join.runs != "plugin" or label is None:
+    if options.settings.identity.airflow_plugin.runs != "plugin" or label is None:
         return None
-    return task_run_urn(airflow_join.cluster, job.flow_name, job.job_name, str(label))
+    return task_run_urn(job.cluster, job.flow_name, job.job_name, str(label))

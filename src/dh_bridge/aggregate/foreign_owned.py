@@ -88,7 +88,7 @@ def drop_foreign_aspects(
         proposals = (proposal for proposal in proposals if proposal.entity_urn not in skipped_runs)
     return (
         proposals
-        if options.settings.identity.mode == "default"
+        if options.settings.identity.has_default_ids
         else _drop_connector_aspects(proposals, states, histories, options)
     )
 
@@ -100,13 +100,13 @@ def _drop_connector_aspects(
     jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.foreign_owner}
     linked_urns = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
     checks = {urn for state in states for urn in foreign_checks(state)}
-    flow_end = f",{settings.join.airflow.cluster})"
+    flow_end = f",{settings.airflow_plugin.cluster})"
     for proposal in proposals:
         urn, aspect = proposal.entity_urn, proposal.aspect_name
         if urn in linked_urns or (urn in checks and aspect != "assertionRunEvent"):
             continue
-        if settings.mode == "join" and "airflow" in settings.join.tools and _is_written_by_plugin(urn, flow_end):
-            if aspect == _EDGES and settings.join.airflow.lineage == "patch":
+        if "datahub-airflow-plugin" in settings.mode and _is_written_by_plugin(urn, flow_end):
+            if aspect == _EDGES and settings.airflow_plugin.lineage == "patch":
                 yield proposal
             continue
         if aspect == _RELATIONSHIPS and urn in jobs and jobs[urn].foreign_owner == ENDPOINT:
@@ -131,8 +131,8 @@ def foreign_owned_aspects(state: RunState, options: Options) -> dict[str, str]:
         return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.granularity")
     if any(job.foreign_owner == ENDPOINT for job, _ in state.jobs.values()):
         return dict.fromkeys(_ENDPOINT_OMISSIONS, "policy:identity.mode")
-    if settings.mode == "join" and any(job.foreign_owner in (AIRFLOW, DBT) for job, _ in state.jobs.values()):
-        return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.join")
+    if settings.shares_entities and any(job.foreign_owner in (AIRFLOW, DBT) for job, _ in state.jobs.values()):
+        return dict.fromkeys(_RUN_ASPECTS + _JOB_ASPECTS, "policy:identity.mode")
     return {}
 
 
@@ -140,7 +140,7 @@ def _is_linked(job: Job, settings: IdentitySettings) -> bool:
     """Return whether the connector writes the runs of the job; then the bridge adds only their parents."""
     if job.foreign_owner == DBT:
         return True
-    return job.foreign_owner == AIRFLOW and job.level == "job" and settings.join.airflow.runs == "links"
+    return job.foreign_owner == AIRFLOW and job.level == "job" and settings.airflow_plugin.runs == "links"
 
 
 def _is_written_by_plugin(urn: str, flow_end: str) -> bool:

@@ -159,7 +159,7 @@ def _open_ledger(  # noqa: PLR0913 - what the flags say
 def _announce(target: str, delivery_target: DeliveryTarget, target_notes: LedgerNotes | None, *, dry_run: bool) -> None:
     """Print the target, the mode and the run id, and a warning if the ledger belongs to another target."""
     action = "nothing is written" if dry_run else "writing"
-    say(f"{action} to {delivery_target.describe(target, delivery_target.settings.identity.mode)}")
+    say(f"{action} to {delivery_target.describe(target, ', '.join(delivery_target.settings.identity.mode))}")
     if target_notes is not None and (target_warning := target_notes.target_warning(delivery_target.address)):
         say(target_warning)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -13,25 +13,18 @@ from dh_bridge.cli.options import events_argument, fail_on_option, json_option, 
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.identity.warnings import Sightings
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.settings.identity import IdentityMode
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
-
-#: Name of a mode for people -> `identity.mode`, and the tools to join.
-MODES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "default": ("default", ()),
-    "datahub-openlineage": ("compat", ()),
-    "datahub-airflow-plugin": ("join", ("airflow",)),
-    "datahub-dbt-source": ("join", ("dbt",)),
-}
 
 
 @click.command()
 @events_argument
 @click.option(
     "--mode",
-    type=click.Choice(list(MODES)),
-    help="Ids of another mode than the settings': those of DataHub's OpenLineage endpoint, Airflow plugin or dbt source.",
+    type=click.Choice(get_args(IdentityMode)),
+    help="Show the ids of this `identity.mode` instead of the one in the settings.",
 )
 @json_option
 @fail_on_option
@@ -61,9 +54,4 @@ def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, a
 
 def with_mode(settings: Settings, mode: str) -> Settings:
     """Return the settings in another mode; how the mode is configured stays as it is."""
-    mode_setting, tools = MODES[mode]
-    join = settings.identity.join
-    if tools:
-        join = join.model_copy(update={"tools": tools})
-    identity = settings.identity.model_copy(update={"mode": mode_setting, "join": join})
-    return settings.model_copy(update={"identity": identity})
+    return settings.model_copy(update={"identity": settings.identity.model_copy(update={"mode": (mode,)})})

@@ -38,7 +38,7 @@ _settings_path = click.Path(exists=True, allow_dash=False)
 @fail_on_option
 @examples(
     "echo 'naming: {env: TEST}' > new.yml && dh-bridge identity-diff /dev/null new.yml examples/events",
-    "echo 'identity: {mode: compat}' > old.yml && dh-bridge identity-diff old.yml /dev/null examples/events --to moves",
+    "echo 'identity: {mode: datahub-openlineage}' > old.yml && dh-bridge identity-diff old.yml /dev/null examples/events --to moves",
 )
 def identity_diff(  # noqa: PLR0913 - one parameter per option
     *, old: str, new: str, events: tuple[str, ...], folder: str | None, as_json: bool, fail_on: str

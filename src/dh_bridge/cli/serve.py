@@ -63,7 +63,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         receiver = stack.enter_context(run_receiver(target, settings, ledger, on_dead_letter=on_dead_letter))
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signal_number, lambda *_: stop.set())
-        say(f"writing to {receiver.target.describe(target, receiver.target.settings.identity.mode)}")
+        say(f"writing to {receiver.target.describe(target, ', '.join(receiver.target.settings.identity.mode))}")
         if settings.receiver.token is None and receiver.is_exposed:
             say("anybody who can reach it may send events: set receiver.token")
         say(f"taking events at {receiver.url}/api/v1/lineage")

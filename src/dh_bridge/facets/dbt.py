@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, facet, mapped, property_fact
 from dh_bridge.facet_support.repair import text_of
@@ -26,6 +25,7 @@ from dh_bridge.model.facts import (
 from dh_bridge.model.precedence import NAME_INVOCATION, OPERATION_DBT, PAGE_NODE, TYPE_BATCHES
 from dh_bridge.model.properties import flatten, present_property_text, property_text
 from dh_bridge.model.run_state import ANY_OWNER
+from dh_bridge.settings.links import fill_link
 from dh_bridge.value_maps.owner_types import untyped_owner
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ _TEST_TYPE, _TEST_PREFIX = "dbt_node.test_type", "test."
     is_cached=True,
 )
 def dbt_node(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """File, database, schema, alias and unique id of the node; the page of its file by ``links.dbt_repository``.
+    """File, database, schema, alias and unique id of the node; the page of its file by ``links``.
 
     The type of a test and the page of its file are those of its check, too.
     """
@@ -114,10 +114,12 @@ def dbt_node(facet: OpenFacet, ctx: FacetContext) -> Facts:
     if _TEST_TYPE in facet.properties:
         for urn in checks:
             yield urn, ASSERTION_PROPERTIES, "dbt_node", {_TEST_TYPE: facet.properties[_TEST_TYPE]}
-    repository, path = ctx.options.settings.links.dbt_repository, facet.content.get("original_file_path")
-    if repository is not None and isinstance(path, str) and path:
-        posix_path = path.replace("\\", "/")  # dbt on Windows writes paths as Windows does
-        url = f"{repository.rstrip('/')}/{quote(posix_path.lstrip('/'))}"
+    path = facet.content.get("original_file_path")
+    if not isinstance(path, str) or not path:
+        return
+    # dbt on Windows writes paths as Windows does.
+    url = fill_link(ctx.options.settings.links, "dbt", path=path.replace("\\", "/").lstrip("/"))
+    if url is not None:
         yield ctx.owner_urn, JOB_FIELD, ("externalUrl", PAGE_NODE), url
         if str(facet.content.get("unique_id")).startswith(_TEST_PREFIX):  # the file of a model is not that of its tests
             for urn in checks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from dh_bridge.facet_support.facet_spec import Facet, OpenFacet, as_property, dropped, facet, mapped, property_fact
 from dh_bridge.facet_support.generic import drop_large_value, property_facet
@@ -12,6 +11,7 @@ from dh_bridge.facet_support.repair import text_of
 from dh_bridge.model.facts import JOB_FIELD, RUN_NAME, RUN_PROPERTIES, RUN_URL, SUBTYPES, Facts
 from dh_bridge.model.precedence import FIELD_STATED, NAME_APPLICATION, NAME_COMPOSER, URL_DATAPROC
 from dh_bridge.model.properties import flatten, present_property_text, property_text, truncate
+from dh_bridge.settings.links import fill_link
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
@@ -154,21 +154,19 @@ def gcp_dataproc(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield ctx.run_urn, RUN_NAME, NAME_APPLICATION, application
 
 
-#: leaf that tells the kind of thing -> the console's word for it
+#: Field that names the kind of workload -> its section in the console.
 _CONSOLE_SECTIONS = {"batchId": "batches", "jobId": "jobs", "sessionId": "interactive"}
 
 
 def _page_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
     """Yield the page of the batch, job or session in Google's console, for which the event lacks the region."""
-    region, project = ctx.options.settings.links.dataproc_region, text_of(content.get("projectId"))
-    if region is None or not project:
-        return
+    project = text_of(content.get("projectId"))
     for field_name, section in _CONSOLE_SECTIONS.items():
         name = text_of(content.get(field_name))
-        if name:
-            page_path = f"{section}/{region}/{quote(name, safe='')}"
-            url = f"https://console.cloud.google.com/dataproc/{page_path}?project={quote(project, safe='')}"
-            yield ctx.run_urn, RUN_URL, URL_DATAPROC, url
+        if name and project:
+            url = fill_link(ctx.options.settings.links, "dataproc", section=section, id=name, project=project)
+            if url is not None:
+                yield ctx.run_urn, RUN_URL, URL_DATAPROC, url
             return
 
 

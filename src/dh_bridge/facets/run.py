@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from dh_bridge.facet_support.facet_spec import Facet, as_property, facet, property_fact
 from dh_bridge.model.facts import (
@@ -17,6 +16,7 @@ from dh_bridge.model.facts import (
 )
 from dh_bridge.model.precedence import NAME_EXTERNAL_QUERY, TYPE_NOMINAL, URL_CONFIGURED
 from dh_bridge.model.properties import present_property_text
+from dh_bridge.settings.links import fill_link
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
@@ -116,17 +116,17 @@ class ExternalQuery(Facet):
     },
 )
 def external_query(facet: ExternalQuery, ctx: FacetContext) -> Facts:
-    """Properties of the run; the query id names the run of a QUERY job, and its page by ``links.queries``."""
+    """Properties of the run; the query id names the run of a QUERY job, and its page by ``links``."""
     properties = {}
     if facet.externalQueryId:
         properties["externalQuery.externalQueryId"] = present_property_text(
             "externalQuery.externalQueryId", facet.externalQueryId
         )
         yield ctx.run_urn, RUN_NAME, NAME_EXTERNAL_QUERY, facet.externalQueryId
+        url = fill_link(ctx.options.settings.links, facet.source or "", id=facet.externalQueryId)
+        if url is not None:
+            yield ctx.run_urn, RUN_URL, URL_CONFIGURED, url
     if facet.source:
         properties["externalQuery.source"] = present_property_text("externalQuery.source", facet.source)
-    page_template = ctx.options.settings.links.queries.get(facet.source or "")
-    if page_template and facet.externalQueryId:
-        yield ctx.run_urn, RUN_URL, URL_CONFIGURED, page_template.replace("{id}", quote(facet.externalQueryId, safe=""))
     if properties:
         yield property_fact(ctx, properties)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -28,6 +27,7 @@ from dh_bridge.model.precedence import (
     web_page_url,
 )
 from dh_bridge.model.properties import flatten, present_property_text
+from dh_bridge.settings.links import fill_link
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
@@ -211,13 +211,12 @@ def environment_properties(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 
 def _job_run_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
-    """Yield what the run of a Databricks job is called, by ``spark.run_name``, and its page, by ``links.databricks``."""
+    """Yield what the run of a Databricks job is called, by ``spark.run_name``, and its page, by ``links``."""
     job, run = (_scalar_text(content.get(f"spark.databricks.job.{field_name}")) for field_name in ("id", "runId"))
     if run and ctx.options.settings.spark.run_name == "databricks":
         yield ctx.run_urn, RUN_NAME, NAME_DATABRICKS, run
-    workspace = ctx.options.settings.links.databricks
-    if workspace is not None and job and run:
-        url = f"{workspace.rstrip('/')}/jobs/{quote(job, safe='')}/runs/{quote(run, safe='')}"
+    url = fill_link(ctx.options.settings.links, "databricks", job=job, run=run) if job and run else None
+    if url is not None:
         yield ctx.run_urn, RUN_URL, URL_DATABRICKS, url
 
 

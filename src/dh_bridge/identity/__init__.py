@@ -23,7 +23,7 @@ from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily, load_
 from dh_bridge.identity.rules import compile_job_rules
 from dh_bridge.identity.runs import RunUrns
 from dh_bridge.identity.splitting import JobNameSplitter
-from dh_bridge.model.job import AIRFLOW, DBT, Job
+from dh_bridge.model.job import AIRFLOW, DBT, DEFAULT_PLATFORM, Job
 from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.identity import IdentitySettings
 
@@ -37,6 +37,7 @@ __all__ = ["EventIdentity", "Identity", "Job", "ProducerFamily"]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+_DEFAULT_PLATFORM = (DEFAULT_PLATFORM, "default")
 _MAX_CACHED_NAMES = 20_000
 _MAX_CACHED_LENGTH = 2_000
 
@@ -45,17 +46,21 @@ class Identity:
     """Names jobs and runs; built once, then asked for every event. Pure: the same question has the same answer."""
 
     def __init__(
-        self, settings: IdentitySettings | None = None, overlay: Path | None = None, dbt: DbtSettings | None = None
+        self,
+        settings: IdentitySettings | None = None,
+        overlay: Path | None = None,
+        dbt: DbtSettings | None = None,
+        *,
+        dataset_env: str = "PROD",
     ) -> None:
         settings = settings or IdentitySettings()
         mappings = list(load_producer_mappings(overlay))
         self._normalizer = NameNormalizer(settings)
         self._families = ProducerFamilies(mappings)
-        self._overlays = _build_overlays(settings, dbt or DbtSettings())
         self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings))
-        self._default = (settings.default_platform, "identity.default_platform")
-        self._foreign_run_tools = frozenset((DBT,) if settings.join.airflow.runs == "openlineage" else (DBT, AIRFLOW))
+        self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
+        self._overlays = _build_overlays(settings, dbt or DbtSettings(), dataset_env)
         self.has_skip_rules = any(rule.skip for rule in self._rules)
         self._always_has_flow_job = settings.flow_level_jobs == "flow+task"
         self._jobs: dict[tuple[str, str, str | None], Job] = {}
@@ -200,7 +205,7 @@ class Identity:
         if producer_match is None:
             family_id, *labels = key.split("|")
             rules = tuple(rule for rule in self._rules if rule.label in labels)
-            producer_match = ProducerMatch(key, self._families.by_id(family_id), rules, self._default)
+            producer_match = ProducerMatch(key, self._families.by_id(family_id), rules, _DEFAULT_PLATFORM)
             _store(self._matches_by_key, key, producer_match)
         return producer_match
 
@@ -258,10 +263,9 @@ class EventIdentity:
 
     def run_urn(self, namespace: str, name: str, run_id: str) -> str:
         """Return the URN of the event's own run, or of another one that it names."""
-        if self._event_job is None:
-            self._event_job = self.job(self._hints.namespace, self._hints.name, self._hints.producer)
+        event_job = self._resolve_event_job()
         for overlay in reversed(self._overlays):
-            urn = overlay.run_urn((namespace, name, run_id), self._event_job, self._hints)
+            urn = overlay.run_urn((namespace, name, run_id), event_job, self._hints)
             if urn is not None:
                 return urn
         return self._identity.run_urn(namespace, name, run_id)
@@ -269,7 +273,9 @@ class EventIdentity:
     def check_urn(self) -> str | None:
         """Return the assertion of the event's one check where a tool of DataHub names it."""
         candidates = (
-            overlay.check_urn(self._hints) for overlay in self._overlays if isinstance(overlay, CheckNamingOverlay)
+            overlay.check_urn(self._resolve_event_job(), self._hints)
+            for overlay in self._overlays
+            if isinstance(overlay, CheckNamingOverlay)
         )
         return next((urn for urn in candidates if urn is not None), None)
 
@@ -289,22 +295,27 @@ class EventIdentity:
         """Return the dataPlatformInstance URN, None when there is no instance."""
         return self._identity.platform_instance(job)
 
+    def _resolve_event_job(self) -> Job:
+        """Return the job of the event itself."""
+        if self._event_job is None:
+            self._event_job = self.job(self._hints.namespace, self._hints.name, self._hints.producer)
+        return self._event_job
+
     def _apply_overlays(self, job: Job) -> Job:
         for overlay in self._overlays:
             job = overlay.replace_job(job, self._hints, self._identity)
         return job
 
 
-def _build_overlays(settings: IdentitySettings, dbt: DbtSettings) -> tuple[IdentityOverlay, ...]:
+def _build_overlays(settings: IdentitySettings, dbt: DbtSettings, dataset_env: str) -> tuple[IdentityOverlay, ...]:
     """Return what lies over the default mode, the lowest first."""
     overlays: list[IdentityOverlay] = [UniqueIds()] if dbt.node_identity == "unique_id" else []
-    if settings.mode == "compat":
-        overlays.append(CompatMode(settings.compat))
-    elif settings.mode == "join":
-        if "airflow" in settings.join.tools:
-            overlays.append(AirflowPlugin(settings.join.airflow))
-        if "dbt" in settings.join.tools:
-            overlays.append(DbtSource(settings.join.dbt))
+    if "datahub-openlineage" in settings.mode:
+        overlays.append(CompatMode(settings.endpoint))
+    if "datahub-airflow-plugin" in settings.mode:
+        overlays.append(AirflowPlugin(settings.airflow_plugin))
+    if "datahub-dbt-source" in settings.mode:
+        overlays.append(DbtSource(dataset_env, lowercase=settings.dbt_urns_to_lowercase))
     return tuple(overlays)
 
 

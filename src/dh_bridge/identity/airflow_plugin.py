@@ -1,4 +1,4 @@
-"""``mode: join`` with DataHub's Airflow plugin: its ids for flows, tasks and runs of tasks.
+"""``mode: datahub-airflow-plugin``: its ids for flows, tasks and runs of tasks.
 
 https://github.com/datahub-project/datahub/tree/master/metadata-ingestion-modules/airflow-plugin
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity.hints import AirflowTask, Hints, RunReference
     from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
-    from dh_bridge.settings.identity import AirflowJoin
+    from dh_bridge.settings.identity import AirflowPluginSettings
 
 PLATFORM = "airflow"
 _QUERY = re.compile(rf"{AIRFLOW_QUERY}\Z")
@@ -28,7 +28,7 @@ _QUERY = re.compile(rf"{AIRFLOW_QUERY}\Z")
 class AirflowPlugin:
     """The plugin's ids for what the default mode calls Airflow's; everything else stays as it is."""
 
-    def __init__(self, settings: AirflowJoin) -> None:
+    def __init__(self, settings: AirflowPluginSettings) -> None:
         self._settings = settings
 
     def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
@@ -37,7 +37,7 @@ class AirflowPlugin:
             return job
         dag, task, dag_source = _split_name(job, hints)
         settings = self._settings
-        flow = dag if settings.platform_instance is None else f"{settings.platform_instance}.{dag}"
+        flow = dag if job.instance is None else f"{job.instance}.{dag}"
         flow_urn = data_flow_urn(PLATFORM, flow, settings.cluster)
         fabric = settings.cluster.upper()
         return msgspec.structs.replace(
@@ -50,9 +50,8 @@ class AirflowPlugin:
             flow_id=flow,
             job_id=task or flow,
             cluster=settings.cluster,
-            instance=settings.platform_instance,
             env=fabric if fabric in FABRIC_TYPES else None,
-            rules=(f"join: airflow, DAG by {dag_source}",),
+            rules=(f"mode: datahub-airflow-plugin, DAG by {dag_source}",),
             lints=(),
             foreign_owner=None if _QUERY.search(job.name) else AIRFLOW,
             # The plugin's clean-up soft-deletes tasks of its cluster that no DAG has.

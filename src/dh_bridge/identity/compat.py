@@ -1,4 +1,4 @@
-"""``mode: compat``: the ids that DataHub's own OpenLineage endpoint gives.
+"""``mode: datahub-openlineage``: the ids that DataHub's own OpenLineage endpoint gives.
 
 As it is, with what it lacks: no escaping, no cut, no parents, and an orchestrator that a facet can change between two
 events of one run. Behaviour of io.datahubproject.openlineage.converter, checked against its 12 stored golden files.
@@ -17,10 +17,11 @@ from dh_bridge.model.job import ENDPOINT
 from dh_bridge.settings.naming import FABRIC_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dh_bridge.identity.hints import Hints, RunReference
     from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
-    from dh_bridge.settings.identity import CompatSettings
 
 NO_ORCHESTRATOR = "Unable to determine orchestrator, HTTP 500"
 ONLY_DOTS = "name has only dots: ArrayIndexOutOfBounds, HTTP 500"
@@ -33,20 +34,20 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 
 
 class CompatMode:
-    """The endpoint's ids; what it refuses keeps the default ones."""
+    """The endpoint's ids; what it refuses keeps the default ones. ``endpoint`` is the endpoint's own configuration."""
 
-    def __init__(self, settings: CompatSettings) -> None:
-        self._settings = settings
+    def __init__(self, endpoint: Mapping[str, str]) -> None:
+        self._endpoint = endpoint
 
     def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
         """Return flow and task; a DAG or an application is a task of its own flow here."""
         refusal = self.refusal_reason(hints)
         if refusal is not None:
             return msgspec.structs.replace(job, lints=(*job.lints, f"{COMPAT_REFUSED}: {refusal}"))
-        settings, platform = self._settings, self.orchestrator(hints) or ""
+        endpoint, platform = self._endpoint, self.orchestrator(hints) or ""
         namespace, name = (hints.namespace, hints.name) if job.name == hints.name else (job.namespace, job.name)
-        flow = settings.pipeline_name or flow_of(name) or ""
-        cluster = settings.platform_instance or (settings.env.lower() if settings.env else namespace)
+        flow = endpoint.get("pipeline-name") or flow_of(name) or ""
+        cluster = endpoint.get("platform-instance") or endpoint.get("env", "").lower() or namespace
         flow_urn = escape_controls(f"urn:li:dataFlow:({platform},{flow},{cluster})", keep_space=True)
         fabric = cluster.upper()
         return msgspec.structs.replace(
@@ -64,7 +65,7 @@ class CompatMode:
             env=fabric if fabric in FABRIC_TYPES else None,
             placeholder=False,
             shared=False,
-            rules=("compat: merged",),
+            rules=("mode: datahub-openlineage",),
             lints=(),
             foreign_owner=ENDPOINT,
             granularity="operation",
@@ -83,13 +84,13 @@ class CompatMode:
             return NO_UUID
         if self.orchestrator(hints) is None:
             return NO_ORCHESTRATOR
-        return ONLY_DOTS if self._settings.pipeline_name is None and flow_of(hints.name) is None else None
+        return ONLY_DOTS if "pipeline-name" not in self._endpoint and flow_of(hints.name) is None else None
 
     def orchestrator(self, hints: Hints) -> str | None:
         """Return the orchestrator, None when the endpoint could not tell."""
         producer = hints.producer or ""
-        if self._settings.orchestrator:
-            return self._settings.orchestrator
+        if "orchestrator" in self._endpoint:
+            return self._endpoint["orchestrator"]
         if hints.engine:
             return hints.engine.lower()
         if (match := _INTEGRATION(producer)) is not None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dh_bridge.identity.hints import DbtNode, Hints, RunReference
     from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
-    from dh_bridge.settings.identity import DbtJoin
 
 PLATFORM = "dbt"
 _DATASET_KINDS = frozenset({"model", "seed", "snapshot"})
@@ -42,8 +41,9 @@ class UniqueIds:
 class DbtSource:
     """The ids of DataHub's dbt source for runs of models, seeds and snapshots: the node is a dataset there, no job."""
 
-    def __init__(self, settings: DbtJoin) -> None:
-        self._settings = settings
+    def __init__(self, env: str, *, lowercase: bool) -> None:
+        self._env = env
+        self._lowercase = lowercase
 
     def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature
         """Return a job that is not written, its template the node's dataset."""
@@ -51,7 +51,11 @@ class DbtSource:
         if node is None or job.name != hints.name:
             return job
         return msgspec.structs.replace(
-            job, skip=True, template=self.dataset_urn(node), rules=("join: dbt, by dbt_node",), foreign_owner=DBT
+            job,
+            skip=True,
+            template=self.dataset_urn(node, job.instance),
+            rules=("mode: datahub-dbt-source",),
+            foreign_owner=DBT,
         )
 
     def run_urn(self, reference: RunReference, event_job: Job, hints: Hints) -> str | None:
@@ -59,9 +63,10 @@ class DbtSource:
         node = hints.node
         if reference[2] != hints.run_id or event_job.foreign_owner != DBT or node is None:
             return None
-        return run_urn(datahub_guid({"orchestrator": PLATFORM, "id": f"{hints.invocation}_{self.dataset_urn(node)}"}))
+        dataset = self.dataset_urn(node, event_job.instance)
+        return run_urn(datahub_guid({"orchestrator": PLATFORM, "id": f"{hints.invocation}_{dataset}"}))
 
-    def check_urn(self, hints: Hints) -> str | None:
+    def check_urn(self, event_job: Job, hints: Hints) -> str | None:
         """Return the assertion that the source writes for the test of one table.
 
         A test of several tables has an assertion for each there, which the event does not tell: ``relationships`` has two.
@@ -70,17 +75,14 @@ class DbtSource:
         project, _, name = node.unique_id.removeprefix("test.").partition(".") if node is not None else ("", "", "")
         if node is None or kind_of(node.unique_id) != "test" or not project or name.startswith("relationships_"):
             return None
-        key = {"platform": PLATFORM, "name": node.unique_id, "instance": self._settings.platform_instance}
+        key = {"platform": PLATFORM, "name": node.unique_id, "instance": event_job.instance}
         return assertion_urn(datahub_guid(key))
 
-    def dataset_urn(self, node: DbtNode) -> str:
+    def dataset_urn(self, node: DbtNode, instance: str | None) -> str:
         """Return the dataset that the source writes for a node: database, schema and alias, without quotes."""
         parts = (node.database, node.schema, node.alias)
         name = ".".join(part for part in parts if part).replace('"', "")
-        settings = self._settings
-        return dataset_urn(
-            PLATFORM, name.lower() if settings.lowercase else name, settings.env, settings.platform_instance
-        )
+        return dataset_urn(PLATFORM, name.lower() if self._lowercase else name, self._env, instance)
 
     def _joined_node(self, job: Job, hints: Hints) -> DbtNode | None:
         """Return the node when the source writes runs of it; tests are assertions there."""

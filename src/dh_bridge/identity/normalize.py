@@ -86,12 +86,12 @@ class NameNormalizer:
     """The configured part of it: letter case and groups of namespaces."""
 
     def __init__(self, settings: IdentitySettings) -> None:
-        self._lower_namespace = settings.lowercase.namespace
-        self._lower_name = settings.lowercase.name
+        self._lower_namespace = "namespace" in settings.lowercase
+        self._lower_name = "name" in settings.lowercase
         self._canonical = {
-            self._apply_case(clean(strip_login(alias), DEFAULT_NAMESPACE)): clean(group.canonical, DEFAULT_NAMESPACE)
-            for group in settings.namespaces
-            for alias in (*group.aliases, group.canonical)
+            self._apply_case(clean(strip_login(alias), DEFAULT_NAMESPACE)): clean(canonical, DEFAULT_NAMESPACE)
+            for canonical, aliases in settings.namespaces.items()
+            for alias in (*aliases, canonical)
         }
         self._cache: dict[str, str] = {}
 

@@ -36,6 +36,6 @@ class IdentityOverlay(Protocol):
 class CheckNamingOverlay(Protocol):
     """A mode that names checks, too."""
 
-    def check_urn(self, hints: Hints) -> str | None:
+    def check_urn(self, event_job: Job, hints: Hints) -> str | None:
         """Return the assertion of the event's one check; None if the mode does not name it."""
         ...

@@ -179,7 +179,7 @@ def _alias_findings(pairs: dict[tuple[str, str], _NamespacePair], counts: dict[s
             + _difference_text(differ),
             sum(counts.get(namespace, 0) for namespace in group),
             ("naming", "locations"),
-            {"canonical": preferred_namespace, "aliases": aliases},
+            (preferred_namespace, aliases),
             sure=not difference
             and 2 * differ <= compared
             and not any(PATTERN_CHARS & set(namespace) for namespace in aliases),

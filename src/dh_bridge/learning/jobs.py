@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 
 _MAX_KEYS = 8
-_DEFAULT_PLATFORM_RULE = "platform: identity.default_platform"
+_DEFAULT_PLATFORM_RULE = "platform: default"
 _VERSION = re.compile(r"v?\d+(?:[.-]\w+)+", re.IGNORECASE).fullmatch
 #: Stamps at the end of an application's name, as Spark's listener writes them: lower case, all else an underscore.
 TIMESTAMPS = (
@@ -102,10 +102,7 @@ class JobLearner:
         yield from alias_findings
         # rules see the namespace that a group makes of its aliases
         canonical_namespaces = {
-            alias: finding.value["canonical"]
-            for finding in alias_findings
-            if finding.sure
-            for alias in finding.value["aliases"]
+            alias: finding.value[0] for finding in alias_findings if finding.sure for alias in finding.value[1]
         }
         yield from self._rule_findings(canonical_namespaces)
         yield from self._installation_findings()
@@ -231,10 +228,7 @@ def _by_namespace(sample: Sample[Counter[str]], canonical_namespaces: Mapping[st
 
 def _alias_finding(group: list[str], counts: Counter[str], text: str, *, sure: bool) -> Finding:
     canonical_namespace = best_spelling(group, counts)
-    value = {
-        "canonical": canonical_namespace,
-        "aliases": [namespace for namespace in group if namespace != canonical_namespace],
-    }
+    value = (canonical_namespace, [namespace for namespace in group if namespace != canonical_namespace])
     count = sum(counts[namespace] for namespace in group)
     return Finding("one-namespace", text, count, ("identity", "namespaces"), value, sure=sure)
 

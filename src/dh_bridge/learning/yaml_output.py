@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(
 _YAML_KEYWORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # mean something else in YAML when bare
 _MAX_PROPOSALS_PER_KIND = 100
 """Proposals of one kind that are written; a longer list is nothing to read."""
-_MAPPINGS = (("naming", "project_numbers"),)
+_MAPPINGS = (("naming", "project_numbers"), ("naming", "locations"), ("identity", "namespaces"))
 _SCALARS = (("identity", "salt"), ("dbt", "node_identity"))
 
 

@@ -59,7 +59,7 @@ class StatefulAggregator:
         self.runs = RunStore(connection)
         self._checks = AffectedChecks(self.shared, options)
         self._related_runs = RelatedRuns(connection)
-        self._ancestry = RunAncestry(connection, self.runs, has_aliases=options.settings.identity.mode == "join")
+        self._ancestry = RunAncestry(connection, self.runs, has_aliases=options.settings.identity.shares_entities)
         self.retention = Retention(
             connection, options.settings.ledger, self.runs, self.shared, self._related_runs, self._ancestry,
             edge_settings=options.settings,

@@ -54,7 +54,7 @@ def _are_related_by_id(options: Options) -> bool:
     """Whether runs may be kin by their ids: operations fold into tasks, or a mode knows runs by two ids."""
     settings = options.settings.identity
     merges_operations = settings.granularity != "operation" or any(rule.granularity for rule in settings.rules)
-    return merges_operations or settings.mode == "join"
+    return merges_operations or settings.shares_entities
 
 
 class RelatedRuns:

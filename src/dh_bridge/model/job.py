@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+DEFAULT_PLATFORM = "openlineage"
+"""Platform of jobs whose producer and namespace do not name another."""
 ENDPOINT, AIRFLOW, DBT = "endpoint", "airflow", "dbt"
 """Tools of DataHub whose ids a job can have (``Job.joined``)."""
 

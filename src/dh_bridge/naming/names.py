@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.naming.patterns import PatternPart
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from dh_bridge.naming.patterns import Token
 
@@ -78,11 +78,8 @@ class DottedPattern:
         self._leading_parts = tuple((part.name, part.value) for part in parts[:rest_index])
         self._trailing_parts = tuple((part.name, part.value) for part in parts[rest_index + 1 :])
 
-    def match(self, parts: Sequence[str | None], catalogs: Collection[str] = ()) -> dict[str, str] | None:
-        """Return the values of the parts that are not missing, None when the number of parts or a value is another.
-
-        ``catalogs`` are further values that ``{part=value}`` accepts (Athena's catalogues).
-        """
+    def match(self, parts: Sequence[str | None]) -> dict[str, str] | None:
+        """Return the values of the parts that are not missing, None when the number of parts or a value is another."""
         size = len(parts)
         if size < self._count or (size > self._count and self._rest_name is None):
             return None
@@ -95,7 +92,7 @@ class DottedPattern:
             *zip(self._trailing_parts, parts[trailing_start:], strict=True),
         ]:
             if value is not None:
-                if required_value is not None and value.lower() != required_value.lower() and value not in catalogs:
+                if required_value is not None and value.lower() != required_value.lower():
                     return None
                 if name != "_":
                     values[name] = value

@@ -53,8 +53,7 @@ class Naming:
         self._settings = settings
         self.preference = load_table("symlinks", parse_preference, overlay)
         self._systems = load_systems(overlay)
-        self._switches = frozenset({f"azure-{settings.azure}", f"local-files-{settings.local_files}"})
-        self._readers = {system.id: NameReader(system, self._switches) for system in self._systems}
+        self._readers = {system.id: NameReader(system) for system in self._systems}
         self._namespace_index = NamespaceIndex(self._readers.values())
         self._writer = NameWriter(settings, self._readers)
         self._rules = compile_naming_rules(settings.rules)
@@ -129,10 +128,6 @@ class Naming:
             canonical_form = canonical_namespace(location)
             matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
             forms += [location, *namespace_variants(canonical_form.text, _default_port(matches))]
-        authority = canonical_form.text.removeprefix("hdfs://")
-        if authority in self._settings.dbfs_workspaces:  # the old spec wrote DBFS so
-            canonical_form = canonical_namespace(f"dbfs://{authority}")
-            matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
         matching_rules = [(rule, parts) for rule in self._rules if (parts := rule.namespace_parts(forms)) is not None]
         return ParsedNamespace(
             safe_namespace(namespace.strip()), select, matches, matching_rules, canonical_form.root, canonical_form.path
@@ -160,9 +155,6 @@ class Naming:
             f"; {rule.text}",
             rule_settings.env or self._settings.env,
         )
-        if rule_settings.drop:
-            reader = parsed_namespace.matches[0].reader if parsed_namespace.matches else None
-            return self._writer.write_skipped(request, reader, f"drop{request.text}", f"filtered: {rule.text}")
         return self._resolve_in_namespace(
             request, parsed_namespace, name if rule.rename is None else rule.rename.fill(parts)
         )
@@ -173,7 +165,7 @@ class Naming:
             for match in parsed_namespace.matches:
                 reader = match.reader if rule is None or not rule.variants else self._variant_reader(match.reader, rule)
                 namespace_parts = match.parts if rule is None or not rule.parts else {**match.parts, **rule.parts}
-                parsed_name = reader.read(target, namespace_parts, rule.catalogs if rule is not None else ())
+                parsed_name = reader.read(target, namespace_parts)
                 if parsed_name is not None:
                     return self._writer.write_parsed(request, match, parsed_name, target)
         if parsed_namespace.path and target.strip():  # the name belongs under the namespace's path
@@ -195,7 +187,7 @@ class Naming:
     def _variant_reader(self, reader: NameReader, rule: NamingRule) -> NameReader:
         key = (reader.id, rule.variants)
         if key not in self._variants:
-            self._variants[key] = NameReader(reader.system, self._switches | rule.variants)
+            self._variants[key] = NameReader(reader.system, rule.variants)
         return self._variants[key]
 
 

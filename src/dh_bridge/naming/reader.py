@@ -104,7 +104,7 @@ class NameReader:
         self._trims_shards = "bigquery_shard" in system.trim
         self._trims_decorators = "bigquery_decorator" in system.trim
 
-    def read(self, name: str, namespace_parts: Mapping[str, str], catalogs: Collection[str] = ()) -> ParsedName | None:
+    def read(self, name: str, namespace_parts: Mapping[str, str]) -> ParsedName | None:
         """Return the reading of ``name`` by the first pattern that fits, None when none does.
 
         A pattern that repeats a part of ``namespace_parts`` (the namespace's) is passed over, unless it names a table and agrees.
@@ -115,7 +115,7 @@ class NameReader:
             values = None
             if row.dotted is not None:
                 parts = parts or split_name(unquoted_name)
-                values = row.dotted.match(parts, catalogs)
+                values = row.dotted.match(parts)
             elif row.pattern is not None:
                 values = row.pattern.match(name if row.kind == "raw" else unquoted_name)
             elif not name.strip("/"):

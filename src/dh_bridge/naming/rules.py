@@ -9,9 +9,9 @@ from dh_bridge.naming.namespaces import canonical_namespace
 from dh_bridge.naming.patterns import NameTemplate, NamingPattern, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from dh_bridge.settings.naming import Location, NamingRule
+    from dh_bridge.settings.naming import NamingRule
 
 FIRST_TIER = ("database", "catalog", "project", "keyspace")
 SECOND_TIER = ("schema", "dataset")
@@ -88,18 +88,18 @@ def _rename_template(text: str, location: str, namespace: NamingPattern, name: N
 class Locations:
     """Groups of addresses that are one location."""
 
-    def __init__(self, locations: Sequence[Location]) -> None:
+    def __init__(self, locations: Mapping[str, Sequence[str]]) -> None:
         try:
             self._groups = [
                 (
-                    location.canonical,
+                    canonical,
                     [
                         pattern
-                        for alias in location.aliases
-                        for pattern in _namespace_patterns(alias, f"naming.locations[{index}]")
+                        for alias in aliases
+                        for pattern in _namespace_patterns(alias, f"naming.locations.{canonical}")
                     ],
                 )
-                for index, location in enumerate(locations)
+                for canonical, aliases in locations.items()
             ]
         except MappingError as error:
             raise SettingsError(error.problem, location=error.location, remedy=error.remedy) from error

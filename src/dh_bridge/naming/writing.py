@@ -83,7 +83,7 @@ class NameWriter:
             return self.write_skipped(request, None, text, _MALFORMED)
         if rule is not None and rule.platform is not None:
             reader = self._reader_of_platform(rule.platform)
-            parsed_name = reader.read(target, rule.parts, rule.catalogs) if reader is not None else None
+            parsed_name = reader.read(target, rule.parts) if reader is not None else None
             if parsed_name is None:
                 return self._build_plain_name(request, target, rule.platform, None, NameDetails(text))
             return self._build_name(
@@ -134,7 +134,7 @@ class NameWriter:
         if platform_reader is None:
             return parsed_name
         for namespace_parts in ({**match.parts, **rule.parts}, rule.parts):
-            platform_name = platform_reader.read(target, namespace_parts, rule.catalogs)
+            platform_name = platform_reader.read(target, namespace_parts)
             if platform_name is not None and platform_name.level in DATASET_LEVELS:
                 break
         return parsed_name if platform_name is None else self._complete(platform_name, rule)

@@ -29,7 +29,7 @@ Piece = tuple[str, str, "Registers"]
 _JOB_URN_PREFIX = "urn:li:dataJob:("
 
 
-def iter_pieces(shared: FactsByEntity, options: Options) -> Iterator[Piece]:
+def iter_pieces(shared: FactsByEntity) -> Iterator[Piece]:
     """Yield what is shared entity by entity, and the tags and the platform that it needs, each a group of its own."""
     tags: set[str] = set()
     needs_platform = False
@@ -42,7 +42,7 @@ def iter_pieces(shared: FactsByEntity, options: Options) -> Iterator[Piece]:
         yield group_of(urn, registers), urn, registers
     for name in tags - {""}:
         yield tag_urn(name), tag_urn(name), {TAG: {name: (MIN_VERSION, None)}}
-    if needs_platform and options.settings.identity.register_platform:
+    if needs_platform:
         yield PLATFORM.entity_urn, PLATFORM.entity_urn, {}
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def grouping_setting(settings: Settings) -> str:
     """Return the setting that makes families of runs, "" when each run stands by itself."""
     identity = settings.identity
-    if identity.mode != "default":
-        return f"identity.mode: {identity.mode}"
+    if not identity.has_default_ids:
+        return f"identity.mode: {', '.join(identity.mode)}"
     if identity.granularity != "operation":
         return f"identity.granularity: {identity.granularity}"
     rules = (rule.granularity for rule in identity.rules)
@@ -59,7 +59,7 @@ class RunLinks:
     def __init__(self, options: Options, zone: tzinfo) -> None:
         self._extractor = FactExtractor(options)
         self._zone = zone
-        self._has_aliases = options.settings.identity.mode == "join"
+        self._has_aliases = options.settings.identity.shares_entities
 
     def linked_urns(self, record: EventRecord) -> Iterator[str]:
         """Yield the URNs of the other runs."""

@@ -208,11 +208,11 @@ class PartitionTranslator:
             if proposals:
                 yield TranslatedRun(self.origin_key, run.state.run_id, time, location, proposals)
             if self._max_entities == PIECES_BY_RUN:
-                yield from iter_pieces(store.facts_by_run.pop(run.state.key), self._options)
+                yield from iter_pieces(store.facts_by_run.pop(run.state.key))
 
     def _take_pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}
-        yield from iter_pieces(shared, self._options)
+        yield from iter_pieces(shared)
 
 
 class _PartitionStore:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.facet_support.airflow import OUTCOMES
 from dh_bridge.model.facts import CAN_RETRY, DURATION, OUTCOME, RUN_URL
 from dh_bridge.model.fold import value
+from dh_bridge.model.job import DEFAULT_PLATFORM
 from dh_bridge.model.precedence import URL_WHILE_RUNNING
 from dh_bridge.render.fragments import FULL_TABLE, message_id, millis
 
@@ -46,7 +47,7 @@ def run_event(  # noqa: PLR0913 - the parts of one step
     event["status"] = "STARTED" if point.result is None else "COMPLETE"
     event["attempt"] = point.attempt if attempt is None else attempt
     if point.result is not None:
-        native = job.platform if job is not None else options.settings.identity.default_platform
+        native = job.platform if job is not None else DEFAULT_PLATFORM
         kind, native = (
             ("UP_FOR_RETRY", f"{native}:FAIL")  # a guess from the number of tries: the word says that it failed
             if point.result == "FAIL" and value(registers, CAN_RETRY)

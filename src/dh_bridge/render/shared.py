@@ -10,13 +10,11 @@ from dh_bridge.model.facts import OWNER, TAG, TOMBSTONE_KEY
 from dh_bridge.model.fold import active_elements
 from dh_bridge.model.properties import truncate
 from dh_bridge.render.fragments import add_operation, audit_stamp, escape_segment
-from dh_bridge.settings.domains import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from dh_bridge.model.fold import Registers
-    from dh_bridge.settings.domains import DomainRule
 
 
 def owner_and_tag_proposals(entity: str, urn: str, registers: Registers) -> Iterator[Proposal]:
@@ -39,11 +37,8 @@ def dataset_edge(
     return edge_json
 
 
-def domain_proposals(
-    entity: str, urn: str, rules: Sequence[DomainRule], namespace: str, name: str
-) -> Iterator[Proposal]:
-    """Yield the domain that the user's rules give an entity (by configuration, never by a facet)."""
-    domain_urn = domain_of(rules, namespace, name) if rules else None
+def domain_proposals(entity: str, urn: str, domain_urn: str | None) -> Iterator[Proposal]:
+    """Yield the domain that the settings give an entity (by configuration, never by a facet)."""
     if domain_urn is not None:
         yield patch(entity, urn, "domains", [add_operation(f"/domains/{escape_segment(domain_urn)}", domain_urn)])
 

@@ -226,8 +226,7 @@ def _settings_line(rule: dict[str, str], differs: list[str], hosts: tuple[str, s
     if any(PATTERN_CHARS & set(text) for text in texts):
         return ""
     if differs == ["host"]:
-        location = {"canonical": namespace.replace(*hosts, 1), "aliases": [namespace]}
-        return f"naming: {{locations: [{_flow_yaml(location)}]}}"
+        return f"naming: {{locations: {_flow_yaml({namespace.replace(*hosts, 1): [namespace]})}}}"
     return f"naming: {{rules: [{_flow_yaml(rule)}]}}"
 
 

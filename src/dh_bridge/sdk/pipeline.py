@@ -16,6 +16,7 @@ from dh_bridge.datahub.search_texts import cut_long_texts
 from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import delivery_error, open_target, require_ledger, settings_with_deadline
 from dh_bridge.errors import AspectError, SettingsError, SinkError
+from dh_bridge.model.job import DEFAULT_PLATFORM
 from dh_bridge.options import Options
 from dh_bridge.sdk.arguments import require_mapping
 from dh_bridge.sdk.assertion import ENTITY as ASSERTION
@@ -45,7 +46,7 @@ _unsent_pipelines: set[Pipeline] = set()
 _EXIT_TIMEOUT_SECONDS = 10.0
 """Seconds that the end of the process waits for all of them."""
 PRODUCER = "dh_bridge.sdk"
-"""The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
+"""The ``producer`` of runs that say no other: it belongs to no family, so its jobs have the default platform."""
 
 
 class Pipeline(Closable):
@@ -92,7 +93,7 @@ class Pipeline(Closable):
             if self._settings.profile is None:  # every server understands the oldest version, whichever will answer
                 self.options = Options(self._settings.model_copy(update={"profile": known_profiles()[0]}))
             warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
-        self._has_platform = not self.options.settings.identity.register_platform
+        self._has_platform = False
 
     @property
     def sink(self) -> Sink:
@@ -180,7 +181,7 @@ class Pipeline(Closable):
         definition needs.
         """
         check_description = CheckDescription(
-            platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite,
+            platform=platform or DEFAULT_PLATFORM, instance=instance, suite=suite,
             id=None if id is None else str(id), name=name, description=description,
             properties=require_mapping("properties", properties), url=url,
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """Settings: one model per area, composed here; every field has a description and is refused when misspelt.
 
-In Python: ``Settings(profile="1.0", filters={"job_name": {"deny": ["tmp_*"]}})``. Files, environment and flags are read
+In Python: ``Settings(profile="1.0", filters={"jobs": ["!tmp_*"]})``. Files, environment and flags are read
 by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all settings is docs/settings.md.
 """
 
@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from dh_bridge.settings.airflow import AirflowSettings
 from dh_bridge.settings.assertions import AssertionSettings
 from dh_bridge.settings.dbt import DbtSettings
-from dh_bridge.settings.domains import DomainRule, DomainSettings
-from dh_bridge.settings.filters import AllowDeny, FilterSettings
+from dh_bridge.settings.domains import DomainSettings
+from dh_bridge.settings.filters import FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
 from dh_bridge.settings.ledger import LedgerSettings
-from dh_bridge.settings.links import LinkSettings
+from dh_bridge.settings.links import LINKS_FIELD, Links
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
@@ -50,11 +50,9 @@ from dh_bridge.settings.writes import WritesSettings
 
 __all__ = [
     "AirflowSettings",
-    "AllowDeny",
     "AssertionSettings",
     "ColumnLineageSettings",
     "DbtSettings",
-    "DomainRule",
     "DomainSettings",
     "EventTimeSettings",
     "FilterSettings",
@@ -63,7 +61,6 @@ __all__ = [
     "KafkaSettings",
     "LedgerSettings",
     "LifecycleSettings",
-    "LinkSettings",
     "NamingSettings",
     "OperationSettings",
     "OwnerSettings",
@@ -106,7 +103,7 @@ class Settings(BaseModel):
         description="Follow symbolic links that lead out of a folder of events; else they are skipped, and counted.",
     )
     filters: FilterSettings = Field(
-        default=FilterSettings(), description="What is left out, each drop counted with its rule."
+        default=FilterSettings(), description="Events, datasets and facets that are left out."
     )
     naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
     identity: IdentitySettings = Field(default=IdentitySettings(), description="Identity of jobs and runs.")
@@ -136,7 +133,7 @@ class Settings(BaseModel):
     )
     edges_window_days: int = Field(default=30, ge=1, description="Days for `edges: window`.")
     operations: OperationSettings = Field(default=OperationSettings(), description="What runs do to datasets.")
-    links: LinkSettings = Field(default=LinkSettings(), description="Pages of runs and jobs.")
+    links: Links = LINKS_FIELD
     spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")
     materialize: Materialize = Field(
         default="all",
@@ -158,7 +155,7 @@ class Settings(BaseModel):
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
     symlinks: SymlinkSettings = Field(default=SymlinkSettings(), description="Other names of datasets.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
-    domains: DomainSettings = Field(default=DomainSettings(), description="Domains, which no event tells.")
+    domains: DomainSettings = Field(default=DomainSettings(), description="Domains of datasets, flows and jobs.")
     containers: Containers = Field(
         default="off",
         description="The levels of the facet `hierarchy` as containers, and datasets inside them: `on`, or `off`, since"

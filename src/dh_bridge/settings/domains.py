@@ -1,4 +1,4 @@
-"""Domains: which datasets, flows and jobs belong to which of DataHub's, by namespace and name; no event tells them."""
+"""Domains: which datasets, flows and jobs belong to which domain of DataHub, by namespace and name."""
 
 from __future__ import annotations
 
@@ -7,53 +7,48 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from dh_bridge.settings.filters import AllowDeny, Pattern
+from dh_bridge.settings.filters import PatternList, Patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_MODEL = ConfigDict(extra="forbid", frozen=True)
+    from collections.abc import Mapping
 
 DomainUrn = Annotated[str, StringConstraints(pattern=r"^urn:li:domain:[^\s,()]+$")]
 
 
-class DomainRule(BaseModel):
-    """What belongs to one domain."""
-
-    model_config = _MODEL
-
-    domain: DomainUrn = Field(description="URN of the domain, which must be there: `urn:li:domain:marketing`.")
-    namespace: Pattern = Field(default="*", description="Glob over the namespace, as in `filters`.")
-    name: Pattern = Field(default="*", description="Glob over the name, as in `filters`.")
-
-    @cached_property
-    def _patterns(self) -> tuple[AllowDeny, AllowDeny]:
-        return AllowDeny(allow=(self.namespace,)), AllowDeny(allow=(self.name,))
-
-    def matches(self, namespace: str, name: str) -> bool:
-        """Whether the rule is about what has this namespace and name."""
-        namespace_filter, name_filter = self._patterns
-        return namespace_filter.refusal(namespace) is None and name_filter.refusal(name) is None
-
-
 class DomainSettings(BaseModel):
-    """Domains of datasets, and of flows and jobs: the first rule that matches; without one nothing is written.
+    """Domains of datasets, and of flows and jobs, which events do not state.
 
-    They are added beside those that people chose, and never removed.
+    A domain's list has the patterns of `filters`: a pattern with a slash is compared with `namespace/name`, one without a
+    slash with the name. The first domain whose list includes the entity is added. Domains that people chose stay.
     """
 
-    model_config = _MODEL
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    datasets: tuple[DomainRule, ...] = Field(
-        default=(),
-        description="Rules about datasets, by namespace and name as producers send them:"
-        " `{domain: 'urn:li:domain:shop', namespace: 'postgres://*', name: 'shop.*'}`.",
+    datasets: dict[DomainUrn, Patterns] = Field(
+        default={},
+        description="Patterns of datasets by the URN of an existing domain, with namespaces and names as producers send them:"
+        " `{'urn:li:domain:shop': ['postgres://*/shop.*']}`.",
     )
-    jobs: tuple[DomainRule, ...] = Field(
-        default=(), description="Rules about jobs, and about flows by the name of the flow."
+    jobs: dict[DomainUrn, Patterns] = Field(
+        default={}, description="Patterns of jobs, and of flows, by the URN of an existing domain."
     )
 
+    def of_dataset(self, namespace: str, name: str) -> str | None:
+        """Return the URN of the dataset's domain, None if no domain includes it."""
+        return _first_domain(self._dataset_lists, namespace, name)
 
-def domain_of(rules: Iterable[DomainRule], namespace: str, name: str) -> str | None:
-    """Return the domain of the first rule that matches, None when none does."""
-    return next((rule.domain for rule in rules if rule.matches(namespace, name)), None)
+    def of_job(self, namespace: str, name: str) -> str | None:
+        """Return the URN of the domain of a job or a flow, None if no domain includes it."""
+        return _first_domain(self._job_lists, namespace, name)
+
+    @cached_property
+    def _dataset_lists(self) -> dict[str, PatternList]:
+        return {urn: PatternList(patterns) for urn, patterns in self.datasets.items()}
+
+    @cached_property
+    def _job_lists(self) -> dict[str, PatternList]:
+        return {urn: PatternList(patterns) for urn, patterns in self.jobs.items()}
+
+
+def _first_domain(lists: Mapping[str, PatternList], namespace: str, name: str) -> str | None:
+    return next((urn for urn, patterns in lists.items() if patterns.exclusion(name, namespace) is None), None)

@@ -1,7 +1,7 @@
-"""Filters: which events, datasets and facets are left out, each drop counted with the rule that made it.
+"""Filters: which events, datasets and facets are left out, and the lists of patterns that other settings use, too.
 
 Patterns are globs, compared with the whole text and with its case: ``*`` stands for any characters (dots and slashes
-too), ``?`` for one, ``[0-9]`` for one of a set; ``[*]`` is a literal star. Deny wins; an empty allow list allows all.
+too), ``?`` for one, ``[0-9]`` for one of a set; ``[*]`` is a literal star. A pattern that begins with ``!`` excludes.
 """
 
 from __future__ import annotations
@@ -13,72 +13,87 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-_MODEL = ConfigDict(extra="forbid", frozen=True)
-
 Pattern = Annotated[str, StringConstraints(min_length=1)]
 Patterns = tuple[Pattern, ...]
 
 
-def _compile_patterns(patterns: Patterns) -> re.Pattern[str] | None:
-    return re.compile("|".join(translate(pattern) for pattern in patterns)) if patterns else None
+class PatternList:
+    """Compiled patterns, of which the last one that matches decides.
 
+    As in the path filters of GitHub Actions and in ripgrep's ``--glob``: a pattern includes, one with ``!`` in front
+    excludes. What no pattern matches is included only if all patterns exclude.
 
-class AllowDeny(BaseModel):
-    """Two lists of patterns over one text of an event."""
+    >>> PatternList(("etl_*", "!*_tmp")).exclusion("etl_tmp")
+    '!*_tmp'
+    """
 
-    model_config = _MODEL
-
-    allow: Patterns = Field(default=(), description="When there are any: what matches none of them is left out.")
-    deny: Patterns = Field(default=(), description="What matches one of them is left out.")
-
-    @cached_property
-    def _compiled(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-        return _compile_patterns(self.allow), _compile_patterns(self.deny)
+    def __init__(self, patterns: Patterns) -> None:
+        self._rules = [
+            (pattern, re.compile(translate(pattern.removeprefix("!"))).match, "/" in pattern)
+            for pattern in reversed(patterns)
+        ]
+        self._has_inclusions = any(not pattern.startswith("!") for pattern in patterns)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to compare."""
-        return bool(self.allow or self.deny)
+        """Whether there is any pattern."""
+        return bool(self._rules)
 
-    def refusal(self, text: str) -> str | None:
-        """Return the rule that leaves ``text`` out (``deny: tmp_*`` or ``allow``), None when it stays."""
-        allow, deny = self._compiled
-        if deny is not None and deny.match(text):
-            return next(f"deny: {pattern}" for pattern in self.deny if re.match(translate(pattern), text))
-        if allow is not None and not allow.match(text):
-            return "allow"
-        return None
+    def exclusion(self, name: str, namespace: str | None = None) -> str | None:
+        """Return the reason to leave a name out: the pattern, or ``no pattern matches``; None if the name is included.
+
+        Args:
+            name: The text to compare.
+            namespace: Patterns with a slash are compared with ``namespace/name`` if a namespace is given.
+        """
+        full_name = name if namespace is None else f"{namespace}/{name}"
+        for pattern, match, has_slash in self._rules:
+            if match(full_name if has_slash else name):
+                return pattern if pattern.startswith("!") else None
+        return "no pattern matches" if self._has_inclusions else None
 
 
 class FilterSettings(BaseModel):
-    """What is left out, and temporary datasets that lineage runs through.
+    """Events, datasets and facets that are left out, and temporary datasets that lineage skips.
 
     Patterns are globs over the whole text, with its case: `*` stands for any characters (dots and slashes too), `?` for
-    one, `[0-9]` for one of a set. Deny wins; an empty allow list allows all.
+    one, `[0-9]` for one of a set. A pattern includes; a pattern that begins with `!` excludes (quote it in YAML). The last
+    pattern that matches decides. If a list has only exclusions, all other texts are included: `["!tmp_*"]`. Otherwise texts
+    that match no pattern are left out: `["etl_*", "!etl_tmp_*"]`. An empty list includes all. In `jobs` and `datasets`, a
+    pattern with a slash is compared with `namespace/name`, and a pattern without a slash with the name.
     """
 
-    model_config = _MODEL
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    job_namespace: AllowDeny = Field(default=AllowDeny(), description="By the namespace of the job.")
-    job_name: AllowDeny = Field(default=AllowDeny(), description="By the name of the job.")
-    dataset_namespace: AllowDeny = Field(default=AllowDeny(), description="By the namespace of a dataset.")
-    dataset_name: AllowDeny = Field(default=AllowDeny(), description="By the name of a dataset.")
-    producer: AllowDeny = Field(default=AllowDeny(), description="By the event's `producer`, a URL.")
-    event_type: AllowDeny = Field(
-        default=AllowDeny(), description="By the event type: START, RUNNING, COMPLETE, FAIL, ABORT, OTHER."
+    jobs: Patterns = Field(
+        default=(),
+        description='Jobs whose events are read: `["!tmp_*", "!dev/*"]` leaves out names that begin with `tmp_`, and the'
+        " namespace `dev`.",
     )
-    facet: AllowDeny = Field(default=AllowDeny(), description="By the key of a facet; the rest of the event stays.")
+    datasets: Patterns = Field(
+        default=(),
+        description='Datasets that are read: `["!*.staging.*", "!s3://scratch/*"]`. The rest of the event stays.',
+    )
+    producers: Patterns = Field(
+        default=(), description="Producers whose events are read, by the event's `producer` (a URL)."
+    )
+    event_types: Patterns = Field(
+        default=(), description="Types of events that are read: START, RUNNING, COMPLETE, FAIL, ABORT, OTHER."
+    )
+    facets: Patterns = Field(
+        default=(), description="Facets that are read, by their keys. The rest of the event stays."
+    )
     through: Patterns = Field(
         default=(),
-        description="Temporary datasets: globs over `name` or `namespace/name`. They are not written; lineage runs"
-        " through them, from what they were made of to what was made of them.",
+        description="Temporary datasets: globs over `name` or `namespace/name`. They are not written. Lineage skips them: the"
+        " datasets that they were made of become upstreams of the datasets that were made of them.",
     )
 
     @cached_property
     def _collapse_pattern(self) -> re.Pattern[str] | None:
-        return _compile_patterns(self.through)
+        return re.compile("|".join(translate(pattern) for pattern in self.through)) if self.through else None
 
     def is_collapsed(self, namespace: str, name: str) -> bool:
-        """Whether the dataset is one of the temporary ones that lineage runs through."""
+        """Whether the dataset is a temporary one, which lineage skips."""
         return self._collapse_pattern is not None and bool(
             self._collapse_pattern.match(name) or self._collapse_pattern.match(f"{namespace}/{name}")
         )

@@ -1,13 +1,13 @@
-"""Identity of jobs and runs: what becomes which dataFlow, dataJob and run."""
+"""Identity of jobs and runs: the URNs of dataFlows, dataJobs and runs."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from dh_bridge.settings.naming import Env
+from dh_bridge.settings.naming import FABRIC_TYPES, Env
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 _GROUP = re.compile(r"\{(\w*)\}")
@@ -27,54 +27,82 @@ def _check_length(text: str) -> str:
     return text
 
 
+def _split_modes(modes: Any) -> Any:
+    return tuple(mode.strip() for mode in modes.split(",")) if isinstance(modes, str) else modes
+
+
+def _check_endpoint(endpoint: dict[str, str]) -> dict[str, str]:
+    env = endpoint.get("env", "PROD")
+    if env.upper() not in FABRIC_TYPES:
+        raise ValueError(f"`env` is `{env}`, not one of {', '.join(sorted(FABRIC_TYPES))}")
+    return endpoint
+
+
+IdentityMode = Literal["default", "datahub-openlineage", "datahub-airflow-plugin", "datahub-dbt-source"]
+IdentityModes = Annotated[
+    tuple[IdentityMode, ...],
+    BeforeValidator(_split_modes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(get_args(IdentityMode)), "type": "string"},
+                {"items": {"enum": list(get_args(IdentityMode)), "type": "string"}, "type": "array"},
+            ]
+        }
+    ),
+]
+"""One mode, or the modes that can be combined."""
+EndpointConfiguration = Annotated[
+    dict[Literal["orchestrator", "env", "platform-instance", "pipeline-name"], Annotated[str, Field(min_length=1)]],
+    AfterValidator(_check_endpoint),
+]
 Granularity = Literal["operation", "task", "application"]
 Regex = Annotated[str, AfterValidator(_check_regex)]
 Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,50}$")]
 Instance = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
 
 
-class NamespaceGroup(BaseModel):
-    """Job namespaces that are one place under several names."""
-
-    model_config = _MODEL
-
-    canonical: str = Field(min_length=1, description="The namespace that all of them become.")
-    aliases: tuple[str, ...] = Field(min_length=1, description="Other spellings of it, compared whole.")
-
-
-class LowercaseSettings(BaseModel):
-    """Letter case of jobs; OpenLineage's names have one, some catalogues do not."""
-
-    model_config = _MODEL
-
-    namespace: bool = Field(default=False, description="Job namespaces become lower case.")
-    name: bool = Field(default=False, description="Job names become lower case, also in rules.")
-
-
 class JobRule(BaseModel):
-    """What holds for the jobs that match: all keys are optional, those of a match must all match."""
+    """Exceptions for the jobs that a rule matches. A rule without `namespace`, `name` and `producer` matches all jobs."""
 
     model_config = _MODEL
 
-    namespace: Regex | None = Field(default=None, description="Regular expression over the whole job namespace.")
+    namespace: Regex | None = Field(default=None, description="Regular expression for the whole job namespace.")
     name: Regex | None = Field(
-        default=None, description="Regular expression over the whole job name; its groups serve `flow` and `job`."
+        default=None,
+        description="Regular expression for the whole job name. `flow` and `job` can use its groups: `(?P<app>[^.]+)_.*`.",
     )
-    producer: Regex | None = Field(default=None, description="Regular expression found anywhere in the producer's URI.")
-    platform: Platform | None = Field(default=None, description="Platform id, such as `airflow`.")
-    instance: Instance | None = Field(default=None, description="Platform instance; it also prefixes the flow's id.")
-    cluster: str | None = Field(default=None, min_length=1, description="Cluster instead of the job namespace.")
-    env: Env | None = Field(default=None, description="Environment shown by DataHub, where the cluster names none.")
+    producer: Regex | None = Field(default=None, description="Regular expression for any part of the producer's URI.")
+    platform: Platform | None = Field(
+        default=None,
+        description="Platform id, such as `airflow`. Default: that of the producer, else `openlineage`.",
+    )
+    instance: Instance | None = Field(
+        default=None,
+        description="Platform instance, which is also the prefix of the flow's id. For `datahub-airflow-plugin` and"
+        " `datahub-dbt-source`: their `platform_instance`. Match jobs of Airflow by namespace: other events may refer to them.",
+    )
+    cluster: str | None = Field(
+        default=None, min_length=1, description="Cluster of the flow. Default: `identity.cluster`."
+    )
+    env: Env | None = Field(
+        default=None,
+        description="Environment that DataHub shows. Default: the cluster, if it is the name of an environment.",
+    )
     flow: str | None = Field(
-        default=None, min_length=1, description="Id of the flow: text with `{group}`, `{namespace}`, `{job}`."
+        default=None,
+        min_length=1,
+        description="Id of the flow: text with `{group}`, `{namespace}`, `{job}`.",
     )
     job: str | None = Field(
         default=None,
         min_length=1,
-        description="Id of the job, as `flow`; a group that took no part makes a flow-level job.",
+        description="Id of the job, in the form of `flow`. If a group of it did not match, the job is a flow-level job.",
     )
-    granularity: Granularity | None = Field(default=None, description="Granularity of these jobs.")
-    skip: bool = Field(default=False, description="Write nothing for these jobs and their runs.")
+    granularity: Granularity | None = Field(
+        default=None, description="Granularity of these jobs. Default: `identity.granularity`."
+    )
+    skip: bool = Field(default=False, description="Write neither these jobs nor their runs.")
 
     @model_validator(mode="after")
     def _check_effects(self) -> JobRule:
@@ -91,135 +119,119 @@ class JobRule(BaseModel):
         return self
 
 
-class CompatSettings(BaseModel):
-    """`mode: compat`: the ids that DataHub's own OpenLineage endpoint gives."""
-
-    model_config = _MODEL
-
-    orchestrator: Platform | None = Field(default=None, description="The endpoint's `orchestrator`.")
-    env: Env | None = Field(default=None, description="The endpoint's `env`: in lower case the cluster of all flows.")
-    platform_instance: Instance | None = Field(
-        default=None, description="The endpoint's `platform-instance`: the cluster of all flows, before `env`."
-    )
-    pipeline_name: str | None = Field(
-        default=None, min_length=1, description="The endpoint's `pipeline-name`: the id of all flows."
-    )
-
-
-class AirflowJoin(BaseModel):
-    """`mode: join` with DataHub's Airflow plugin: its ids for flows, tasks and their runs."""
+class AirflowPluginSettings(BaseModel):
+    """`mode: datahub-airflow-plugin`: configuration of the plugin, and which of the two writes runs and lineage."""
 
     model_config = _MODEL
 
     cluster: str = Field(
-        default="prod", min_length=1, description="The plugin's `cluster`; it needs a value that no other mode uses."
+        default="prod",
+        min_length=1,
+        description="The plugin's `cluster`. Do not use it for Airflow in another mode: the plugin's clean-up removes such jobs.",
     )
-    platform_instance: Instance | None = Field(default=None, description="The plugin's `platform_instance`.")
     runs: Literal["links", "plugin", "openlineage"] = Field(
         default="links",
-        description="Runs of tasks: `links` adds parents to the plugin's runs, `plugin` writes whole runs under the"
-        " plugin's ids, `openlineage` whole runs under their own (both for `capture_executions=False`).",
+        description="Runs of tasks: add parents to the plugin's runs (`links`), or write the runs under the plugin's ids"
+        " (`plugin`) or under their own ids (`openlineage`). Use the last two with `capture_executions=False`.",
     )
     lineage: Literal["off", "patch"] = Field(
         default="off",
-        description="Inputs and outputs of tasks: the plugin's alone, or added to them (for"
+        description="Inputs and outputs of tasks: left to the plugin (`off`), or added by patches (`patch`, with"
         " `enable_datajob_lineage=False`).",
     )
 
 
-class DbtJoin(BaseModel):
-    """`mode: join` with DataHub's dbt source: its ids for the runs of nodes."""
-
-    model_config = _MODEL
-
-    env: Env = Field(default="PROD", description="The source's `env`.")
-    platform_instance: Instance | None = Field(default=None, description="The source's `platform_instance`.")
-    lowercase: bool = Field(
-        default=True,
-        description="The source's `convert_urns_to_lowercase`: `true` by default since 1.6, before it `false`.",
-    )
-
-
-class JoinSettings(BaseModel):
-    """`mode: join`: whose ids to use; events of other producers keep the default identity."""
-
-    model_config = _MODEL
-
-    tools: tuple[Literal["airflow", "dbt"], ...] = Field(
-        default=(), description="Tools to join: `airflow` (DataHub's Airflow plugin), `dbt` (DataHub's dbt source)."
-    )
-    airflow: AirflowJoin = Field(default=AirflowJoin(), description="How DataHub's Airflow plugin is configured.")
-    dbt: DbtJoin = Field(default=DbtJoin(), description="How DataHub's dbt source is configured.")
-
-
 class IdentitySettings(BaseModel):
-    """Identity of jobs and runs. The defaults need no configuration; every change here moves entities."""
+    """URNs of flows, jobs and runs. A change of a setting of this area moves entities to other URNs."""
 
     model_config = _MODEL
 
-    mode: Literal["default", "compat", "join"] = Field(
-        default="default",
-        description="How jobs and runs are named: `default` is stable from one event to the next, `compat` gives the ids"
-        " of DataHub's OpenLineage endpoint, `join` those of DataHub's Airflow plugin and dbt source.",
+    mode: IdentityModes = Field(
+        default=("default",),
+        description="Ids of jobs and runs: `default` (stable from event to event), or the ids of DataHub's own tools:"
+        " `datahub-openlineage` (its OpenLineage endpoint), or `datahub-airflow-plugin`, `datahub-dbt-source` or both. Jobs of"
+        " other producers keep the default ids.",
     )
-    compat: CompatSettings = Field(default=CompatSettings(), description="How that endpoint is configured.")
-    join: JoinSettings = Field(default=JoinSettings(), description="Which tools of DataHub to join.")
-    default_platform: Platform = Field(
-        default="openlineage", description="Platform id of jobs whose producer and namespace say nothing."
+    endpoint: EndpointConfiguration = Field(
+        default={},
+        description="For `mode: datahub-openlineage`: the endpoint's own configuration, by the endpoint's names:"
+        " `{env: PROD, platform-instance: west, orchestrator: spark, pipeline-name: nightly}`.",
+    )
+    airflow_plugin: AirflowPluginSettings = Field(
+        default=AirflowPluginSettings(), description="For `mode: datahub-airflow-plugin`."
+    )
+    dbt_urns_to_lowercase: bool = Field(
+        default=True,
+        description="For `mode: datahub-dbt-source`: `convert_urns_to_lowercase` of the source. Its default is `true` since 1.6,"
+        " and `false` before.",
     )
     cluster: str | None = Field(
-        default=None, min_length=1, description="Cluster of all flows; none means each job's namespace."
+        default=None,
+        min_length=1,
+        description="Cluster of all flows. Default: the namespace of the job.",
     )
-    lowercase: LowercaseSettings = Field(default=LowercaseSettings(), description="Letter case of jobs.")
-    namespaces: tuple[NamespaceGroup, ...] = Field(
-        default=(), description="Groups of job namespaces that are one: `{canonical: airflow-prod, aliases: [...]}`."
+    lowercase: frozenset[Literal["namespace", "name"]] = Field(
+        default=frozenset(),
+        description="Parts of jobs that are read in lower case, before rules: `namespace`, `name`. Use it if producers disagree.",
+    )
+    namespaces: dict[Annotated[str, Field(min_length=1)], tuple[str, ...]] = Field(
+        default={},
+        description="Aliases of job namespaces, by the namespace to use: `{airflow-prod: ['http://airflow:8080']}`.",
     )
     rules: tuple[JobRule, ...] = Field(
-        default=(), description="Exceptions for jobs that match; the first rule that matches holds."
+        default=(), description="Exceptions for some jobs. The first rule that matches applies alone."
     )
     flow_level_jobs: Literal["flow", "flow+task"] = Field(
         default="flow",
-        description="A job named like its flow (an Airflow DAG, a Spark application) is the flow; it is a task too when it"
-        " has inputs or outputs, or always (`flow+task`, for servers without runs of flows).",
+        description="Jobs with the name of their flow (an Airflow DAG, a Spark application): a flow, and also a job if it has"
+        " inputs or outputs (`flow`); or always both (`flow+task`, for servers without runs of flows).",
     )
     granularity: Granularity = Field(
         default="operation",
-        description="How much is one job: each `operation`, or folded into the `task` (SQL of an Airflow task or a dbt node),"
-        " or into the `application` too (all that a Spark application ran). Joins with DataHub's Airflow plugin fold tasks.",
+        description="What one job contains: each `operation`; a `task` of Airflow or a node of dbt with its SQL; or also a whole"
+        " Spark `application`. In `datahub-airflow-plugin` at least `task`.",
     )
     fold_runs: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Runs of folded operations: the run above carries what they read and wrote (`drop`), or they are"
-        " written, too.",
+        description="Runs of operations that `granularity` merges: not written (`drop`), since the run of the task or application"
+        " has their inputs and outputs; or written, too (`keep`).",
     )
     parent_job_edge: bool = Field(
         default=False,
-        description="Lineage from the job that started another one, of another flow: from an Airflow task to the application that"
-        " it submits, from a triggering task to the tasks with which the triggered DAG begins.",
+        description="Write lineage from the job that started another one, if they are of different flows: from an Airflow task to"
+        " the application that it submits, from a triggering task to the first tasks of the triggered DAG.",
     )
     salt: Literal["namespace"] | None = Field(
         default=None,
-        description="`namespace` keeps equal run ids of two installations apart by their job namespaces; run ids then no"
-        " longer stand in the URNs.",
+        description="`namespace`: hash the job namespace into the ids of runs. Use it if two installations send equal run ids.",
     )
 
-    register_platform: bool = Field(
-        default=True,
-        description="Tell DataHub the platform `openlineage`, once per call that writes a flow of it; it has no such platform"
-        " by itself.",
-    )
+    @property
+    def has_default_ids(self) -> bool:
+        """Whether no tool of DataHub gives the ids."""
+        return self.mode == ("default",)
+
+    @property
+    def shares_entities(self) -> bool:
+        """Whether the bridge writes beside a connector of DataHub, under the connector's ids."""
+        return "datahub-airflow-plugin" in self.mode or "datahub-dbt-source" in self.mode
 
     @model_validator(mode="after")
-    def _check_joined_tools(self) -> IdentitySettings:
-        if self.mode == "join" and not self.join.tools:
-            raise ValueError("`mode: join` joins nobody: add `join: {tools: [airflow]}`, `[dbt]` or both")
+    def _check_modes(self) -> IdentitySettings:
+        if not self.mode or (
+            len(self.mode) > 1 and not set(self.mode) <= {"datahub-airflow-plugin", "datahub-dbt-source"}
+        ):
+            raise ValueError(
+                "`mode` is one of default, datahub-openlineage, datahub-airflow-plugin and datahub-dbt-source, or a list of the"
+                " last two"
+            )
         return self
 
     @model_validator(mode="after")
-    def _check_alias_groups(self) -> IdentitySettings:
+    def _check_aliases(self) -> IdentitySettings:
         owner: dict[str, str] = {}
-        for group in self.namespaces:
-            for alias in {*group.aliases, group.canonical}:
-                if owner.setdefault(alias, group.canonical) != group.canonical:
-                    raise ValueError(f"`{alias}` stands in two groups: {owner[alias]} and {group.canonical}")
+        for canonical, aliases in self.namespaces.items():
+            for alias in {*aliases, canonical}:
+                if owner.setdefault(alias, canonical) != canonical:
+                    raise ValueError(f"`{alias}` is an alias of two namespaces: {owner[alias]} and {canonical}")
         return self

@@ -1,36 +1,51 @@
-"""Links: pages that only an address of yours makes of the ids in events."""
+"""Links: URLs of pages about the runs and jobs that events name."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
+from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field
 
-Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
-Pages = Annotated[str, StringConstraints(pattern=r"^https?://\S*\{id\}\S*$")]
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_URL = re.compile(r"https?://\S+").fullmatch
+#: Placeholders by the kind of link; each other kind is a source of the facet externalQuery.
+_PLACEHOLDERS = {
+    "databricks": {"job", "run"},
+    "dataproc": {"section", "id", "project"},
+    "dbt": {"path"},
+}
 
 
-class LinkSettings(BaseModel):
-    """Pages of runs and jobs."""
+def _check_templates(templates: dict[str, str]) -> dict[str, str]:
+    for kind, template in templates.items():
+        expected = _PLACEHOLDERS.get(kind, {"id"})
+        if not _URL(template) or not _PLACEHOLDER.search(template) or set(_PLACEHOLDER.findall(template)) - expected:
+            listed = ", ".join(f"{{{name}}}" for name in sorted(expected))
+            raise ValueError(f"`{kind}` should be an URL (http or https) with {listed}")
+    return templates
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    queries: dict[str, Pages] = Field(
-        default={},
-        description="Pages of queries by the `source` of the facet `externalQuery`: URLs with `{id}`, such as"
-        " `https://app.snowflake.com/org/account/#/compute/history/queries/{id}`.",
-    )
-    databricks: Address | None = Field(
-        default=None, description="Address of the Databricks workspace, for the pages of runs of its jobs."
-    )
-    dataproc_region: str | None = Field(
-        default=None,
-        pattern=r"^[a-z0-9-]+$",
-        description="Region of Dataproc, such as `europe-west1`, for the pages of its batches, jobs and sessions in the"
-        " console; no event tells it.",
-    )
-    dbt_repository: Address | None = Field(
-        default=None,
-        description="Address that the `original_file_path` of a dbt node is appended to, such as"
-        " `https://github.com/example/shop/blob/main/`: the page of the node's job.",
-    )
+def fill_link(templates: dict[str, str], kind: str, **values: str) -> str | None:
+    """Return the URL of a page, None if the settings have no template of this kind for these values.
+
+    >>> fill_link({"dbt": "https://git.example.com/{path}"}, "dbt", path="models/a b.sql")
+    'https://git.example.com/models/a%20b.sql'
+    """
+    template = templates.get(kind)
+    if template is None or not values.keys() >= set(_PLACEHOLDER.findall(template)):
+        return None
+    safe = "/" if kind == "dbt" else ""
+    return _PLACEHOLDER.sub(lambda match: quote(values[match[1]], safe=safe), template)
+
+
+Links = Annotated[dict[str, str], AfterValidator(_check_templates)]
+LINKS_FIELD = Field(
+    default={},
+    description="URL templates of pages about runs and jobs. `databricks`: runs of jobs, such as"
+    " `https://dbc-1.cloud.databricks.com/jobs/{job}/runs/{run}`. `dataproc`: batches, jobs and sessions, such as"
+    " `https://console.cloud.google.com/dataproc/{section}/europe-west1/{id}?project={project}`. `dbt`: files of nodes, such"
+    " as `https://github.com/example/shop/blob/main/{path}`. Any other key is a `source` of the facet `externalQuery`, such as"
+    " `snowflake: https://app.snowflake.com/org/account/#/compute/history/queries/{id}`.",
+)

@@ -1,7 +1,7 @@
 """Settings from their four places, the later ones first: flag, environment, file, default.
 
 * file: ``-c FILE``, else ``DH_BRIDGE_CONFIG``, else ``dh_bridge.yml`` in the working folder when there is one
-* environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOB_NAME__DENY='tmp_*,test_*'``); empty = not set
+* environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOBS='!tmp_*,!test_*'``); empty = not set
 * flags: a few have names of their own (``--profile``), all can be given as ``--set area.field=value``
 
 Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. One area, or one setting, can be read alone,

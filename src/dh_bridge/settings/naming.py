@@ -1,4 +1,4 @@
-"""How datasets are named: environment, compatibility switches, and the user's rules about namespaces and names."""
+"""Names of datasets: environment, and the user's rules about namespaces and names."""
 
 from __future__ import annotations
 
@@ -30,82 +30,88 @@ Instance = Annotated[str, StringConstraints(min_length=1, max_length=100, patter
 
 
 class NamingRule(BaseModel):
-    """What holds for the datasets of a namespace (and a name); the rule with the most literal text wins."""
+    """Names of the datasets that a namespace pattern and a name pattern match.
+
+    Patterns are texts with `{part}`, `[optional]` and `{*rest}`. Of the rules that match, the one with the most literal text
+    applies alone.
+    """
 
     model_config = _MODEL
 
     namespace: str = Field(
-        description="Namespace pattern: text, {part}, [optional], {*rest}. Compared with the namespace as sent, in "
-        "canonical form, with and without the default port, and with each host of a list. '': the empty one (tables of Flink "
-        "whose connector names no place)."
+        description="Pattern of the namespace. It is compared with the namespace as sent, in canonical form, with and without"
+        " the default port, and with each host of a list. `''` is the empty namespace (tables of Flink whose connector has no"
+        " address)."
     )
-    name: Text | None = Field(default=None, description="Name pattern in the same signs; absent: every name.")
-    platform: Platform | None = Field(default=None, description="DataHub platform id to use instead.")
+    name: Text | None = Field(default=None, description="Pattern of the name. Default: all names.")
+    platform: Platform | None = Field(default=None, description="DataHub platform id instead of the system's own.")
     platform_instance: Instance | None = Field(
         default=None,
-        description="Platform instance: the prefix of the dataset name. BigQuery has none; Kinesis and DynamoDB take it for the account.",
+        description="Platform instance, the prefix of the dataset name. BigQuery has none. For Kinesis and DynamoDB it replaces"
+        " the account.",
     )
-    env: Env | None = Field(default=None, description="Environment (fabric) of these datasets.")
+    env: Env | None = Field(default=None, description="Environment of these datasets. Default: `naming.env`.")
     case: Literal["keep", "lower", "upper"] | None = Field(
-        default=None, description="Case of the names, where it differs from the connector's default."
+        default=None, description="Letter case of the names. Default: as DataHub's connector of the system."
     )
     default_database: Text | None = Field(
         default=None, description="Database, catalogue or project of names that lack one."
     )
     default_schema: Text | None = Field(default=None, description="Schema of names that lack one.")
-    database_map: dict[str, str] = Field(default={}, description="Database, catalogue or project names to replace.")
-    catalogs: frozenset[str] = Field(
-        default=frozenset(), description="Names that are catalogues besides AwsDataCatalog (Athena)."
+    database_map: dict[str, str] = Field(
+        default={}, description="Replacements of database, catalogue or project names: `{Sales: sales_eu}`."
     )
     parts: dict[str, str] = Field(
-        default={}, description="Parts as if the namespace gave them: account, region, instance, bucket …"
+        default={}, description="Values of parts that the namespace lacks: account, region, instance, bucket …"
     )
     rename: Text | None = Field(
-        default=None, description="Template over the parts of the rule's patterns that replaces the name."
+        default=None, description="New name, a template over the parts of both patterns: `{schema}.{*table}`."
     )
-    path_depth: int | None = Field(default=None, ge=1, description="How many segments of a path make the dataset.")
+    path_depth: int | None = Field(
+        default=None, ge=1, description="Number of path segments that make one dataset. Default: the whole path."
+    )
     variants: frozenset[str] = Field(
-        default=frozenset(), description="Variants of the naming system, such as with-database (Oracle)."
+        default=frozenset(),
+        description="Other forms of names, for connectors that disagree: `azure-authority` (`container@host/path`, DataHub's"
+        " OpenLineage reader) or `azure-adls` (platform `adls`, Hive storage lineage) instead of `container/path` (`abs` source);"
+        " `local-files-bare` (`data/x`, `s3` source) instead of `/data/x`; `with-database` (Oracle, `add_database_name_to_urn`);"
+        " `hive-metastore` (containers of that source).",
     )
-    select: Text | None = Field(default=None, description="Opt-in naming system, such as delta or iceberg.")
-    drop: bool = Field(default=False, description="Leave these datasets out.")
-
-
-class Location(BaseModel):
-    """Several addresses of one server, cluster or bucket."""
-
-    model_config = _MODEL
-
-    canonical: Text = Field(description="The namespace that stands for all.")
-    aliases: tuple[Text, ...] = Field(default=(), description="Namespaces, or patterns of them, that mean the same.")
+    select: Text | None = Field(
+        default=None, description="Opt-in naming system: `delta` (folders are Delta tables) or `iceberg`."
+    )
 
 
 class NamingSettings(BaseModel):
-    """How a namespace and a name become a DataHub dataset."""
+    """Names of datasets: from namespace and name of an event to DataHub's URN."""
 
     model_config = _MODEL
 
-    env: Env = Field(default="PROD", description="Environment (fabric) of datasets, where no rule says another.")
+    env: Env = Field(
+        default="PROD", description="Environment (fabric) of datasets, also of those of DataHub's dbt source."
+    )
     unknown: Literal["keep", "drop", "fail"] = Field(
         default="keep",
-        description="Datasets of namespaces that no naming system knows: of platform unknown, left out, or a dead letter of the event.",
+        description="Datasets of namespaces that no naming system knows: written with the platform `unknown` (`keep`), not"
+        " written (`drop`), or the event becomes a dead letter (`fail`).",
     )
     inmemory: Literal["skip", "keep"] = Field(
-        default="skip", description="Temporary datasets in memory: no dataset, or one of platform unknown."
+        default="skip",
+        description="Temporary datasets in memory: not written (`skip`), or written with the platform `unknown` (`keep`).",
     )
     urn_to_lower: bool = Field(
-        default=False, description="Dataset names in lower case, as DATAHUB_DATASET_URN_TO_LOWER does in recipes."
+        default=False,
+        description="Write dataset names in lower case. Use it if the recipes of DataHub run with `DATAHUB_DATASET_URN_TO_LOWER`.",
     )
-    azure: Literal["container", "authority", "adls"] = Field(
-        default="container",
-        description="Azure storage: container/path (abs source), authority/path (DataHub's OpenLineage reader), or platform adls (Hive storage lineage).",
+    rules: tuple[NamingRule, ...] = Field(
+        default=(), description="Rules for datasets, by patterns of namespace and name."
     )
-    local_files: Literal["slash", "bare"] = Field(
-        default="slash", description="Local files: /data/x (Hive storage lineage) or data/x (s3 source)."
+    locations: dict[Text, tuple[Text, ...]] = Field(
+        default={},
+        description="Aliases of dataset namespaces, by the namespace to use:"
+        " `{'postgres://db:5432': ['postgres://10.0.0.5:5432']}`. Aliases may be patterns as in `naming.rules`."
+        " `{'dbfs://ws': ['hdfs://ws']}` reads the old form of a Databricks workspace.",
     )
-    rules: tuple[NamingRule, ...] = Field(default=(), description="Rules by namespace and name.")
-    locations: tuple[Location, ...] = Field(default=(), description="Groups of addresses that are one location.")
-    project_numbers: dict[str, str] = Field(default={}, description="Google project ids by project number.")
-    dbfs_workspaces: frozenset[str] = Field(
-        default=frozenset(), description="Authorities of hdfs:// namespaces that are Databricks workspaces."
+    project_numbers: dict[str, str] = Field(
+        default={}, description="Google project ids by project number: `{'123456789': my-project}`."
     )

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dh_bridge.settings.filters import AllowDeny, Patterns
+from dh_bridge.settings.filters import PatternList, Patterns
 
 
 class WritesSettings(BaseModel):
@@ -29,6 +29,6 @@ class WritesSettings(BaseModel):
 @lru_cache(maxsize=4096)
 def _refusal(entities: Patterns, aspects: Patterns, entity_type: str, aspect_name: str) -> str | None:
     for rule, patterns, text in (("entities", entities, entity_type), ("aspects", aspects, aspect_name)):
-        if patterns and AllowDeny(allow=patterns).refusal(text) is not None:
+        if PatternList(patterns).exclusion(text) is not None:
             return f"writes.{rule}: {text}"
     return None

@@ -60,6 +60,12 @@ class SettingsDocument:
 
     def _value(self, node: yaml.Node, path: Steps) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
+        if not node.tag.startswith("tag:yaml.org,2002:"):  # `- !tmp_*`: an exclusion of `filters` without quotes
+            raise SettingsError(
+                f"`{format_path(path)}` has the YAML tag {node.tag}",
+                location=self._location_of(path),
+                remedy=f"put a text that begins with `!` in quotes: '{node.tag}'",
+            )
         if isinstance(node, yaml.CollectionNode):
             return self._collection(node, path)
         if node.tag == "tag:yaml.org,2002:null":
@@ -105,7 +111,7 @@ class SettingsDocument:
 
 
 def format_path(path: Steps) -> str:
-    """Return the path as people write it: ``filters.job_name.deny[0]``."""
+    """Return the path as people write it: ``naming.rules[0].namespace``."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".")
 
