@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.settings.filters import FilterSettings
 
+_PATTERN_SETTINGS = ("jobs", "datasets", "producers", "event_types", "facets")
+
 
 class Filters:
     """The filters of a configuration; ``drop_counts`` counts events, datasets and facets by rule.
@@ -21,14 +23,9 @@ class Filters:
     def __init__(self, settings: FilterSettings) -> None:
         self.drop_counts: Counter[str] = Counter()
         self._settings = settings
-        self._jobs = PatternList(settings.jobs)
-        self._datasets = PatternList(settings.datasets)
-        self._producers = PatternList(settings.producers)
-        self._event_types = PatternList(settings.event_types)
-        self._facets = PatternList(settings.facets)
-        self._has_event_filters = any((self._jobs, self._producers, self._event_types))
+        self._lists = {setting: PatternList(getattr(settings, setting)) for setting in _PATTERN_SETTINGS}
         self._has_collapse_filter = bool(settings.through)
-        self.is_empty = not (self._has_event_filters or self._datasets or self._facets or self._has_collapse_filter)
+        self.is_empty = not (any(self._lists.values()) or self._has_collapse_filter)
 
     def copy_without_counts(self) -> Filters:
         """Return the same filters with nothing counted yet: looking through the settings takes as long as an event."""
@@ -44,13 +41,11 @@ class Filters:
 
     def rule_for_event(self, event: Event) -> str | None:
         """Return the rule that leaves the event out, None when it stays."""
-        if not self._has_event_filters:
-            return None
-        rule = _rule("producers", self._producers.exclusion(event.producer or ""))
+        rule = self._rule("producers", event.producer or "")
         if rule is None and event.kind != "dataset":
-            rule = _rule("jobs", self._jobs.exclusion(event.name, event.namespace))
+            rule = self._rule("jobs", event.name, event.namespace)
         if rule is None and event.kind == "run":
-            rule = _rule("event_types", self._event_types.exclusion(event.type or ""))
+            rule = self._rule("event_types", event.type or "")
         return None if rule is None else self.count(rule)
 
     def rule_for_dataset(self, dataset: Dataset) -> str | None:
@@ -60,16 +55,16 @@ class Filters:
 
     def rule_for_mention(self, namespace: str, name: str) -> str | None:
         """Return the rule that leaves out a dataset which a facet mentions, None when it stays; mentions are not counted."""
-        return _rule("datasets", self._datasets.exclusion(name, namespace)) if self._datasets else None
+        return self._rule("datasets", name, namespace)
 
     @property
     def can_affect_datasets(self) -> bool:
         """Whether any dataset may be left out or run through."""
-        return bool(self._datasets) or self._has_collapse_filter
+        return bool(self._lists["datasets"]) or self._has_collapse_filter
 
     def rule_for_facet(self, key: str) -> str | None:
         """Return the rule that leaves the facet out, None when it stays."""
-        rule = _rule("facets", self._facets.exclusion(key)) if self._facets else None
+        rule = self._rule("facets", key)
         return None if rule is None else self.count(rule)
 
     def is_collapsed(self, dataset: Dataset) -> bool:
@@ -79,7 +74,7 @@ class Filters:
         self.count("through")
         return True
 
-
-def _rule(setting: str, exclusion: str | None) -> str | None:
-    """Return the setting and the pattern that leave something out, as reports name them: ``jobs: !tmp_*``."""
-    return None if exclusion is None else f"{setting}: {exclusion}"
+    def _rule(self, setting: str, name: str, namespace: str | None = None) -> str | None:
+        """Return the setting and the pattern that leave a name out, as reports show them: ``jobs: !tmp_*``."""
+        exclusion = self._lists[setting].exclusion(name, namespace)
+        return None if exclusion is None else f"{setting}: {exclusion}"

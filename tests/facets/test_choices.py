@@ -59,6 +59,25 @@ def test_a_page_of_queries_needs_a_place_for_the_id():
         Settings(links={"snowflake": "https://app.snowflake.com/"})
 
 
+@pytest.mark.parametrize(
+    ("kind", "template"),
+    [
+        ("databricks", "https://dbc/{id}"),
+        ("dbt", "ftp://git/{path}"),
+        ("dataproc", "https://c/{section"),
+        ("x", "{id}"),
+    ],
+)
+def test_a_template_of_a_page_is_an_url_with_placeholders_of_its_kind(kind, template):
+    with pytest.raises(ValueError, match=f"`{kind}` should be an URL"):
+        Settings(links={kind: template})
+
+
+def test_a_query_of_a_system_with_another_kind_of_page_has_no_page():
+    said = facet(externalQueryId="1", source="dbt")
+    assert page_of(of_run("externalQuery", said, links={"dbt": "https://git.example.com/{path}"})) is None
+
+
 @pytest.mark.parametrize(("leaf", "path"), [("batchId", "batches"), ("jobId", "jobs"), ("sessionId", "interactive")])
 def test_dataproc_has_its_page_where_the_region_is_known(leaf, path):
     said = facet(projectId="shop-prod", **{leaf: "orders-1"})

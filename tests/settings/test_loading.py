@@ -303,6 +303,24 @@ def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
     )
 
 
+@pytest.mark.parametrize("line", ["- !tmp_*", "- !s3://scratch/*", "- !*.tmp", "- !a/b x"])
+def test_an_exclusion_without_quotes_is_refused_with_the_way_to_write_it(tmp_path, line):
+    file = _file(tmp_path, f"filters:\n  jobs:\n  {line}\n")
+    with pytest.raises(SettingsError, match=r":3: "):
+        load(file, environ={})
+    with pytest.raises(SettingsError, match=r":3: `filters.jobs\[0\]` has the YAML tag !x \(put a text .*: '!x'\)"):
+        load(_file(tmp_path, "filters:\n  jobs:\n  - !x\n"), environ={})
+
+
+def test_the_ids_of_several_tools_are_one_list_in_every_place(tmp_path):
+    tools = ("datahub-airflow-plugin", "datahub-dbt-source")
+    file = _file(tmp_path, "identity: {mode: [datahub-airflow-plugin, datahub-dbt-source]}\n")
+    assert load(file, environ={}).settings.identity.mode == tools
+    assert load(environ={"DH_BRIDGE_IDENTITY__MODE": ", ".join(tools)}).settings.identity.mode == tools
+    one = _file(tmp_path, "identity: {mode: datahub-openlineage}\n")
+    assert load(one, environ={}).settings.identity.mode == ("datahub-openlineage",)
+
+
 def test_node_that_is_named_twice_is_no_node_inside_itself(tmp_path):
     file = _file(tmp_path, "naming:\n  project_numbers: &a {'1': x}\n  rules:\n  - {namespace: a, database_map: *a}\n")
     settings = load(file, environ={}).settings

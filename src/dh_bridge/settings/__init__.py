@@ -19,7 +19,7 @@ from dh_bridge.settings.filters import FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
 from dh_bridge.settings.ledger import LedgerSettings
-from dh_bridge.settings.links import LINKS_FIELD, Links
+from dh_bridge.settings.links import Links
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
@@ -133,7 +133,14 @@ class Settings(BaseModel):
     )
     edges_window_days: int = Field(default=30, ge=1, description="Days for `edges: window`.")
     operations: OperationSettings = Field(default=OperationSettings(), description="What runs do to datasets.")
-    links: Links = LINKS_FIELD
+    links: Links = Field(
+        default={},
+        description="URL templates of pages about runs and jobs. `databricks`: runs of jobs, such as"
+        " `https://dbc-1.cloud.databricks.com/jobs/{job}/runs/{run}`. `dataproc`: batches, jobs and sessions, such as"
+        " `https://console.cloud.google.com/dataproc/{section}/europe-west1/{id}?project={project}`. `dbt`: files of nodes, such"
+        " as `https://github.com/example/shop/blob/main/{path}`. Any other key is a `source` of the facet `externalQuery`, such as"
+        " `snowflake: https://app.snowflake.com/org/account/#/compute/history/queries/{id}`.",
+    )
     spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")
     materialize: Materialize = Field(
         default="all",

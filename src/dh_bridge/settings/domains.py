@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -35,20 +35,17 @@ class DomainSettings(BaseModel):
 
     def of_dataset(self, namespace: str, name: str) -> str | None:
         """Return the URN of the dataset's domain, None if no domain includes it."""
-        return _first_domain(self._dataset_lists, namespace, name)
+        return _first_domain(self.datasets, namespace, name)
 
     def of_job(self, namespace: str, name: str) -> str | None:
         """Return the URN of the domain of a job or a flow, None if no domain includes it."""
-        return _first_domain(self._job_lists, namespace, name)
-
-    @cached_property
-    def _dataset_lists(self) -> dict[str, PatternList]:
-        return {urn: PatternList(patterns) for urn, patterns in self.datasets.items()}
-
-    @cached_property
-    def _job_lists(self) -> dict[str, PatternList]:
-        return {urn: PatternList(patterns) for urn, patterns in self.jobs.items()}
+        return _first_domain(self.jobs, namespace, name)
 
 
-def _first_domain(lists: Mapping[str, PatternList], namespace: str, name: str) -> str | None:
-    return next((urn for urn, patterns in lists.items() if patterns.exclusion(name, namespace) is None), None)
+_compile_list = lru_cache(maxsize=1024)(PatternList)
+
+
+def _first_domain(domains: Mapping[str, Patterns], namespace: str, name: str) -> str | None:
+    return next(
+        (urn for urn, patterns in domains.items() if _compile_list(patterns).exclusion(name, namespace) is None), None
+    )

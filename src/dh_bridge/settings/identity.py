@@ -39,17 +39,11 @@ def _check_endpoint(endpoint: dict[str, str]) -> dict[str, str]:
 
 
 IdentityMode = Literal["default", "datahub-openlineage", "datahub-airflow-plugin", "datahub-dbt-source"]
+_MODE_SCHEMA = {"enum": list(get_args(IdentityMode)), "type": "string"}
 IdentityModes = Annotated[
     tuple[IdentityMode, ...],
     BeforeValidator(_split_modes),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": list(get_args(IdentityMode)), "type": "string"},
-                {"items": {"enum": list(get_args(IdentityMode)), "type": "string"}, "type": "array"},
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [_MODE_SCHEMA, {"items": _MODE_SCHEMA, "type": "array"}]}),
 ]
 """One mode, or the modes that can be combined."""
 EndpointConfiguration = Annotated[

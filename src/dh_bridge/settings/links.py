@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 from urllib.parse import quote
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _URL = re.compile(r"https?://\S+").fullmatch
@@ -41,11 +41,3 @@ def fill_link(templates: dict[str, str], kind: str, **values: str) -> str | None
 
 
 Links = Annotated[dict[str, str], AfterValidator(_check_templates)]
-LINKS_FIELD = Field(
-    default={},
-    description="URL templates of pages about runs and jobs. `databricks`: runs of jobs, such as"
-    " `https://dbc-1.cloud.databricks.com/jobs/{job}/runs/{run}`. `dataproc`: batches, jobs and sessions, such as"
-    " `https://console.cloud.google.com/dataproc/{section}/europe-west1/{id}?project={project}`. `dbt`: files of nodes, such"
-    " as `https://github.com/example/shop/blob/main/{path}`. Any other key is a `source` of the facet `externalQuery`, such as"
-    " `snowflake: https://app.snowflake.com/org/account/#/compute/history/queries/{id}`.",
-)
