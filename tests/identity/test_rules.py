@@ -133,8 +133,8 @@ def test_a_job_says_what_made_its_parts():
     ("settings", "word"),
     [
         ({"rules": [{"name": "("}]}, "regular expression"),
-        ({"rules": [{}]}, "says nothing"),
-        ({"rules": [{"namespace": "x"}]}, "says nothing"),
+        ({"rules": [{}]}, "has no effect"),
+        ({"rules": [{"namespace": "x"}]}, "has no effect"),
         ({"rules": [{"flow": "{dag}"}]}, "no such group"),
         ({"rules": [{"name": "(?P<a>.)", "flow": "{a}", "job": "{}"}]}, "no such group"),
         ({"rules": [{"instance": "é" * 51}]}, "100 bytes"),

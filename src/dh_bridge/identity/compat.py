@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity.hints import Hints, RunReference
     from dh_bridge.identity.overlay import DefaultNames
     from dh_bridge.model.job import Job
+    from dh_bridge.settings.identity import EndpointKey
 
 NO_ORCHESTRATOR = "Unable to determine orchestrator, HTTP 500"
 ONLY_DOTS = "name has only dots: ArrayIndexOutOfBounds, HTTP 500"
@@ -36,7 +37,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 class CompatMode:
     """The endpoint's ids; what it refuses keeps the default ones. ``endpoint`` is the endpoint's own configuration."""
 
-    def __init__(self, endpoint: Mapping[str, str]) -> None:
+    def __init__(self, endpoint: Mapping[EndpointKey, str]) -> None:
         self._endpoint = endpoint
 
     def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:  # noqa: ARG002 - the modes' signature

@@ -31,7 +31,7 @@ def _split_modes(modes: Any) -> Any:
     return tuple(mode.strip() for mode in modes.split(",")) if isinstance(modes, str) else modes
 
 
-def _check_endpoint(endpoint: dict[str, str]) -> dict[str, str]:
+def _check_endpoint(endpoint: dict[EndpointKey, str]) -> dict[EndpointKey, str]:
     env = endpoint.get("env", "PROD")
     if env.upper() not in FABRIC_TYPES:
         raise ValueError(f"`env` is `{env}`, not one of {', '.join(sorted(FABRIC_TYPES))}")
@@ -46,8 +46,9 @@ IdentityModes = Annotated[
     WithJsonSchema({"anyOf": [_MODE_SCHEMA, {"items": _MODE_SCHEMA, "type": "array"}]}),
 ]
 """One mode, or the modes that can be combined."""
-EndpointConfiguration = Annotated[
-    dict[Literal["orchestrator", "env", "platform-instance", "pipeline-name"], Annotated[str, Field(min_length=1)]],
+EndpointKey = Literal["orchestrator", "env", "platform-instance", "pipeline-name"]
+Endpoint = Annotated[
+    dict[EndpointKey, Annotated[str, Field(min_length=1)]],
     AfterValidator(_check_endpoint),
 ]
 Granularity = Literal["operation", "task", "application"]
@@ -108,7 +109,7 @@ class JobRule(BaseModel):
         effects = (self.platform, self.instance, self.cluster, self.env, self.flow, self.job, self.granularity)
         if not self.skip and not any(effects):
             raise ValueError(
-                "the rule says nothing: give platform, instance, cluster, env, flow, job, granularity or skip"
+                "the rule has no effect: set platform, instance, cluster, env, flow, job, granularity or skip"
             )
         return self
 
@@ -146,7 +147,7 @@ class IdentitySettings(BaseModel):
         " `datahub-openlineage` (its OpenLineage endpoint), or `datahub-airflow-plugin`, `datahub-dbt-source` or both. Jobs of"
         " other producers keep the default ids.",
     )
-    endpoint: EndpointConfiguration = Field(
+    endpoint: Endpoint = Field(
         default={},
         description="For `mode: datahub-openlineage`: the endpoint's own configuration, by the endpoint's names:"
         " `{env: PROD, platform-instance: west, orchestrator: spark, pipeline-name: nightly}`.",
