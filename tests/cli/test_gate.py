@@ -81,7 +81,7 @@ def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, tmp_path, flag):
 
 
 def test_a_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
-    said = ("--profile", "1.4", "--set", "ask_new_entities=0")
+    said = ("--datahub-version", "1.4", "--set", "ask_new_entities=0")
     code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *said)
     assert (code, "[y/N]" in seen) == (3, True)
     assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *said)[0] == 0

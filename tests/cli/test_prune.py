@@ -109,11 +109,13 @@ def test_a_removed_run_that_is_told_of_again_is_made_visible_and_so_is_one_that_
         event("COMPLETE", started, run=key(51), run_facets=above),
     ]
     Path("more.ndjson").write_text("".join(json.dumps(one) + "\n" for one in sent))
-    run("emit", events, "more.ndjson", "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7")
+    run("emit", events, "more.ndjson", "--to", "file:out.ndjson", "--ledger", "l.db", "--datahub-version", "1.7")
     run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "0", "--runs-older-than", "200d")
     Path("child.json").write_text(json.dumps(sent[1]))
     for file in (events, "child.json"):
-        assert run("emit", file, "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7").exit_code == 0
+        assert (
+            run("emit", file, "--to", "file:out.ndjson", "--ledger", "l.db", "--datahub-version", "1.7").exit_code == 0
+        )
     last = {}
     for path in ("gone.ndjson", "out.ndjson"):
         for one in map(json.loads, Path(path).read_text().splitlines()):

@@ -347,7 +347,7 @@ def linked(namespace, name, other_namespace, other_name, kind="TABLE", **setting
 )
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_a_table_and_its_files_are_siblings_by_choice(names, profile):
-    found = linked(*names, profile=profile)
+    found = linked(*names, datahub_version=profile)
     assert found.patched(TABLE, "siblings") == {"/siblings/" + FILES.replace("/", "~1"): FILES, "/primary": True}
     assert found.patched(FILES, "siblings") == {f"/siblings/{TABLE}": TABLE, "/primary": False}
     assert found.has(FILES, "datasetProperties")
@@ -389,7 +389,7 @@ PLAIN = "urn:li:container:075d0fa53cf0dcebe1383087986c7773"
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_levels_are_the_containers_that_the_connector_makes_by_choice(profile):
-    found = of_output("hierarchy", LEVELS, containers="on", profile=profile)
+    found = of_output("hierarchy", LEVELS, containers="on", datahub_version=profile)
     assert found.entities("container") == {DATABASE, SCHEMA}
     assert found.one(DATABASE, "containerProperties") == {
         "customProperties": {"openlineage.level": "DATABASE", "openlineage.platform": "postgres"},

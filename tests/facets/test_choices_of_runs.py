@@ -73,7 +73,7 @@ IO = {"inputs": [orders(inputFacets=READ)], "outputs": [totals(outputFacets=WROT
 
 def test_a_run_has_edges_with_statistics_by_choice():
     found = told(
-        pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO), profile="1.0", runs={"edges": True}
+        pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO), datahub_version="1.0", runs={"edges": True}
     )
     ann = "urn:li:corpuser:ann"
     assert found.one(DPI, "dataProcessInstanceInput") == {
@@ -91,21 +91,21 @@ def test_a_run_has_edges_with_statistics_by_choice():
 
 
 def test_edges_of_an_open_run_have_no_end_and_no_statistics():
-    found = told(event("START", **IO), profile="1.0", runs={"edges": True})
+    found = told(event("START", **IO), datahub_version="1.0", runs={"edges": True})
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge == {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": "urn:li:corpuser:datahub"}}
 
 
 @pytest.mark.parametrize(("profile", "edges"), [("0.15.0", True), ("0.15.0.5", True), ("1.7", False)])
 def test_runs_have_no_edges_below_1_0_or_by_default(profile, edges):
-    found = told(pair(**IO), profile=profile, runs={"edges": edges})
+    found = told(pair(**IO), datahub_version=profile, runs={"edges": edges})
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
 
 
 def test_a_job_s_properties_of_an_edge_are_the_run_s_whichever_job_told_them():
     events = [*pair(**IO), event("COMPLETE", name="daily.other", **IO)]
-    found = told(events, profile="1.7", runs={"edges": True})
+    found = told(events, datahub_version="1.7", runs={"edges": True})
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge["properties"]["openlineage.inputStatistics.rowCount"] == "7"
 

@@ -18,7 +18,7 @@ _START = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s."
 
 
 def chosen(edges, days=30, profile=None):
-    return settings(edges=edges, edges_window_days=days, profile=profile)
+    return settings(edges=edges, edges_window_days=days, datahub_version=profile)
 
 
 def run(day, *, reads=(), writes=(), kind="COMPLETE", number=None):
@@ -126,7 +126,8 @@ def test_columns_leave_with_their_datasets():
 def aged(setting, days, clock):
     own = settings().ledger.model_copy(update={"retention_days": days})
     return Told(
-        settings(edges=setting[0], edges_window_days=setting[1], profile="1.7", ledger=own), clock=lambda: clock[0]
+        settings(edges=setting[0], edges_window_days=setting[1], datahub_version="1.7", ledger=own),
+        clock=lambda: clock[0],
     )
 
 

@@ -17,8 +17,8 @@ from dh_bridge.sinks.base import StoredAspect
 from dh_bridge.sinks.memory import MemorySink
 
 DAY = 86_400
-ALL = settings(profile="1.7")
-LEFT = Settings(profile="1.7", schema={"write": "if_absent"})
+ALL = settings(datahub_version="1.7")
+LEFT = Settings(datahub_version="1.7", schema={"write": "if_absent"})
 
 
 class Shared(MemorySink, Readable):

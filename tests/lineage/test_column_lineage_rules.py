@@ -300,7 +300,7 @@ def test_the_examples_are_sound_wherever_their_lineage_stands(target, profile):
     events = [
         line for file in sorted(EXAMPLES.glob("*.ndjson")) for line in file.read_text(encoding="utf-8").splitlines()
     ]
-    found = made(*events, profile=profile, column_lineage={"target": target})
+    found = made(*events, datahub_version=profile, column_lineage={"target": target})
     aspects = {"dataJobInputOutput": target != "dataset", "upstreamLineage": target != "job"}
     masked = {("DIRECT:TRANSFORMATION+MASKED", "email_hash", "email")}
     assert masked <= pairs(found, "upstreamLineage")  # a dataset event's own

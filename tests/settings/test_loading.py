@@ -99,7 +99,7 @@ def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(onl
     given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
     given |= {"SECONDS": "7", "DH_BRIDGE_FILTERS__THROUGH": "['a'", "DH_BRIDGE_AIRFLOWS": "x", "DH_BRIDGE_WINDOW": "x"}
     file = _file(tmp_path, BROKEN + text)
-    flags = [Flag("profiel", "1", "--set")]
+    flags = [Flag("datahub_versoin", "1", "--set")]
     loaded = load(file, flags=flags, environ=given, only=only)
     assert loaded.settings == Settings(airflow={"timeout": timeout})
     assert set(loaded.origins) <= {("airflow", "timeout")}
@@ -148,8 +148,8 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
     [
         ("DH_BRIDGE_WINDOW", "5", "window", 5),
         ("DH_BRIDGE_RUNS__UP_FOR_RETRY", "on", "runs.up_for_retry", True),
-        ("DH_BRIDGE_PROFILE", "1.10", "profile", "1.10"),
-        ("DH_BRIDGE_PROFILE", "", "profile", None),
+        ("DH_BRIDGE_DATAHUB_VERSION", "1.10", "datahub_version", "1.10"),
+        ("DH_BRIDGE_DATAHUB_VERSION", "", "datahub_version", None),
         ("DH_BRIDGE_REDACTION", "off", "redaction", "off"),
         ("DH_BRIDGE_SCHEMA__WRITE", "never", "schema.write", "never"),
         ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
@@ -169,7 +169,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("profiel: '1.0'", "dh_bridge.yml:1: unknown key `profiel` (did you mean `profile`?)"),
+        ("datahub_versoin: '1.0'", "dh_bridge.yml:1: unknown key `datahub_versoin` (did you mean `datahub_version`?)"),
         ("\nschema:\n  wirte: all", "dh_bridge.yml:3: unknown key `schema.wirte` (did you mean `write`?)"),
         ("event_time: {zzz: 1}", "unknown key `event_time.zzz` (known here: default_zone)"),
         (
@@ -333,16 +333,16 @@ def test_variables_in_a_file_are_filled_in(text, expected, tmp_path):
 
 
 def test_doubled_dollar_is_a_literal_one_and_an_empty_plain_variable_is_null(tmp_path):
-    file = _file(tmp_path, "profile: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
+    file = _file(tmp_path, "datahub_version: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
     settings = load(file, environ={}).settings
-    assert settings.profile is None
+    assert settings.datahub_version is None
     assert settings.filters.through == ("${x}", "y")
 
 
 def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path):
-    text = "profile: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
+    text = "datahub_version: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
     settings = load(_file(tmp_path, text), environ={}).settings
-    assert (settings.profile, settings.redaction, settings.window) == ("1.10", "off", 7)
+    assert (settings.datahub_version, settings.redaction, settings.window) == ("1.10", "off", 7)
     assert (settings.runs.up_for_retry, settings.runs.heartbeat) == (True, "off")
     assert settings.tags == Settings().tags
     assert settings.mappings is None
@@ -377,4 +377,4 @@ def test_error_of_no_place_is_said_of_the_settings():
 
 
 def test_a_profile_of_a_variable_that_is_empty_is_none_that_somebody_chose(tmp_path):
-    assert "profile" in _only("profile: ''", tmp_path)
+    assert "datahub_version" in _only("datahub_version: ''", tmp_path)

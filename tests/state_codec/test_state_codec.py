@@ -43,7 +43,7 @@ GOLDEN = ROOT / "tests" / "state_codec" / "state_codec.golden.json"
 CASES = sorted((ROOT / "tests" / "golden").glob("*/*.events.json"))
 REMEDY = r"\(start a new checkpoint and send the events again\)$"
 OPTIONS = [
-    Options(Settings(**{"profile": "1.7", **chosen}), is_stateful=True)
+    Options(Settings(**{"datahub_version": "1.7", **chosen}), is_stateful=True)
     for chosen in (
         {},
         {"containers": "on", "queries": "on", "temporary": "collapse", "symlinks": {"siblings": True}},

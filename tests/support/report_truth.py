@@ -43,7 +43,7 @@ ASKED = {
 def bridge(profile="0.15.0"):
     """Return the bridge of a profile and of settings, as ``ASKED`` calls them."""
     version, _, asked = profile.partition(" with ")
-    return Bridge(Settings(profile=version, **ASKED.get(asked, {})))
+    return Bridge(Settings(datahub_version=version, **ASKED.get(asked, {})))
 
 
 def reported(events, using=None):

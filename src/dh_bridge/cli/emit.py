@@ -13,11 +13,11 @@ from dh_bridge.cli.confirm import WriteConfirmation
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
+    datahub_version_option,
     dead_letters_option,
     events_argument,
     fail_on_option,
     new_ledger_option,
-    profile_option,
     report_option,
     utf_8,
     with_settings,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
-@profile_option
+@datahub_version_option
 @report_option
 @dead_letters_option
 @fail_on_option

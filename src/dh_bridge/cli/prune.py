@@ -14,7 +14,7 @@ from dh_bridge.catalog.store import delete_entities
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, with_settings
 from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import open_existing
 from dh_bridge.datahub.proposal import upsert
@@ -61,7 +61,7 @@ def _parse_age(_context: click.Context, _option: click.Parameter, text: str) -> 
 @click.option("--retired", is_flag=True, help="Instead of runs: checks that have retired (assertions.retire).")
 @click.option("--hard", metavar="FILE", help="Write the URNs there for `datahub delete`, instead of removing softly.")
 @click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
-@profile_option
+@datahub_version_option
 @with_settings
 @examples("dh-bridge prune --to catalog:out/demo.db --runs-older-than 90d --keep-last 20 --dry-run")
 def prune(  # noqa: PLR0913 - one parameter per option

@@ -142,7 +142,7 @@ class CommandOutcome:
 
     def name_version(self, settings: Settings) -> None:
         """Name the DataHub version of the proposals where neither the settings nor a server state one."""
-        if settings.profile is None and self.counts.proposals:
+        if settings.datahub_version is None and self.counts.proposals:
             say(assumed_version())
 
     def exit_command(self) -> None:
@@ -163,7 +163,7 @@ class CommandOutcome:
 
 def assumed_version() -> str:
     """Return the sentence that names the DataHub version of proposals for which none is stated."""
-    return f"written for DataHub {newest_profile()}, the newest version; pass --profile VERSION for an older server"
+    return f"written for DataHub {newest_profile()}, the newest version; pass --datahub-version VERSION for an older server"
 
 
 def open_output(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:

@@ -1,6 +1,6 @@
 """Settings: one model per area, composed here; every field has a description and is refused when misspelt.
 
-In Python: ``Settings(profile="1.0", filters={"job_name": {"deny": ["tmp_*"]}})``. Files, environment and flags are read
+In Python: ``Settings(datahub_version="1.0", filters={"job_name": {"deny": ["tmp_*"]}})``. Files, environment and flags are read
 by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all settings is docs/settings.md.
 """
 
@@ -85,7 +85,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str | None = Field(
+    datahub_version: str | None = Field(
         default=None,
         min_length=1,
         description="DataHub version to write for, such as `0.15.0` or `1.4`; none means that of the server, or the newest"

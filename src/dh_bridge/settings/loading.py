@@ -2,7 +2,7 @@
 
 * file: ``-c FILE``, else ``DH_BRIDGE_CONFIG``, else ``dh_bridge.yml`` in the working folder when there is one
 * environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOB_NAME__DENY='tmp_*,test_*'``); empty = not set
-* flags: a few have names of their own (``--profile``), all can be given as ``--set area.field=value``
+* flags: a few have names of their own (``--datahub-version``), all can be given as ``--set area.field=value``
 
 Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. One area, or one setting, can be read alone,
 by the same rules, whatever is wrong with the others. The only module of the core's side that reads the environment.
@@ -114,7 +114,7 @@ def load(
 def settings_of(source: SettingsLike) -> Settings:
     """Return the settings that a Python caller means; a SettingsError names the first value that cannot be used.
 
-    A mapping holds settings by their keys (``{"profile": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
+    A mapping holds settings by their keys (``{"datahub_version": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
     or path is a settings file, read with the environment as the commands read theirs. None: the defaults alone.
     """
     if source is None or isinstance(source, Settings):
@@ -186,7 +186,9 @@ def flags_of(settings: Any, location: str, *, ledger: Any = None) -> Iterator[Fl
     ``ledger`` is what it names beside them, ``ledger.file``. A null sets nothing. A SettingsError when they are no mapping.
     """
     if not isinstance(settings, dict | None):
-        raise SettingsError("`settings` holds no settings", location=location, remedy="e.g. settings: {profile: '1.4'}")
+        raise SettingsError(
+            "`settings` holds no settings", location=location, remedy="e.g. settings: {datahub_version: '1.4'}"
+        )
     for key, value in (settings or {}).items():
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
