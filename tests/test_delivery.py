@@ -96,7 +96,6 @@ OTHERS = "http://other.example.com:8080"
 LOGINS = [
     {"token": TOKEN},
     {"token_file": "token"},
-    {"oauth": {"token_endpoint": "http://127.0.0.1:9", "client_id": "bridge", "client_secret": "s"}},
     {"headers": {"authorization": f"Bearer {TOKEN}"}},
 ]
 

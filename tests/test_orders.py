@@ -29,7 +29,7 @@ _BULK = re.compile(rb'"openlineage\.[^"]*\.(sha256|bytes)":"[^"]*",?')
 def bridge(profile):
     """Return the bridge of a profile; ``1.7 with queries`` writes queries, and upstreams that name them."""
     version, asked, _ = profile.partition(" with queries")
-    more = {"queries": "on", "column_lineage": {"target": "both"}} if asked else {}
+    more = {"optional_metadata": ["queries"], "column_lineage": {"target": "both"}} if asked else {}
     return Bridge(Settings(datahub_version=version, **more))
 
 

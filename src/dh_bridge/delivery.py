@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings.writes import WritesSettings
     from dh_bridge.sinks.base import Delivery, Failure
 
-_LOGINS = ("token", "token_file", "oauth")
+_LOGINS = ("token", "token_file")
 _VERSION_REMEDY = "is that DataHub's address? its version is asked first, unless the setting `datahub_version` names it"
 _VERSION_TIMEOUT_SECONDS = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
@@ -283,7 +283,7 @@ def rest_options(settings: Settings, target: str, environ: Mapping[str, str]) ->
     area["server"] = (
         target_server or area["server"] or next((account.server for account in known_accounts if account.server), None)
     )
-    if area["server"] and not any(area[name] for name in _LOGINS):
+    if area["server"] and not any(area.get(name) for name in _LOGINS):
         logins = (account.login_for(area["server"]) for account in known_accounts)
         area |= next((login for login in logins if login), {})
     return area

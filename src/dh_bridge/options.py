@@ -55,8 +55,7 @@ class Options:
         self.filters = Filters(settings.filters)
         self.prefix = settings.properties.prefix + "."
         self.property_names = PrefixedNames(self.prefix)
-        self.actor = settings.actor
-        self.has_queries = settings.queries == "on"
+        self.has_queries = "queries" in settings.optional_metadata
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
         self.temporary_policy = settings.temporary
 

@@ -57,7 +57,7 @@ def results(found):
     }
 
 
-RUNS = {"airflow": {"silent_tasks": "runs"}, "datahub_version": "1.7"}
+RUNS = {"airflow": {"tasks_without_events": "runs"}, "datahub_version": "1.7"}
 
 
 def test_by_default_silent_tasks_are_jobs_and_no_runs():
@@ -99,7 +99,7 @@ def test_each_end_of_a_dag_run_has_its_point():
 
 
 def test_older_profiles_have_fewer_aspects_of_runs():
-    found = told(dag(), dag("FAIL"), airflow={"silent_tasks": "runs"})
+    found = told(dag(), dag("FAIL"), airflow={"tasks_without_events": "runs"})
     assert {one.aspect_name.removeprefix("dataProcessInstance") for one in found.proposals if one.entity_urn == run_of("left")} == {
         "Properties", "Relationships", "RunEvent",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Queries as entities of their own (``queries: on``)."""
+"""Queries as entities of their own (``optional_metadata: [queries]``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ COLUMNS = {"columnLineage": {"fields": FIELDS}}
 
 
 def told(*events, **settings):
-    found = Bridge(Settings(queries="on", **{"datahub_version": "1.7", **settings})).translate(packed(events))
+    found = Bridge(Settings(optional_metadata=["queries"], **{"datahub_version": "1.7", **settings})).translate(
+        packed(events)
+    )
     assert found.rejected == []
     return found
 
@@ -229,7 +231,9 @@ def test_an_output_of_two_queries_of_one_run_names_both_and_its_upstream_none():
 
 
 def test_an_older_server_s_report_names_the_query_for_the_statement():
-    found = Bridge(Settings(queries="on", datahub_version="0.15.0")).translate(packed(run()), report=True)
+    found = Bridge(Settings(optional_metadata=["queries"], datahub_version="0.15.0")).translate(
+        packed(run()), report=True
+    )
     lines = {line["path"]: line["target"] for line in found.report.lines()}
     assert lines["$.job.facets.sql.query"] == "queryProperties.statement"
 

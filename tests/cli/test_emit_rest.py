@@ -230,7 +230,8 @@ def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, mon
     gms.take = expiring
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "t1")
     options = (EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
-    first = run("emit", *options, "--set", "rest.batch_size=20")
+    monkeypatch.setattr("dh_bridge.sinks.rest.batches.PROPOSALS_PER_REQUEST", 20)
+    first = run("emit", *options)
     assert first.exit_code == 3
     assert "answers 401" in first.stderr
     assert "DATAHUB_GMS_TOKEN or rest.token" in first.stderr

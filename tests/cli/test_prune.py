@@ -208,23 +208,23 @@ def sent_of_checks():
     return [(one["entityUrn"], one["aspectName"]) for one in sent if one["entityType"] == "assertion"]
 
 
-def test_retired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
+def test_expired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
-    result = run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    result = run("prune", *SERVER, "--expired", "--hard", "urns.txt")
     assert result.stderr == "1 checks are listed in urns.txt\n"
     (retired,) = Path("urns.txt").read_text().splitlines()
     assert (retired, "status") in sent_of_checks()
     before = sent_of_checks()
     checks(SERVER, 3, "b")
     assert [one for one in sent_of_checks()[len(before) :] if one[0] == retired] == []
-    assert run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
+    assert run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
 
 
 def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
-    run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    run("prune", *SERVER, "--expired", "--hard", "urns.txt")
     (retired,) = Path("urns.txt").read_text().splitlines()
     before = len(sent_of_checks())
     checks(SERVER, 3, "a", "b")
@@ -236,12 +236,12 @@ def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
     assert states("l.db") == {1, 2, 3}
 
 
-def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
+def test_expired_checks_of_a_catalogue_are_deleted(run, checks):
     own = ("--to", "catalog:c.db")
     checks(own, 1, "a", "b")
     checks(own, 2, "b")
-    assert run("prune", *own, "--retired", "--dry-run").stderr == "1 checks would go\n"
-    assert run("prune", *own, "--retired").stderr == "1 checks removed\n"
+    assert run("prune", *own, "--expired", "--dry-run").stderr == "1 checks would go\n"
+    assert run("prune", *own, "--expired").stderr == "1 checks removed\n"
     checks(own, 3, "b")
     with Catalog("c.db", readonly=True) as file:
         assert len(list(file.entities("assertion"))) == 1
@@ -252,8 +252,8 @@ def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
 
 def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
     checks(SERVER, 1, "a")
-    assert "emit has removed them softly" in run("prune", *SERVER, "--retired").stderr
-    refused = run("prune", *SERVER, "--retired", "--hard", "no/such/urns.txt")
+    assert "emit has soft-deleted them" in run("prune", *SERVER, "--expired").stderr
+    refused = run("prune", *SERVER, "--expired", "--hard", "no/such/urns.txt")
     assert (refused.exit_code, "--hard no/such/urns.txt cannot be written: " in refused.stderr) == (2, True)
     monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "off")
-    assert "no check ever retires" in run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr
+    assert "checks do not expire" in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr

@@ -66,7 +66,7 @@ def texts(found):
 def test_no_property_holds_a_password_or_more_than_it_may(key):
     place, body = CASES[key]
     for profile in ("0.15.0", "1.7"):
-        found = list(texts(place(key, facet(**body), datahub_version=profile, queries="on")))
+        found = list(texts(place(key, facet(**body), datahub_version=profile, optional_metadata=["queries"])))
         assert not [name for name, text in found if PASSWORD in text]
         # a stack trace is cut to its head and tail
         assert not [name for name, text in found if len(text) > 4000]

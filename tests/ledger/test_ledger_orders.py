@@ -49,8 +49,8 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     "said",
     [
         {"identity": {"granularity": "application", "fold_runs": "keep"}},
-        {"edges": "window", "assertions": {"retire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
-        {"temporary": "collapse", "containers": "on", "tags": {"of_runs": "job"}, "runs": {"edges": True}},
+        {"edges": "window", "assertions": {"expire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
+        {"temporary": "collapse", "optional_metadata": ["containers", "run_edges"], "tags": {"of_runs": "job"}},
     ],
     ids=["folded", "leaving", "collapsed"],
 )
@@ -64,7 +64,7 @@ NAMED = {
     "compat": {"identity": {"mode": "compat"}},
     "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
     "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
-    "last run": {"edges": "last_run", "runs": {"edges": True}},
+    "last run": {"edges": "last_run", "optional_metadata": ["run_edges"]},
     "by rules": {
         "identity": {"rules": [{"name": r"(?P<f>app)\.a", "flow": "{f}x", "job": "{f}.z", "instance": "w"}]},
         "naming": {

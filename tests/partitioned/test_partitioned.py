@@ -150,7 +150,7 @@ def test_silent_tasks_have_their_runs_in_parts_too():
         event(job="daily", producer=AIRFLOW, job_facets={"airflow": {"tasks": tasks}}),
         event("COMPLETE", "2026-11-20T20:00:00Z", job="daily", producer=AIRFLOW, run_facets={"airflowState": states}),
     ]
-    settings = Settings(airflow={"silent_tasks": "runs"})
+    settings = Settings(airflow={"tasks_without_events": "runs"})
     whole = bridge(settings).translate(json.dumps(story)).proposals
     assert len({one.entity_urn for one in whole if one.entity_type == "dataProcessInstance"}) == 3
     found, _ = in_parts(sent(story), settings)

@@ -203,10 +203,10 @@ def test_users_are_a_ladder():
         assert found.kept(DPI)["user"] == name
 
 
-def test_the_actor_is_a_setting_where_nobody_is_named():
-    found = told(pair(outputs=[totals()]), actor="urn:li:corpuser:robot")
-    assert properties(found)["created"]["actor"] == "urn:li:corpuser:robot"
-    assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:robot"
+def test_the_actor_is_datahub_if_the_event_names_no_user():
+    found = told(pair(outputs=[totals()]))
+    assert properties(found)["created"]["actor"] == "urn:li:corpuser:datahub"
+    assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:datahub"
 
 
 def test_the_prefix_of_properties_is_a_setting_everywhere():

@@ -28,7 +28,11 @@ SETTINGS = {
         "identity": {"granularity": "application"},
         "properties": {"prefix": "ol"},
     },
-    "lineage on datasets": {"datahub_version": "1.7", "column_lineage": {"target": "dataset"}, "queries": "on"},
+    "lineage on datasets": {
+        "datahub_version": "1.7",
+        "column_lineage": {"target": "dataset"},
+        "optional_metadata": ["queries"],
+    },
     "no datasets": {"datahub_version": "1.7", "materialize": "none", "schema": {"write": "never"}},
 }
 RETRACTION = "retraction of the bridge's own contribution"

@@ -221,7 +221,7 @@ def changed(word):
 
 
 def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_path):
-    told = Told(session, tmp_path, queries="on", filters={"through": ["*.tmp*"]})
+    told = Told(session, tmp_path, optional_metadata=["queries"], filters={"through": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
     longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
     told.tell(

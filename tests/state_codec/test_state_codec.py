@@ -46,11 +46,11 @@ OPTIONS = [
     Options(Settings(**{"datahub_version": "1.7", **chosen}), is_stateful=True)
     for chosen in (
         {},
-        {"containers": "on", "queries": "on", "temporary": "collapse", "symlinks": {"siblings": True}},
+        {"optional_metadata": ["containers", "queries", "siblings"], "temporary": "collapse"},
         {
-            "airflow": {"silent_tasks": "runs"},
+            "airflow": {"tasks_without_events": "runs"},
             "edges": "last_run",
-            "assertions": {"type": "native", "retire": "runs:3"},
+            "assertions": {"type": "native", "expire": "runs:3"},
             "temporary": "drop_edges",
         },
         {"identity": {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}, "column_lineage": {"target": "both"}},
@@ -231,7 +231,7 @@ def test_no_name_of_the_code_stands_in_the_bytes_of_a_state():
 
 
 def ledger_with_runs():
-    told = Told(told_settings(queries="on"))
+    told = Told(told_settings(optional_metadata=["queries"]))
     told.tell(
         read(
             [

@@ -120,7 +120,9 @@ def test_an_operation_is_what_the_users_table_says(tmp_path):
 
 def test_a_query_is_of_the_platform_of_the_users_table(tmp_path):
     events = pair(job={"sql": facet(query="select 1", dialect="acme-sql")}, outputs=[totals()])
-    found = told(events, queries="on", datahub_version="1.7", mappings=shadowed(tmp_path, "sql_dialects"))
+    found = told(
+        events, optional_metadata=["queries"], datahub_version="1.7", mappings=shadowed(tmp_path, "sql_dialects")
+    )
     assert [
         one.value["platform"]
         for one in found.proposals

@@ -1,4 +1,4 @@
-"""Queries: the SQL of a run as an entity of its own, where ``queries: on`` asks for it.
+"""Queries: the SQL of a run as an entity of its own, where ``optional_metadata: [queries]`` asks for it.
 
 A query is its text and dialect, whoever runs it; lineage between columns, upstreams and operations of the run name it.
 """

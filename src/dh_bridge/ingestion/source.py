@@ -133,7 +133,7 @@ class OpenLineageSource(Source):
         """Yield a work unit for each proposal, in the order in which they are to be written."""
         items = read_events(
             self.config.events, zone=self._bridge.zone, on_skipped_file=self._report_skipped_file,
-            follow_links=self._settings.follow_links, on_outside_link=self._report_link,
+            on_outside_link=self._report_link,
         )  # fmt: skip
         for translation in (
             self._translate(items)
@@ -162,7 +162,7 @@ class OpenLineageSource(Source):
     def _report_link(self, link: Path) -> None:
         self.report.info(
             "Links that lead out of a folder of events were not followed",
-            context=f"{link}; settings: {{follow_links: true}} follows them",
+            context=f"{link}; add its target to the paths of the recipe",
             log=False,
         )
 

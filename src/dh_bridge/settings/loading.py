@@ -34,7 +34,7 @@ from dh_bridge.settings.introspection import (
 from dh_bridge.settings.yaml_source import SettingsDocument, Steps, TextLoader, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
 """What a Python caller may mean by settings; see :func:`settings_of`."""
@@ -238,8 +238,8 @@ def _from_file(document: SettingsDocument, path: Path | None) -> dict[Steps, Set
     setting_values = {}
     for steps, value in _iter_settings((), document.data):
         line = document.lines.get(steps, 1)
-        if is_path(annotation_at(Settings, steps)) and isinstance(value, str) and path is not None:
-            value = str(path.parent / value)  # noqa: PLW2901 - a path in a file is relative to that file
+        if path is not None and is_path(annotation_at(Settings, steps)):
+            value = _map_paths(value, lambda text: str(path.parent / text))  # noqa: PLW2901 - relative to the file
         setting_values[steps] = SettingValue(value, f"{path}:{line}", document.lines)
     return setting_values
 
@@ -285,10 +285,17 @@ def _iter_settings(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
     """Yield path and value of each single setting in ``value``; an area that is left empty says nothing."""
     annotation = annotation_at(Settings, steps)
     if model_of(annotation) is None or not isinstance(value, dict | None):
-        yield steps, _expand_home(value) if is_path(annotation) and isinstance(value, str) else value
+        yield steps, _map_paths(value, _expand_home) if is_path(annotation) else value
         return
     for key, inner in (value or {}).items():
         yield from _iter_settings((*steps, str(key)), inner)
+
+
+def _map_paths(value: Any, convert: Callable[[str], str]) -> Any:
+    """Return the value of a setting that is a path, or a list of paths, with each path converted."""
+    if isinstance(value, list):
+        return [_map_paths(member, convert) for member in value]
+    return convert(value) if isinstance(value, str) else value
 
 
 def _expand_home(path: str) -> str:
