@@ -177,7 +177,7 @@ def test_a_catalogue_wants_no_other_ledger(run, events):
     assert "its own ledger" in run("prune", "--to", "catalog:c.db", "--ledger", "c.db").stderr
 
 
-# -- checks that have retired --------------------------------------------------------------------------------------------
+# -- checks that have expired --------------------------------------------------------------------------------------------
 
 
 def checked(day, *columns):
@@ -191,7 +191,7 @@ def checked(day, *columns):
 @pytest.fixture
 def checks(run, monkeypatch):
     """Return what tells runs to a target: each call one run."""
-    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "runs:1")
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "runs:1")
 
     def tell(target, day, *columns):
         Path("one.json").write_text(json.dumps(checked(day, *columns)))
@@ -255,5 +255,5 @@ def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
     assert "emit has soft-deleted them" in run("prune", *SERVER, "--expired").stderr
     refused = run("prune", *SERVER, "--expired", "--hard", "no/such/urns.txt")
     assert (refused.exit_code, "--hard no/such/urns.txt cannot be written: " in refused.stderr) == (2, True)
-    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "off")
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "off")
     assert "checks do not expire" in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr

@@ -155,7 +155,7 @@ def test_overwrite_is_an_update():
 def test_statistics_of_a_whole_table_are_a_profile_unless_that_is_not_wanted():
     events = pair(outputs=[totals(facets=OVERWRITE, **COUNTED)])
     assert told(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
-    assert not told(events, operations={"profile_from_overwrite": False}).has(TOTALS, "datasetProfile")
+    assert not told(events, excluded_metadata=["profiles_of_overwrites"]).has(TOTALS, "datasetProfile")
 
 
 RENAME = {
@@ -191,18 +191,18 @@ def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
 
 
 def test_facets_that_nobody_knows_are_left_out_by_choice():
-    found = of_run("acme", facet(a=1), properties={"exclude": ["unknown_facets"]}, report=True)
+    found = of_run("acme", facet(a=1), excluded_metadata=["unknown_facets"], report=True)
     assert not any("acme" in key for key in found.kept(DPI))
-    assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:properties.exclude")
+    assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:excluded_metadata")
     assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
 
 
 def test_the_address_of_a_client_is_left_out_by_choice():
     said = facet(username="ann", clientIp="10.0.0.7")
-    found = of_run("hive_session", said, properties={"exclude": ["ip_addresses"]}, report=True)
+    found = of_run("hive_session", said, excluded_metadata=["ip_addresses"], report=True)
     assert "hive_session.clientIp" not in found.kept(DPI)
     assert found.kept(DPI)["hive_session.username"] == "ann"
-    assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:properties.exclude")
+    assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:excluded_metadata")
     assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
 
 

@@ -255,7 +255,7 @@ def test_explicit_pairs_are_upstreams_by_a_setting_of_their_own():
     source = {"type": "DATASET", "namespace": PG, "name": IN, "field": "x"}
     explicit = {"lineage": {"fields": {"a": {"inputs": [source]}}}}
     outputs = [dataset(OUT, facets=explicit), dataset("shop.public.b", facets=lineage({"a": [of("y")]}))]
-    found = made(event("COMPLETE", inputs=[dataset(IN)], outputs=outputs), column_lineage={"pair_lineage": "upstream"})
+    found = made(event("COMPLETE", inputs=[dataset(IN)], outputs=outputs), column_lineage={"target": "split"})
     assert pairs(found, "upstreamLineage") == {("NONE", "a", "x")}
     assert pairs(found) == {("NONE", "a", "y")}
     assert upstreams(found) == {ORDERS}

@@ -222,5 +222,5 @@ def test_one_login_is_enough(gms, provider):
 
 
 def test_an_endpoint_is_an_address(gms):
-    with pytest.raises(SettingsError, match="is no address"):
+    with pytest.raises(SettingsError, match="is no URL"):
         opened(gms, oauth={**OAUTH, "token_endpoint": "idp"})

@@ -231,7 +231,7 @@ def test_no_name_of_the_code_stands_in_the_bytes_of_a_state():
 
 
 def ledger_with_runs():
-    told = Told(told_settings(optional_metadata=["queries"]))
+    told = Told(told_settings(optional_metadata=("queries",)))
     told.tell(
         read(
             [

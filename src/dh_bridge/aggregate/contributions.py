@@ -272,7 +272,7 @@ def add_upstreams(state: RunState, unnamed_urns: frozenset[str], shared: FactsBy
     only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
     a run says is complete only at its end, so this is no matter of single events.
     """
-    for_all_jobs = options.settings.column_lineage.target != "job"
+    for_all_jobs = options.settings.column_lineage.target in ("dataset", "both")
     edgeless_tasks = unnamed_urns | {ANY_TASK} if state.kind == "job" else unnamed_urns
     if not for_all_jobs and edgeless_tasks.isdisjoint(state.facts):
         return

@@ -24,10 +24,10 @@ from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
     EventTimeSettings,
+    ExcludedMetadata,
     JobSettings,
     LifecycleSettings,
     Materialize,
-    OperationSettings,
     OptionalMetadata,
     OwnerSettings,
     PropertySettings,
@@ -61,7 +61,6 @@ __all__ = [
     "LifecycleSettings",
     "LinkSettings",
     "NamingSettings",
-    "OperationSettings",
     "OwnerSettings",
     "PropertySettings",
     "RestSettings",
@@ -94,8 +93,8 @@ class Settings(BaseModel):
     window: int = Field(
         default=20000,
         ge=1,
-        description="Number of further events after which a run without an end is written. It limits the memory of calls without a"
-        " ledger.",
+        description="Events in one window, at most 16 MiB of them. After each window, runs that ended before it and runs without an"
+        " event for four windows are written. It limits the memory of calls without a ledger.",
     )
     filters: FilterSettings = Field(default=FilterSettings(), description="Filters of events, datasets and facets.")
     naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
@@ -120,7 +119,6 @@ class Settings(BaseModel):
         " (`last_run`), or if no run had it in the days before the newest COMPLETE run (`window:14d`; `window` is 30 days). Only"
         " edges that dh_bridge wrote are removed. Requires a ledger.",
     )
-    operations: OperationSettings = Field(default=OperationSettings(), description="Operations of runs on datasets.")
     links: LinkSettings = Field(default=LinkSettings(), description="Pages of runs and jobs.")
     spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")
     materialize: Materialize = Field(
@@ -150,6 +148,13 @@ class Settings(BaseModel):
         " connectors write their own), `queries` (a query entity for each SQL text), `siblings` (a table and its files shown as one"
         " dataset), `run_edges` (inputs and outputs of runs with times and statistics; each run becomes a lineage node; DataHub 1.0"
         " and later), `dataplex_fqn` (the property `openlineage.dataplex.fqn` of datasets).",
+    )
+    excluded_metadata: tuple[ExcludedMetadata, ...] = Field(
+        default=(),
+        description="Metadata that is written unless it is listed here: `unknown_facets` (facets without a mapping, one property"
+        " each; `filters.facet` selects facets by name), `ip_addresses` (of clients, such as those of Hive),"
+        " `profiles_of_overwrites` (profiles of tables from the statistics of runs that replace the whole table), `nested_fields`"
+        " (schema fields parsed from type texts such as `array<struct<a:int,b:string>>`).",
     )
     source_code: SourceCode = Field(
         default="hash",

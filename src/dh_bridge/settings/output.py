@@ -19,6 +19,7 @@ Materialize = Literal["all", "outputs", "none"]
 Temporary = Literal["keep", "drop_edges", "collapse"]
 SourceCode = Literal["hash", "keep"]
 OptionalMetadata = Literal["containers", "queries", "siblings", "run_edges", "dataplex_fqn"]
+ExcludedMetadata = Literal["unknown_facets", "ip_addresses", "profiles_of_overwrites", "nested_fields"]
 
 
 class PropertySettings(BaseModel):
@@ -28,11 +29,6 @@ class PropertySettings(BaseModel):
 
     prefix: str = Field(
         default="openlineage", min_length=1, description="First part of the key of each property that dh_bridge writes."
-    )
-    exclude: tuple[Literal["unknown_facets", "ip_addresses"], ...] = Field(
-        default=(),
-        description="Values that are not written as properties: `unknown_facets` (facets without a mapping, by default one"
-        " property each; `filters.facet` selects facets by name), `ip_addresses` (of clients, such as those of Hive).",
     )
 
 
@@ -78,17 +74,6 @@ class JobSettings(BaseModel):
     )
 
 
-class OperationSettings(BaseModel):
-    """Operations of runs on datasets."""
-
-    model_config = _MODEL
-
-    profile_from_overwrite: bool = Field(
-        default=True,
-        description="Write the statistics of a run that replaces a whole table as a profile of the table.",
-    )
-
-
 class SchemaSettings(BaseModel):
     """Schemas of datasets."""
 
@@ -98,9 +83,6 @@ class SchemaSettings(BaseModel):
         default="all",
         description="Datasets whose schema is written: `all`, `outputs` (those that a job writes), `never`, or `if_absent` (those"
         " whose schema no other writer has written; the target must be readable, as `rest:` is).",
-    )
-    expand_types: bool = Field(
-        default=True, description="Parse nested fields from type texts such as `array<struct<a:int,b:string>>`."
     )
     types: dict[str, ColumnKind] = Field(
         default={},
@@ -129,15 +111,11 @@ class ColumnLineageSettings(BaseModel):
         description="Input columns that only filter, join or sort: `collapse` (columns that affect all outputs become input fields"
         " of the job), `keep` each pair, or `drop` them.",
     )
-    target: Literal["job", "dataset", "both"] = Field(
+    target: Literal["job", "dataset", "both", "split"] = Field(
         default="job",
-        description="Entity on which column lineage is written: the `job`, the output `dataset` (together with its upstreams), or"
-        " `both`.",
-    )
-    pair_lineage: Literal["job", "upstream"] = Field(
-        default="job",
-        description="Pairs of input and output of the `lineage` facet: inputs and outputs of the `job`, which do not say which"
-        " input feeds which output, or `upstream` (upstreams of the output dataset).",
+        description="Entity on which column lineage is written: the `job`, the output `dataset` (together with its upstreams),"
+        " `both`, or `split`: pairs of the facet `lineage` on the dataset, other column lineage on the job. A job does not say"
+        " which input feeds which output.",
     )
 
 
