@@ -70,9 +70,11 @@ class GmsConnection:
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
         self._login = TokenAuth(options, self._post_form)
         self._session.auth = self._login
-        certificates = tuple(_check_file(path, "rest.client_certificate") for path in options.client_certificate)
-        if certificates:
-            self._session.cert = certificates if len(certificates) > 1 else certificates[0]
+        for path in options.client_certificate:
+            _check_file(path, "rest.client_certificate")
+        certificate, key = [*options.client_certificate, None, None][:2]
+        if certificate:
+            self._session.cert = (certificate, key) if key else certificate
         # What the environment says of proxies and certificates; requests would look through all of it for each request.
         environment = self._session.merge_environment_settings(self._url, {}, None, self._verify, None)
         self._verify, self._proxies = environment["verify"], environment["proxies"]
