@@ -47,7 +47,7 @@ bytes to the committed transaction. The file grows by what the ledger remembers 
 
 def tenths(events: int, runs: int, to: str, batch: int) -> None:
     """Tell the ledger ``events`` events of ``runs`` runs; print a line of JSON after each tenth, and one at the end."""
-    settings = Settings(profile="1.7", ledger={"batch": batch})
+    settings = Settings(datahub_version="1.7", ledger={"batch": batch})
     with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
         place, part = Path(folder) / "ledger.db", Path(folder) / "part.ndjson"
         lines = synthetic_day.day(JOBS, -(-runs // JOBS), events // runs)

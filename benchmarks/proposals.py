@@ -58,7 +58,7 @@ them, platform and subtype. That is 21.0 % before the first job or table is told
 
 def ways(files: list[str], batch: int, profile: str) -> dict[str, Iterator[list[Proposal]]]:
     """Return the proposals of each way, batch by batch; the ledger keeps its own file in memory."""
-    settings = Settings(profile=profile)
+    settings = Settings(datahub_version=profile)
 
     def events() -> Iterable[Event]:
         return (one for one in read_events(files) if isinstance(one, Event))

@@ -129,7 +129,7 @@ def plain(file: str, cores: int) -> float:  # noqa: ARG001 - as spark
 
     began = time.perf_counter()
     with Path(os.devnull).open("wb") as nowhere:
-        for translation in Bridge(Settings(profile="1.7")).stream(read_events([file])):
+        for translation in Bridge(Settings(datahub_version="1.7")).stream(read_events([file])):
             nowhere.writelines(map(ndjson_line, translation.proposals))
     return time.perf_counter() - began
 
@@ -141,7 +141,7 @@ def spark(file: str, cores: int) -> float:
     conf = {"spark.driver.memory": "1g", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     conf["spark.local.dir"] = str(Path(file).with_suffix(".spark"))  # what is shuffled goes when the file goes
     running = session(master=f"local[{cores}]", conf=conf)
-    settings = Settings(profile="1.7")
+    settings = Settings(datahub_version="1.7")
     with tempfile.TemporaryDirectory() as folder:
         warm = SparkTranslation(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
         write_folder(warm.proposals, f"parquet:{folder}/warm")

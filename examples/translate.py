@@ -15,7 +15,7 @@ EVENTS = Path(__file__).parent / "events" / "client.ndjson"
 
 
 def main(path: Path = EVENTS) -> None:
-    bridge = Bridge(Settings(profile="1.4"))  # the version of your DataHub server
+    bridge = Bridge(Settings(datahub_version="1.4"))  # the version of your DataHub server
     events = path.read_bytes().splitlines()
     translation = bridge.translate(events, report=True)
 

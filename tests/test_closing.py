@@ -37,7 +37,7 @@ def test_no_other_module_takes_the_steps_of_closing():
 
 
 def test_runs_exchange_facts_before_they_contribute():
-    walk, runs, store = FactExtractor(Options(Settings(profile="1.7"))), {}, Store()
+    walk, runs, store = FactExtractor(Options(Settings(datahub_version="1.7"))), {}, Store()
     for item in read([event("START"), event(outputs=[dataset("d.s.t")])]):
         walk.extract(item, runs)
     (state,) = runs.values()

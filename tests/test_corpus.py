@@ -26,7 +26,7 @@ ORACLES = {"fastavro": fastavro_finding, "Apache": apache_finding, "acryl-datahu
 
 @cache
 def bridge(version):
-    return Bridge(Settings(profile=version))
+    return Bridge(Settings(datahub_version=version))
 
 
 def translations(events, version):

@@ -44,18 +44,18 @@ def opened(target, settings=None, environ=None, tmp_path="/nowhere", **more):
 
 def test_the_profile_is_the_servers(gms):
     destination = opened(f"rest:{gms.url}")
-    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4.0.2")
+    assert (destination.version, destination.settings.datahub_version) == ("1.4.0.2", "1.4.0.2")
 
 
 def test_a_profile_that_somebody_chose_stays_and_nobody_is_asked(gms):
-    destination = opened(f"rest:{gms.url}", Settings(profile="1.0"))
-    assert (destination.version, destination.settings.profile) == (None, "1.0")
+    destination = opened(f"rest:{gms.url}", Settings(datahub_version="1.0"))
+    assert (destination.version, destination.settings.datahub_version) == (None, "1.0")
     assert gms.requests == []
 
 
 def test_a_server_without_a_version_leaves_the_profile_open(gms):
     gms.version = None
-    assert opened(f"rest:{gms.url}").settings.profile is None
+    assert opened(f"rest:{gms.url}").settings.datahub_version is None
 
 
 def test_a_server_older_than_every_profile_is_refused(gms):
@@ -96,7 +96,6 @@ OTHERS = "http://other.example.com:8080"
 LOGINS = [
     {"token": TOKEN},
     {"token_file": "token"},
-    {"oauth": {"token_endpoint": "http://127.0.0.1:9", "client_id": "bridge", "client_secret": "s"}},
     {"headers": {"authorization": f"Bearer {TOKEN}"}},
 ]
 
@@ -128,7 +127,9 @@ def test_another_server_gets_no_headers_of_the_settings_but_a_login_of_datahubs_
     ],
 )
 def test_scheme_host_and_port_tell_servers_apart(named, target, shown):
-    settings = Settings(profile="1.4", rest={"server": named, "token": TOKEN, "headers": {"Authorization": "Basic x"}})
+    settings = Settings(
+        datahub_version="1.4", rest={"server": named, "token": TOKEN, "headers": {"Authorization": "Basic x"}}
+    )
     area = opened(f"rest:{target}", settings).options.rest
     assert area["token"] == (TOKEN if shown else None)
     assert area["headers"] == ({"Authorization": "Basic x"} if shown else {})
@@ -165,13 +166,13 @@ def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize(("file", "creates"), [("out.json", False), ("out.ndjson", True)])
 def test_a_dry_run_reports_what_the_target_can_write(file, creates, dry_run, tmp_path):
-    destination = opened(f"file:{tmp_path / file}", Settings(profile="1.3"), dry_run=dry_run)
+    destination = opened(f"file:{tmp_path / file}", Settings(datahub_version="1.3"), dry_run=dry_run)
     with destination.sink:
         assert destination.can_create is creates
 
 
 def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
-    assert opened(f"rest:{gms.url}", dry_run=True).settings.profile == "1.4.0.2"
+    assert opened(f"rest:{gms.url}", dry_run=True).settings.datahub_version == "1.4.0.2"
     assert [one.path for one in gms.requests] == ["/config"]
 
 
@@ -192,7 +193,7 @@ def test_areas_are_plain_values():
     assert (area["token"], area["headers"], area["ca_bundle"]) == ("t", {"a": "b"}, "x.pem")
 
 
-GUARDED = Settings(profile="1.4", writes={"entities": ["dataset", "dataJob"], "aspects": ["sub*", "status"]})
+GUARDED = Settings(datahub_version="1.4", writes={"entities": ["dataset", "dataJob"], "aspects": ["sub*", "status"]})
 
 
 def test_only_what_may_be_written_is(tmp_path):
@@ -214,7 +215,7 @@ def test_only_what_may_be_written_is(tmp_path):
 
 
 def test_a_guarded_server_still_tells_its_version(gms):
-    destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"profile": None}))
+    destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"datahub_version": None}))
     assert destination.version == "1.4.0.2"
     assert can_read(destination.sink)
 
@@ -227,9 +228,9 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
     destination = opened("rest:", nobody, target_notes=LedgerNotes(version="1.4.0.2"))
-    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4.0.2")
+    assert (destination.version, destination.settings.datahub_version) == ("1.4.0.2", "1.4.0.2")
     assert (
-        "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): profile 1.4"
+        "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): for DataHub 1.4"
         in destination.describe("rest:")
     )
     with pytest.raises(SinkError, match="the connection failed") as caught:
@@ -293,4 +294,4 @@ def test_server_newer_than_those_that_are_known_is_noted(tmp_path, release, envi
         gms.environment = environment
         destination = open_target(f"rest:{gms.url}", Settings())
         with destination.sink:
-            assert f": profile 1.7{note}, run " in destination.describe(f"rest:{gms.url}")
+            assert f": for DataHub 1.7{note}, run " in destination.describe(f"rest:{gms.url}")

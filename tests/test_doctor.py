@@ -137,10 +137,10 @@ def test_wrong_settings_are_findings(tmp_path):
 
 def test_profile_is_looked_up(tmp_path):
     file = tmp_path / "mine.yml"
-    file.write_text("profile: '1.4'\n")
-    assert _by_subject(file)["profile"].found == "DataHub 1.4"
-    file.write_text("profile: '0.9'\n")
-    assert _by_subject(file)["profile"].status == WRONG
+    file.write_text("datahub_version: '1.4'\n")
+    assert _by_subject(file)["datahub_version"].found == "DataHub 1.4"
+    file.write_text("datahub_version: '0.9'\n")
+    assert _by_subject(file)["datahub_version"].status == WRONG
 
 
 def test_missing_files_are_wrong(monkeypatch, tmp_path):
@@ -199,7 +199,7 @@ def test_a_configured_server_is_named_and_left_alone(gms):
 
 def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
     assert connections(connect=True) == [
-        Diagnostic("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, profile 1.4")
+        Diagnostic("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, written for DataHub 1.4")
     ]
 
 

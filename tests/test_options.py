@@ -65,7 +65,7 @@ def test_facets_that_tell_of_no_pair_are_bounded_in_bytes_too():
 
 @pytest.mark.parametrize(("profile", "env"), [("1.0", None), ("1.1", "PRD")])
 def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_jobs(profile, env):
-    found = Bridge({"profile": profile}).translate(event("COMPLETE", namespace="prd", job="etl.load"))
+    found = Bridge({"datahub_version": profile}).translate(event("COMPLETE", namespace="prd", job="etl.load"))
     assert found.rejected == []
     for aspect in ("dataFlowInfo", "dataJobInfo"):
         said = {operation["path"]: operation["value"] for operation in one(found, aspect)}
@@ -81,5 +81,5 @@ def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_
 )
 def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):
     with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 does not know "):
-        Bridge({**settings, "profile": "1.0"})
+        Bridge({**settings, "datahub_version": "1.0"})
     assert lines(Bridge(settings).translate(event()))

@@ -29,8 +29,8 @@ _BULK = re.compile(rb'"openlineage\.[^"]*\.(sha256|bytes)":"[^"]*",?')
 def bridge(profile):
     """Return the bridge of a profile; ``1.7 with queries`` writes queries, and upstreams that name them."""
     version, asked, _ = profile.partition(" with queries")
-    more = {"queries": "on", "column_lineage": {"target": "both"}} if asked else {}
-    return Bridge(Settings(profile=version, **more))
+    more = {"optional_metadata": ["queries"], "column_lineage": {"target": "both"}} if asked else {}
+    return Bridge(Settings(datahub_version=version, **more))
 
 
 def orders(events, most, chance):

@@ -43,7 +43,7 @@ def at(kind, second, **parts):
 
 
 def told(*events, **settings):
-    translation = Bridge(Settings(**{"profile": "0.15.0", **settings})).translate(packed(events))
+    translation = Bridge(Settings(**{"datahub_version": "0.15.0", **settings})).translate(packed(events))
     assert (translation.rejected, translation.dead) == ([], [])
     return translation
 
@@ -256,7 +256,9 @@ def test_what_a_snapshot_leaves_out_takes_its_columns_along():
     ],
 )
 def test_the_sql_of_a_run_is_the_longest_text_that_goes_on_from_its_last_one(said, kept):
-    found = told(*(at("RUNNING", n, job_facets={"sql": {"query": text}}) for n, text in enumerate(said)), profile="1.7")
+    found = told(
+        *(at("RUNNING", n, job_facets={"sql": {"query": text}}) for n, text in enumerate(said)), datahub_version="1.7"
+    )
     assert one(found, "dataTransformLogic")["transforms"] == [{"queryStatement": {"value": kept, "language": "SQL"}}]
 
 

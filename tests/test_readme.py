@@ -56,7 +56,7 @@ def test_the_lines_for_a_server_run_as_printed(shell, tmp_path):
         done = shell("set -e\n" + (block + with_ledger).replace("http://localhost:8080", gms.url))
         assert done.returncode == 0, done.stderr
         assert len(gms.dump()) > 100
-    assert f"{gms.url}: DataHub 1.4.0, profile 1.4" in done.stdout
+    assert f"{gms.url}: DataHub 1.4.0, written for DataHub 1.4" in done.stdout
     assert done.stderr.count(f"nothing is written to rest:{gms.url} ") == 1
     assert done.stderr.count(f"writing to rest:{gms.url} ") == 2
     assert (tmp_path / "dh_bridge.db").is_file()

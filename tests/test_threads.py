@@ -48,7 +48,7 @@ texts = [line for file in sorted(Path({examples!r}).glob("*.ndjson")) for line i
 def work():
     import json
 
-    return [ndjson_line(one) for one in translate([json.loads(text) for text in texts], {{"profile": "1.7"}}).proposals]
+    return [ndjson_line(one) for one in translate([json.loads(text) for text in texts], {{"datahub_version": "1.7"}}).proposals]
 """
 
 _TELL = """
@@ -62,7 +62,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 
 def work():
     sink = MemorySink()
-    pipeline = Pipeline(Settings(profile="1.7"), sink=sink, clock=lambda: 1_700_000_000_000_000_000)
+    pipeline = Pipeline(Settings(datahub_version="1.7"), sink=sink, clock=lambda: 1_700_000_000_000_000_000)
     for check in (Freshness(every=(2, "day")), Volume(min=1), Sql(statement="SELECT 1", min=1)):
         pipeline.assertion(ORDERS, check)
     pipeline.close()

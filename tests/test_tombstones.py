@@ -51,9 +51,9 @@ def left(events, **settings):
 )
 def test_what_a_deleted_facet_kept_goes_and_comes_back_in_any_order(told, key, body, text):
     events = [told(key, body, 10), told(key, GONE, 11)]
-    assert text not in left(events, queries="on", profile="1.7")
-    assert text in left([*events, told(key, body, 12)], queries="on", profile="1.7")
-    assert text in left([events[0], told("other", GONE, 11)], queries="on", profile="1.7")
+    assert text not in left(events, optional_metadata=["queries"], datahub_version="1.7")
+    assert text in left([*events, told(key, body, 12)], optional_metadata=["queries"], datahub_version="1.7")
+    assert text in left([events[0], told("other", GONE, 11)], optional_metadata=["queries"], datahub_version="1.7")
 
 
 def outcomes(body, *, stateful, key="storage"):
@@ -71,7 +71,9 @@ def test_a_query_whose_facet_is_deleted_has_no_dialect():
         event("START", job_facets={"sql": sql}),
         event("COMPLETE", "2026-11-20T11:00:00Z", job_facets={"sql": GONE}),
     ]
-    (query,) = aspects(translate(events, settings=Settings(queries="on", profile="1.7")), "queryProperties")
+    (query,) = aspects(
+        translate(events, settings=Settings(optional_metadata=["queries"], datahub_version="1.7")), "queryProperties"
+    )
     assert query["statement"]["value"] == "select 1"
     assert set(query["customProperties"]) == {"openlineage.sql.sha256"}
 

@@ -149,7 +149,7 @@ def test_an_event_that_comes_after_its_run_was_written_counts_as_another_call():
     early = [event("START"), event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.t")])]
     between = [event("START", run=f"other-{n}") for n in range(20)]
     late = event("FAIL", "2026-11-20T10:02:00Z")
-    parts = stream(Bridge(Settings(profile="0.15.0")), [*early, *between, late], 5)
+    parts = stream(Bridge(Settings(datahub_version="0.15.0")), [*early, *between, late], 5)
     mine = [part for part in parts if any(p.entity_urn.endswith(RUN) for p in part.proposals)]
     first, second = mine
     assert ("dataProcessInstance", "dataProcessInstanceProperties") in names(first)

@@ -116,14 +116,14 @@ PAGES: dict[Path, Callable[[], str]] = {
     README: readme_page,
 }
 
-_SETTINGS_HEAD = """No file is needed. What is given more than once counts in this order: a flag (`--profile`, or
+_SETTINGS_HEAD = """No file is needed. What is given more than once counts in this order: a flag (`--datahub-version`, or
 `--set AREA.FIELD=VALUE`), the environment (`DH_BRIDGE_AREA__FIELD`, such as `DH_BRIDGE_SCHEMA__WRITE=never`; an empty
 variable is not set), the file, the default. The file is the one of `-c FILE`, else of `DH_BRIDGE_CONFIG`, else
 `dh_bridge.yml` in the working folder:
 
 ```yaml
 # yaml-language-server: $schema=docs/dh_bridge.schema.json
-profile: ${DATAHUB_VERSION:-1.4}    # ${NAME} must be set, ${NAME:-default} need not, $${ is the text ${
+datahub_version: ${DATAHUB_VERSION:-1.4}    # ${NAME} must be set, ${NAME:-default} need not, $${ is the text ${
 filters:
   datasets: ["!tmp_*", "!*.staging.*"]
 ```

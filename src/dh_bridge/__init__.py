@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 def translate(events: Any, settings: SettingsLike = None, *, report: bool = False) -> Translation:
     """Translate one OpenLineage event or many; see :meth:`dh_bridge.bridge.Bridge.translate`.
 
-    ``settings``: an object, a mapping (``{"profile": "1.4"}``), or a settings file (``"dh_bridge.yml"``). The bridge is kept for the
+    ``settings``: an object, a mapping (``{"datahub_version": "1.4"}``), or a settings file (``"dh_bridge.yml"``). The bridge is kept for the
     next call of the thread with the same settings: to make one takes as long as a hundred events.
     """
     from dh_bridge.bridge import bridge_of  # noqa: PLC0415 - as above

@@ -70,7 +70,7 @@ class Bridge(Closable):
         if type(events) is Event:
             session.add(events)
         else:
-            for item in iter_events(events, self.zone, follow_links=self.settings.follow_links):
+            for item in iter_events(events, self.zone):
                 if isinstance(item, DeadLetter):
                     session.dead.append(item)
                 else:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from dh_bridge.settings.writes import WritesSettings
     from dh_bridge.sinks.base import Delivery, Failure
 
-_LOGINS = ("token", "token_file", "oauth")
-_VERSION_REMEDY = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
+_LOGINS = ("token", "token_file")
+_VERSION_REMEDY = "is that DataHub's address? its version is asked first, unless the setting `datahub_version` names it"
 _VERSION_TIMEOUT_SECONDS = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 _LIBRDKAFKA_TIMEOUTS = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
@@ -71,7 +71,7 @@ class DeliveryTarget(NamedTuple):
     @property
     def can_create(self) -> bool:
         """Whether the target can write an aspect only where it is absent."""
-        return not self.kind.needs_version or drops_creates_silently(self.settings.profile)
+        return not self.kind.needs_version or drops_creates_silently(self.settings.datahub_version)
 
     def describe(self, target: str, identity: str | None = None) -> str:
         """Return, for people, where ``target`` leads, as what it is written and under which id.
@@ -86,12 +86,12 @@ class DeliveryTarget(NamedTuple):
 
     def _profile_text(self) -> str:
         """Return the profile, and why it was chosen where neither the settings nor the server state a version."""
-        profile_name = profile(self.settings.profile).name
-        if self.settings.profile is None:
-            return f"profile {profile_name} (the newest: no DataHub version is known; pass --profile VERSION for an older server)"
-        parts = parse_version(self.version or self.settings.profile)
+        profile_name = profile(self.settings.datahub_version).name
+        if self.settings.datahub_version is None:
+            return f"for DataHub {profile_name} (the newest: no DataHub version is known; pass --datahub-version VERSION for an older server)"
+        parts = parse_version(self.version or self.settings.datahub_version)
         is_newer = is_newer_cloud(self.version) or (parts is not None and parts[:2] > profile(profile_name).version[:2])
-        return f"profile {profile_name} (the newest that dh-bridge knows)" if is_newer else f"profile {profile_name}"
+        return f"for DataHub {profile_name}" + (" (the newest that dh-bridge knows)" if is_newer else "")
 
 
 class WriteFilterSink(SinkWrapper):
@@ -144,17 +144,17 @@ def open_target(  # noqa: PLR0913 - what flags may say
         file_format=file_format,
         run_id=run_id or new_run_id(),
         pipeline_name=settings.pipeline_name,
-        datahub_version=settings.profile,
+        datahub_version=settings.datahub_version,
         patch_forms=target_notes.patch_forms,
     )
     version, is_current = None, True
-    asks_version = settings.profile is None and bool(options.rest.get("server"))
+    asks_version = settings.datahub_version is None and bool(options.rest.get("server"))
     if (
         asks_version and not kind.reports_version
     ):  # before its sink is opened, which writes patches in the form of that version
         version, is_current = _server_version(options, target_notes.version)
         settings = with_server_version(version, settings)
-        options = msgspec.structs.replace(options, datahub_version=settings.profile)
+        options = msgspec.structs.replace(options, datahub_version=settings.datahub_version)
     in_memory = dry_run and not kind.reports_version
     sink = MemorySink() if in_memory else open_sink(target, options)
     if asks_version and kind.reports_version:
@@ -186,7 +186,7 @@ def with_server_version(version: str | None, settings: Settings) -> Settings:
     if version is None:
         return settings
     is_newest = server_profile(version).name == newest_profile()
-    return settings.model_copy(update={"profile": newest_profile() if is_newest else version})
+    return settings.model_copy(update={"datahub_version": newest_profile() if is_newest else version})
 
 
 def require_ledger(target: str, settings: Settings) -> None:
@@ -283,7 +283,7 @@ def rest_options(settings: Settings, target: str, environ: Mapping[str, str]) ->
     area["server"] = (
         target_server or area["server"] or next((account.server for account in known_accounts if account.server), None)
     )
-    if area["server"] and not any(area[name] for name in _LOGINS):
+    if area["server"] and not any(area.get(name) for name in _LOGINS):
         logins = (account.login_for(area["server"]) for account in known_accounts)
         area |= next((login for login in logins if login), {})
     return area

@@ -164,9 +164,9 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Diag
     if loaded is None:
         return
     yield Diagnostic("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
-    yield from _profile(loaded.settings.profile)
+    yield from _profile(loaded.settings.datahub_version)
     try:
-        Options(loaded.settings.model_copy(update={"profile": None}))
+        Options(loaded.settings.model_copy(update={"datahub_version": None}))
     except BridgeError as error:
         yield Diagnostic("settings", error.location or "settings", WRONG, error.problem, error.remedy)
         return
@@ -203,31 +203,31 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
 def _check_server(settings: Settings, server: str) -> Diagnostic:
     """Ask the server who it is, and read an entity that every server has: that needs the token."""
     try:
-        target = open_target(METADATA_SERVICE_TARGET, settings.model_copy(update={"profile": None}))
+        target = open_target(METADATA_SERVICE_TARGET, settings.model_copy(update={"datahub_version": None}))
         with target.sink as sink:
             if can_read(sink):
                 sink.read({_PROBE_URN: ["corpUserKey"]})
     except BridgeError as error:
         return Diagnostic("connections", "rest", WRONG, error.fault, error.remedy)
     version = target.version or "of an unknown version"
-    profile_name = profile(settings.profile or target.settings.profile).name
-    return Diagnostic("connections", "rest", OK, f"{server}: DataHub {version}, profile {profile_name}")
+    profile_name = profile(settings.datahub_version or target.settings.datahub_version).name
+    return Diagnostic("connections", "rest", OK, f"{server}: DataHub {version}, written for DataHub {profile_name}")
 
 
 def _profile(datahub_version: str | None) -> Iterator[Diagnostic]:
     try:
         profile_name = profile(datahub_version).name
     except BridgeError as error:
-        yield Diagnostic("settings", "profile", WRONG, error.problem, error.remedy)
+        yield Diagnostic("settings", "datahub_version", WRONG, error.problem, error.remedy)
         return
     remedy = (
         ""
         if datahub_version
-        else "if your server is older and cannot be asked, set profile to its version, such as 1.4"
+        else "if your server is older and cannot be asked, set datahub_version to its version, such as 1.4"
     )
     yield Diagnostic(
         "settings",
-        "profile",
+        "datahub_version",
         OK,
         f"DataHub {profile_name}" + ("" if datahub_version else " (the newest: none is set)"),
         remedy,

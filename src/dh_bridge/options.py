@@ -38,8 +38,8 @@ class Options:
         self.can_create = True
         #: whether parents that only their children name are written: where their own events will be known, too
         self.has_implied_parents = is_stateful and settings.ledger.implied_parents
-        self.profile: Profile = profile(settings.profile)
-        if settings.profile is not None:
+        self.profile: Profile = profile(settings.datahub_version)
+        if settings.datahub_version is not None:
             self.check_environments()
         self.validator = validator(self.profile)
         #: what was rendered of entities that runs share, see `render/cache.py`
@@ -55,8 +55,7 @@ class Options:
         self.filters = Filters(settings.filters)
         self.prefix = settings.properties.prefix + "."
         self.property_names = PrefixedNames(self.prefix)
-        self.actor = settings.actor
-        self.has_queries = settings.queries == "on"
+        self.has_queries = "queries" in settings.optional_metadata
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
         self.temporary_policy = settings.temporary
 
@@ -64,7 +63,7 @@ class Options:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
         for setting_path, env in _environments(self.settings):
             if env not in self.profile.environments:
-                remedy = "choose a later `profile`, that of your server, or another environment"
+                remedy = "choose a later `datahub_version`, that of your server, or another environment"
                 raise SettingsError(
                     f"DataHub {self.profile.name} does not know {env}", location=setting_path, remedy=remedy
                 )

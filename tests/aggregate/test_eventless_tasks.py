@@ -57,7 +57,7 @@ def results(found):
     }
 
 
-RUNS = {"airflow": {"silent_tasks": "runs"}, "profile": "1.7"}
+RUNS = {"airflow": {"tasks_without_events": "runs"}, "datahub_version": "1.7"}
 
 
 def test_by_default_silent_tasks_are_jobs_and_no_runs():
@@ -99,7 +99,7 @@ def test_each_end_of_a_dag_run_has_its_point():
 
 
 def test_older_profiles_have_fewer_aspects_of_runs():
-    found = told(dag(), dag("FAIL"), airflow={"silent_tasks": "runs"})
+    found = told(dag(), dag("FAIL"), airflow={"tasks_without_events": "runs"})
     assert {one.aspect_name.removeprefix("dataProcessInstance") for one in found.proposals if one.entity_urn == run_of("left")} == {
         "Properties", "Relationships", "RunEvent",
     }  # fmt: skip
@@ -181,7 +181,7 @@ def test_the_graph_of_a_real_dag_is_that_of_its_tasks_words(cluster):
 def test_tasks_of_real_dags_that_spoke_have_no_silent_runs():
     events = real(*range(1, 33))
     assert any("airflowState" in one["run"]["facets"] for one in events)
-    plain, asked = told(events, profile="1.7"), told(events, **RUNS)
+    plain, asked = told(events, datahub_version="1.7"), told(events, **RUNS)
     assert asked.entities("dataProcessInstance") == plain.entities("dataProcessInstance")
 
 

@@ -286,7 +286,7 @@ def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
     ],
 )
 def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
-    translation = Bridge(Settings(**settings, profile="1.4")).translate(read_events([EXAMPLES]), report=True)
+    translation = Bridge(Settings(**settings, datahub_version="1.4")).translate(read_events([EXAMPLES]), report=True)
     assert (translation.dead, translation.rejected) == ([], [])
     assert len(translation.proposals) > 500
 

@@ -1,4 +1,4 @@
-"""Queries as entities of their own (``queries: on``)."""
+"""Queries as entities of their own (``optional_metadata: [queries]``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ COLUMNS = {"columnLineage": {"fields": FIELDS}}
 
 
 def told(*events, **settings):
-    found = Bridge(Settings(queries="on", **{"profile": "1.7", **settings})).translate(packed(events))
+    found = Bridge(Settings(optional_metadata=["queries"], **{"datahub_version": "1.7", **settings})).translate(
+        packed(events)
+    )
     assert found.rejected == []
     return found
 
@@ -60,7 +62,7 @@ def names(found):
 
 
 def test_nobody_gets_queries_who_did_not_ask():
-    found = Bridge(Settings(profile="1.7")).translate(packed(run()))
+    found = Bridge(Settings(datahub_version="1.7")).translate(packed(run()))
     assert "query" not in {p.entity_type for p in found.proposals}
     assert "queries" not in one(found, "operation")
     assert b"urn:li:query" not in b"".join(json.dumps(p.value).encode() for p in found.proposals)
@@ -86,7 +88,9 @@ def test_a_query_tells_its_statement_when_it_ran_and_what_it_is_about():
 
 @pytest.mark.parametrize("profile", known_profiles())
 def test_every_profile_takes_what_is_written_for_it(profile):
-    found = told(*(json.loads(one.raw) for one in examples()), profile=profile, column_lineage={"target": "both"})
+    found = told(
+        *(json.loads(one.raw) for one in examples()), datahub_version=profile, column_lineage={"target": "both"}
+    )
     properties = aspects(found, "queryProperties")
     assert len(properties) > 5
     assert all(("customProperties" in said) is (profile >= "1.0") for said in properties)
@@ -227,7 +231,9 @@ def test_an_output_of_two_queries_of_one_run_names_both_and_its_upstream_none():
 
 
 def test_an_older_server_s_report_names_the_query_for_the_statement():
-    found = Bridge(Settings(queries="on", profile="0.15.0")).translate(packed(run()), report=True)
+    found = Bridge(Settings(optional_metadata=["queries"], datahub_version="0.15.0")).translate(
+        packed(run()), report=True
+    )
     lines = {line["path"]: line["target"] for line in found.report.lines()}
     assert lines["$.job.facets.sql.query"] == "queryProperties.statement"
 

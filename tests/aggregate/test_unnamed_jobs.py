@@ -53,7 +53,7 @@ REPORT = query(SECOND, "create table report", reads=["totals"], writes=["report"
 
 
 def translated(*events, **chosen):
-    found = Bridge(Settings(**{"profile": "1.7", **chosen})).translate(packed(events))
+    found = Bridge(Settings(**{"datahub_version": "1.7", **chosen})).translate(packed(events))
     assert found.rejected == []
     return found
 
@@ -67,7 +67,7 @@ def upstreams(found, name):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_each_run_keeps_the_text_and_the_id_of_its_query(profile):
-    found = translated(*TOTALS, *REPORT, profile=profile)
+    found = translated(*TOTALS, *REPORT, datahub_version=profile)
     said = {run["name"]: run["customProperties"] for run in aspects(found, "dataProcessInstanceProperties")}
     assert {name: own[f"{_PREFIX}sql.query"] for name, own in said.items()} == {
         FIRST: "insert into totals",
@@ -80,7 +80,7 @@ def test_each_run_keeps_the_text_and_the_id_of_its_query(profile):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_the_job_says_nothing_of_any_one_query(profile):
-    found = translated(*TOTALS, *REPORT, profile=profile)
+    found = translated(*TOTALS, *REPORT, datahub_version=profile)
     assert properties(one(found, "dataJobInfo", ADHOC)) == {"job.namespace": HOST}
     assert {p.aspect_name for p in found.proposals if p.entity_urn == ADHOC} == {
         "dataJobInfo",
@@ -153,7 +153,7 @@ def test_the_text_is_redacted_where_it_is_kept():
 
 def test_a_job_event_without_a_run_keeps_what_it_says_on_the_job():
     said = job_event(job=FIRST, namespace=HOST, producer=PRODUCER, job_facets={"sql": {"query": "select 1"}})
-    found = translated(said, profile="0.15.0")
+    found = translated(said, datahub_version="0.15.0")
     assert "job.name" not in properties(one(found, "dataJobInfo", ADHOC))
 
 
@@ -170,19 +170,19 @@ def test_every_leaf_is_told_where_it_is(whole, queries):
 
 
 def test_the_next_query_does_not_write_the_job_anew():
-    told = Told(settings(profile="1.7"))
+    told = Told(settings(datahub_version="1.7"))
     assert ADHOC in {p.entity_urn for p in told.tell(TOTALS)}
     assert ADHOC not in {p.entity_urn for p in told.tell(REPORT)}
     assert told.catalog.aspect(ADHOC, "dataJobInputOutput") is None
 
 
 def test_any_order_in_any_batches_comes_to_the_same():
-    wanted = catalogue([*TOTALS, *REPORT], chosen=settings(profile="1.7"))
+    wanted = catalogue([*TOTALS, *REPORT], chosen=settings(datahub_version="1.7"))
     assert any("fineGrainedLineages" in str(line) for line in wanted)
     for order in itertools.permutations([*TOTALS, *REPORT]):
         for size in (1, 2, 3):
             batches = [order[at : at + size] for at in range(0, 4, size)]
-            assert catalogue(*batches, chosen=settings(profile="1.7")) == wanted
+            assert catalogue(*batches, chosen=settings(datahub_version="1.7")) == wanted
 
 
 def test_the_ledger_holds_nothing_of_the_job_that_grows_with_its_queries():

@@ -43,7 +43,9 @@ def whole(tmp_path_factory):
         (folder / "e.json").write_text(json.dumps(event(outputs=[dataset("d.s.a")])))
         CliRunner().invoke(commands, ["emit", str(folder / "e.json"), *server, "--set", "rest.retries=0"])
         gms.start()
-    done = CliRunner().invoke(commands, ["emit", EVENTS, "--to", f"catalog:{folder / 'c.db'}", "--profile", "1.7"])
+    done = CliRunner().invoke(
+        commands, ["emit", EVENTS, "--to", f"catalog:{folder / 'c.db'}", "--datahub-version", "1.7"]
+    )
     assert done.exit_code == 0, done.output
     with Catalog(folder / "l.db", readonly=True) as file:
         assert {bool(dead) for (dead,) in file.connection.execute("SELECT dead FROM outbox")} == {True, False}
@@ -79,7 +81,7 @@ def looks(whole):
         "plan": ("plan", EVENTS, "--against", "rest:GMS", "--ledger", "FILE"),
     }
     catalogue = {
-        "emit-catalog": (*emit, "catalog:FILE", "--profile", "1.7"),
+        "emit-catalog": (*emit, "catalog:FILE", "--datahub-version", "1.7"),
         "lineage": ("lineage", table, "--catalog", "FILE", "--columns"),
         "dot": ("lineage", job, "--catalog", "FILE", "--dot"),
         "get": ("get", table, "--catalog", "FILE"),
@@ -87,8 +89,8 @@ def looks(whole):
         "dump": ("catalog", "dump", "--catalog", "FILE"),
         "summary": ("catalog", "summary", "--catalog", "FILE"),
         "urn": ("urn", "--reverse", UNKNOWN, "--catalog", "FILE"),
-        "verify-catalog": ("verify", EVENTS, "--against", "catalog:FILE", "--profile", "1.7"),
-        "plan-catalog": ("plan", EVENTS, "--against", "catalog:FILE", "--profile", "1.7"),
+        "verify-catalog": ("verify", EVENTS, "--against", "catalog:FILE", "--datahub-version", "1.7"),
+        "plan-catalog": ("plan", EVENTS, "--against", "catalog:FILE", "--datahub-version", "1.7"),
         "prune-catalog": ("prune", "--to", "catalog:FILE", "--runs-older-than", "0d", "--dry-run"),
         "demo": ("demo", "--catalog", "FILE"),
     }
@@ -209,7 +211,7 @@ def test_sdk_and_transport_raise_an_error_that_names_the_file(whole, tmp_path):
     shutil.copy(whole / "c.db", file)
     DAMAGES["zeros"](file)
     with pytest.raises(SinkError, match="damaged"):
-        Pipeline(Settings(profile="1.7"), sink=f"catalog:{file}").run(("n", "j")).__enter__()
+        Pipeline(Settings(datahub_version="1.7"), sink=f"catalog:{file}").run(("n", "j")).__enter__()
     shutil.copy(whole / "l.db", file)
     DAMAGES["zeros"](file)
     for stale in tmp_path.glob("damaged.db-*"):

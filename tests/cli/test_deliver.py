@@ -68,7 +68,7 @@ def test_dead_letters_count_as_the_user_says(fail_on, code, run, scripted, event
 
 def test_translate_reads_stdin(run, scripted):
     scripted([PROPOSAL])
-    result = run("translate", "-", "--profile", "1.4", stdin=json.dumps(EVENT))
+    result = run("translate", "-", "--datahub-version", "1.4", stdin=json.dumps(EVENT))
     assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (0, 1, "")
 
 
@@ -112,14 +112,14 @@ def test_place_of_a_dead_letter_is_said_once(run, events, tmp_path):
 
 def test_profile_and_settings_reach_the_bridge(run, scripted, good):
     bridge = scripted()
-    run("translate", good, "--profile", "1.4", "--set", "window=3")
-    assert (bridge.settings.profile, bridge.settings.window) == ("1.4", 3)
+    run("translate", good, "--datahub-version", "1.4", "--set", "window=3")
+    assert (bridge.settings.datahub_version, bridge.settings.window) == ("1.4", 3)
 
 
 def test_assumed_version_is_named_once(run, good):
-    said = "written for DataHub 1.7, the newest version; pass --profile VERSION for an older server"
+    said = "written for DataHub 1.7, the newest version; pass --datahub-version VERSION for an older server"
     assert run("translate", good, good).stderr.count(said) == 1
-    assert run("translate", good, "--profile", "1.4").stderr == ""
+    assert run("translate", good, "--datahub-version", "1.4").stderr == ""
 
 
 def test_proposal_that_we_refuse_ourselves_is_told_and_is_exit_code_1(run, scripted, good):

@@ -40,7 +40,7 @@ def report(path):
 
 @pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
 def test_a_json_file_says_in_a_line_what_it_cannot_hold(run, tmp_path, end, version, arrives):
-    to = ("--to", "file:out.json", "--profile", version, "--report", "report.ndjson")
+    to = ("--to", "file:out.json", "--datahub-version", version, "--report", "report.ndjson")
     result = run("emit", end, *to)
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "left out by" in line]

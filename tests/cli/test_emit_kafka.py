@@ -144,7 +144,10 @@ SECRET = "s3cr3t-of-ann"  # noqa: S105 - of nobody
 AREA = {
     "kafka": {
         "bootstrap": "b:9092",
-        "registry": {"url": "http://r:8081", "user": "ann", "password": SECRET, "token": SECRET, "headers": {"X": SECRET}},
+        "registry": {
+            "url": "http://r:8081",
+            "config": {"basic.auth.user.info": f"ann:{SECRET}", "bearer.auth.token": SECRET},
+        },
         "producer": {
             "security.protocol": "SASL_SSL",
             "sasl.username": "ann",
@@ -167,6 +170,12 @@ def test_the_settings_are_shown_without_their_secrets(run, tmp_path, more):
     assert SECRET not in result.stdout
     assert "SASL_SSL" in result.stdout
     assert "http://r:8081" in result.stdout
+
+
+def test_an_unknown_option_of_the_registry_is_named_with_the_known_ones(run):
+    result = run("config", "check", "--set", "kafka.registry.config={user: ann}")
+    assert result.exit_code == 2
+    assert "`kafka.registry.config` has no option user (known are basic.auth.user.info, " in result.stderr
 
 
 def test_a_misspelt_setting_is_named(run):

@@ -24,7 +24,7 @@ def _no_naps(monkeypatch):
 
 def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db").exit_code == 0
-    assert run("emit", EVENTS, "--to", "catalog:own.db", "--profile", "1.4").exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
     own = run("catalog", "dump", "--catalog", "own.db").stdout
     assert own.encode() == b"".join(gms.dump())
     assert len(gms.dump()) > 100
@@ -35,14 +35,14 @@ def test_every_version_takes_all_of_it(run, tmp_path, version):
     with Gms(tmp_path / "other.db", version=version) as gms:
         result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
         assert result.exit_code == 0, result.stderr
-        run("emit", EVENTS, "--to", "catalog:own.db", "--profile", version)
+        run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", version)
         assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())
 
 
 def test_destination_profile_identity_and_run_are_said_first(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--run-id", "mine")
     assert result.stderr.splitlines()[0] == (
-        f"writing to rest:{gms.url} (DataHub 1.4.0): profile 1.4, identity default, run mine"
+        f"writing to rest:{gms.url} (DataHub 1.4.0): for DataHub 1.4, identity default, run mine"
     )
     assert {one["runId"] for one in gms.metadata.values()} == {"mine"}
     assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}
@@ -116,7 +116,7 @@ def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
 
 def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_ledger(run, gms, tmp_path):
     token = tmp_path / "token"
-    settings = ("--profile", "1.4", "--ledger", "ledger.db", "--set", f"rest.token_file={token}")
+    settings = ("--datahub-version", "1.4", "--ledger", "ledger.db", "--set", f"rest.token_file={token}")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
     assert result.exit_code == 3
     assert "proposals wait in the ledger" in result.stderr
@@ -129,7 +129,7 @@ def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_l
 
 
 def test_without_a_ledger_too_a_token_s_file_that_is_gone_is_exit_code_3(run, gms, tmp_path):
-    settings = ("--profile", "1.4", "--set", f"rest.token_file={tmp_path / 'token'}")
+    settings = ("--datahub-version", "1.4", "--set", f"rest.token_file={tmp_path / 'token'}")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
     assert result.exit_code == 3
     assert "rest.token_file" in result.stderr
@@ -230,7 +230,8 @@ def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, mon
     gms.take = expiring
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "t1")
     options = (EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
-    first = run("emit", *options, "--set", "rest.batch_size=20")
+    monkeypatch.setattr("dh_bridge.sinks.rest.batches.PROPOSALS_PER_REQUEST", 20)
+    first = run("emit", *options)
     assert first.exit_code == 3
     assert "answers 401" in first.stderr
     assert "DATAHUB_GMS_TOKEN or rest.token" in first.stderr
@@ -238,6 +239,6 @@ def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, mon
     gms.take = take
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "t2")
     assert run("emit", *options).exit_code == 0
-    run("emit", EVENTS, "--to", "catalog:whole.db", "--profile", "1.4")
+    run("emit", EVENTS, "--to", "catalog:whole.db", "--datahub-version", "1.4")
     with Catalog("whole.db", readonly=True) as catalog:
         assert gms.dump() == list(dump_catalog(catalog))

@@ -18,9 +18,10 @@ EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spar
 def terminal():
     """Run `emit` with a terminal as its stdin and stderr; return its exit code and what the person at it sees."""
 
-    def run(answer, *arguments, stdin=None):
+    def run(answer, *arguments, stdin=None, limit=0):
         ours, theirs = pty.openpty()
-        command = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", *arguments]
+        script = f"from dh_bridge.cli import confirm, main; confirm.MAX_UNCONFIRMED_ENTITIES = {limit}; main()"
+        command = [sys.executable, "-c", script, "emit", *arguments]
         said = stdin if stdin is not None else theirs
         with subprocess.Popen(command, stdin=said, stdout=subprocess.DEVNULL, stderr=theirs) as process:
             os.close(theirs)
@@ -55,7 +56,7 @@ def test_counts_are_said_before_the_first_write(run, gms):
 
 @pytest.mark.parametrize("ledger", [(), ("--ledger", "ledger.db")], ids=["alone", "ledger"])
 def test_a_person_who_says_no_writes_nothing(terminal, gms, ledger):
-    code, seen = terminal("n\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=2", *ledger)
+    code, seen = terminal("n\n", EVENTS, "--to", f"rest:{gms.url}", *ledger, limit=2)
     assert code == 3
     assert "16 of them new" in seen
     assert "16 entities are new there; write them? [y/N]" in seen
@@ -64,24 +65,22 @@ def test_a_person_who_says_no_writes_nothing(terminal, gms, ledger):
 
 
 def test_a_person_who_says_yes_writes_and_is_asked_once(terminal, gms):
-    code, seen = terminal("y\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0", "--set", "window=1")
+    code, seen = terminal("y\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "window=1")
     assert code == 0, seen
     assert seen.count("[y/N]") == 1
     assert gms.dump()
-    again, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0")
+    again, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}")
     assert (again, "0 of them new" in seen, "[y/N]" in seen) == (0, True, False)
 
 
-@pytest.mark.parametrize("flag", ["--yes", "--dry-run", "--config=never.yml"])
-def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, tmp_path, flag):
-    (tmp_path / "never.yml").write_text("ask_new_entities: null")
-    most = () if "never" in flag else ("--set", "ask_new_entities=0")
-    code, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}", *most, flag)
+@pytest.mark.parametrize("flag", ["--yes", "--dry-run"])
+def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, flag):
+    code, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}", flag)
     assert (code, "[y/N]" in seen) == (0, False)
 
 
 def test_a_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
-    said = ("--profile", "1.4", "--set", "ask_new_entities=0")
+    said = ("--datahub-version", "1.4")
     code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *said)
     assert (code, "[y/N]" in seen) == (3, True)
     assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *said)[0] == 0
@@ -89,7 +88,7 @@ def test_a_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
 
 def test_who_reads_events_from_a_pipe_is_not_asked(terminal, gms):
     with Path(EVENTS).open("rb") as events:
-        code, seen = terminal("", "-", "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0", stdin=events)
+        code, seen = terminal("", "-", "--to", f"rest:{gms.url}", stdin=events)
     assert (code, "[y/N]" in seen) == (0, False)
 
 

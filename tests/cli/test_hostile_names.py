@@ -81,7 +81,9 @@ def urns_of(file, *types):
 
 
 def test_look_at_a_catalogue(run, hostile):
-    looked(run, "emit", hostile, "bad.ndjson", "--to", "catalog:c.db", "--profile", "1.7", "--report", "r.ndjson")
+    looked(
+        run, "emit", hostile, "bad.ndjson", "--to", "catalog:c.db", "--datahub-version", "1.7", "--report", "r.ndjson"
+    )
     urns = urns_of("c.db", "dataset", "dataJob", "dataFlow", "dataProcessInstance", "tag")
     assert len(urns) > 6
     looked(run, "catalog", "summary", "--catalog", "c.db")
@@ -137,7 +139,7 @@ def test_arguments_and_settings_are_escaped_in_messages(run):
     for arguments in (
         ["config", "show"], ["config", "check"], ["doctor"], [f"{EVIL}"], ["get", f"--{EVIL}"], ["--" + EVIL],
         ["emit", "x.json", "--to", EVIL], ["emit", f"{EVIL}.json", "--to", "file:-"], ["config", "show", "-c", EVIL],
-        ["translate", "x.json", "--profile", EVIL], ["plan", "x", "--against", "y", "--fail-on", EVIL],
+        ["translate", "x.json", "--datahub-version", EVIL], ["plan", "x", "--against", "y", "--fail-on", EVIL],
         ["config", "show", "--set", f"{EVIL}=1"], ["queue", EVIL],
     ):  # fmt: skip
         looked(run, *arguments)
@@ -156,7 +158,7 @@ def test_json_with_escapes_is_the_same_json(run, hostile):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_urns_hold_no_control_characters(hostile, mode):
-    bridge = Bridge(Settings(profile="1.7", identity=MODES[mode]))
+    bridge = Bridge(Settings(datahub_version="1.7", identity=MODES[mode]))
     for translation in bridge.stream(read_events([hostile])):
         assert translation.proposals
         for one in translation.proposals:

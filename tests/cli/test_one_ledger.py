@@ -52,7 +52,7 @@ def test_what_was_told_before_is_said_to_be_and_counts_nowhere(run, to):
 
 
 def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
-    words = ("emit", EVENT, "--ledger", "l.db", "--profile", "1.4", "--to")
+    words = ("emit", EVENT, "--ledger", "l.db", "--datahub-version", "1.4", "--to")
     assert run(*words, "rest:", "--set", f"rest.server={gms.url}/", "--set", "rest.token=hunter2").exit_code == 0
     assert ELSEWHERE not in run(*words, f"rest:{gms.url}").stderr
     assert f"delivered to rest:{gms.url}; {ELSEWHERE}" in run(*words, "file:out.ndjson").stderr
@@ -61,7 +61,7 @@ def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
 
 
 def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
-    words = ("emit", EVENT, "--ledger", "l.db", "--profile", "1.4", "--set", "rest.retries=0", "--to")
+    words = ("emit", EVENT, "--ledger", "l.db", "--datahub-version", "1.4", "--set", "rest.retries=0", "--to")
     assert run(*words, "rest:http://127.0.0.1:1").exit_code == 3
     result = run(*words, "file:out.ndjson")
     assert ELSEWHERE not in result.stderr
@@ -69,7 +69,16 @@ def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
 
 
 def test_a_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
-    words = ("--ledger", "l.db", "--profile", "1.4", "--set", "rest.retries=0", "--to", "rest:http://127.0.0.1:1")
+    words = (
+        "--ledger",
+        "l.db",
+        "--datahub-version",
+        "1.4",
+        "--set",
+        "rest.retries=0",
+        "--to",
+        "rest:http://127.0.0.1:1",
+    )
     assert run("emit", EVENT, *words).exit_code == 3
     result = run("emit", EVENT, "--to", "catalog:l.db")
     assert result.exit_code == 2

@@ -109,11 +109,13 @@ def test_a_removed_run_that_is_told_of_again_is_made_visible_and_so_is_one_that_
         event("COMPLETE", started, run=key(51), run_facets=above),
     ]
     Path("more.ndjson").write_text("".join(json.dumps(one) + "\n" for one in sent))
-    run("emit", events, "more.ndjson", "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7")
+    run("emit", events, "more.ndjson", "--to", "file:out.ndjson", "--ledger", "l.db", "--datahub-version", "1.7")
     run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "0", "--runs-older-than", "200d")
     Path("child.json").write_text(json.dumps(sent[1]))
     for file in (events, "child.json"):
-        assert run("emit", file, "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7").exit_code == 0
+        assert (
+            run("emit", file, "--to", "file:out.ndjson", "--ledger", "l.db", "--datahub-version", "1.7").exit_code == 0
+        )
     last = {}
     for path in ("gone.ndjson", "out.ndjson"):
         for one in map(json.loads, Path(path).read_text().splitlines()):
@@ -175,7 +177,7 @@ def test_a_catalogue_wants_no_other_ledger(run, events):
     assert "its own ledger" in run("prune", "--to", "catalog:c.db", "--ledger", "c.db").stderr
 
 
-# -- checks that have retired --------------------------------------------------------------------------------------------
+# -- checks that have expired --------------------------------------------------------------------------------------------
 
 
 def checked(day, *columns):
@@ -189,7 +191,7 @@ def checked(day, *columns):
 @pytest.fixture
 def checks(run, monkeypatch):
     """Return what tells runs to a target: each call one run."""
-    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "runs:1")
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "runs:1")
 
     def tell(target, day, *columns):
         Path("one.json").write_text(json.dumps(checked(day, *columns)))
@@ -206,23 +208,23 @@ def sent_of_checks():
     return [(one["entityUrn"], one["aspectName"]) for one in sent if one["entityType"] == "assertion"]
 
 
-def test_retired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
+def test_expired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
-    result = run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    result = run("prune", *SERVER, "--expired", "--hard", "urns.txt")
     assert result.stderr == "1 checks are listed in urns.txt\n"
     (retired,) = Path("urns.txt").read_text().splitlines()
     assert (retired, "status") in sent_of_checks()
     before = sent_of_checks()
     checks(SERVER, 3, "b")
     assert [one for one in sent_of_checks()[len(before) :] if one[0] == retired] == []
-    assert run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
+    assert run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
 
 
 def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
-    run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    run("prune", *SERVER, "--expired", "--hard", "urns.txt")
     (retired,) = Path("urns.txt").read_text().splitlines()
     before = len(sent_of_checks())
     checks(SERVER, 3, "a", "b")
@@ -234,12 +236,12 @@ def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
     assert states("l.db") == {1, 2, 3}
 
 
-def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
+def test_expired_checks_of_a_catalogue_are_deleted(run, checks):
     own = ("--to", "catalog:c.db")
     checks(own, 1, "a", "b")
     checks(own, 2, "b")
-    assert run("prune", *own, "--retired", "--dry-run").stderr == "1 checks would go\n"
-    assert run("prune", *own, "--retired").stderr == "1 checks removed\n"
+    assert run("prune", *own, "--expired", "--dry-run").stderr == "1 checks would go\n"
+    assert run("prune", *own, "--expired").stderr == "1 checks removed\n"
     checks(own, 3, "b")
     with Catalog("c.db", readonly=True) as file:
         assert len(list(file.entities("assertion"))) == 1
@@ -250,8 +252,8 @@ def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
 
 def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
     checks(SERVER, 1, "a")
-    assert "emit has removed them softly" in run("prune", *SERVER, "--retired").stderr
-    refused = run("prune", *SERVER, "--retired", "--hard", "no/such/urns.txt")
+    assert "emit has soft-deleted them" in run("prune", *SERVER, "--expired").stderr
+    refused = run("prune", *SERVER, "--expired", "--hard", "no/such/urns.txt")
     assert (refused.exit_code, "--hard no/such/urns.txt cannot be written: " in refused.stderr) == (2, True)
-    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "off")
-    assert "no check ever retires" in run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "off")
+    assert "checks do not expire" in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr

@@ -200,7 +200,7 @@ def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp
         assert "proposals wait in the ledger" in result.stderr
         gms.faults = []
         assert run("emit", EVENTS, *to, *told).exit_code == 0
-        assert run("emit", EVENTS, "--to", "catalog:own.db", "--profile", "1.4").exit_code == 0
+        assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
         assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())
 
 
@@ -212,6 +212,6 @@ def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run,
         assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
     result = run("emit", EVENTS, *to, *told)
     assert result.exit_code == 3
-    assert "(does not answer; the last time DataHub 1.4.0): profile 1.4," in result.stderr
+    assert "(does not answer; the last time DataHub 1.4.0): for DataHub 1.4," in result.stderr
     assert "proposals wait in the ledger" in result.stderr
     assert "cannot be reached" in result.stderr or "connect" in result.stderr.lower()

@@ -39,14 +39,16 @@ def test_a_server_before_and_after(run, gms, batches):
 
 
 def test_a_catalogue_before_and_after(run):
-    run("emit", EVENTS, "--to", "catalog:c.db", "--profile", "1.4")
-    assert set(counted(run("plan", EVENTS, "--against", "catalog:c.db", "--profile", "1.4").stdout)) == {
+    run("emit", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4")
+    assert set(counted(run("plan", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4").stdout)) == {
         "found",
         "unchanged",
         "points",
     }
-    assert run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "50%").exit_code == 0
-    none = run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "0.0001%")
+    assert (
+        run("verify", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4", "--sample", "50%").exit_code == 0
+    )
+    none = run("verify", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4", "--sample", "0.0001%")
     assert "0 held" in none.stderr
     assert "nothing was compared: no entity is in so small a sample" in none.stderr
 
@@ -276,7 +278,7 @@ def test_job_that_0_15_0_cannot_read_is_reported_as_refused(run, tmp_path, versi
     with Gms(tmp_path / "gms.db", version=version) as server:
         run("emit", "e.ndjson", "--to", f"rest:{server.url}")
         for place in (f"rest:{server.url}", "urns.txt"):
-            profile = () if place.startswith("rest:") else ("--profile", version)
+            profile = () if place.startswith("rest:") else ("--datahub-version", version)
             plan = run("plan", "e.ndjson", "--against", place, "--json", *profile)
             rows = [json.loads(line) for line in plan.stdout.splitlines()]
             assert [reason in row["reason"] for row in rows if row["kind"] == "refused"] == [True] * refusals
@@ -284,7 +286,7 @@ def test_job_that_0_15_0_cannot_read_is_reported_as_refused(run, tmp_path, versi
         assert verify.exit_code == refusals, verify.stderr
         assert verify.stderr.count(reason) == refusals
         assert "0 missing" in verify.stderr
-    plan = run("plan", "e.ndjson", "--against", "urns.txt", "--profile", version)
+    plan = run("plan", "e.ndjson", "--against", "urns.txt", "--datahub-version", version)
     assert counted(plan.stdout).get("refused", 0) == refusals
-    run("emit", "e.ndjson", "--to", "catalog:c.db", "--profile", version)
-    assert run("verify", "e.ndjson", "--against", "catalog:c.db", "--profile", version).exit_code == 0
+    run("emit", "e.ndjson", "--to", "catalog:c.db", "--datahub-version", version)
+    assert run("verify", "e.ndjson", "--against", "catalog:c.db", "--datahub-version", version).exit_code == 0

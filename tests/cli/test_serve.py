@@ -106,9 +106,11 @@ def test_it_warns_who_listens_to_everybody(tmp_path):
         assert "anybody who can reach it may send events: set receiver.token" in server.said
 
 
-@pytest.mark.parametrize(("chosen", "told"), [((), True), (("--profile", "1.4"), False)])
+@pytest.mark.parametrize(("chosen", "told"), [((), True), (("--datahub-version", "1.4"), False)])
 def test_assumed_version_is_named_once(tmp_path, chosen, told):
-    said = "profile 1.7 (the newest: no DataHub version is known; pass --profile VERSION for an older server)"
+    said = (
+        "for DataHub 1.7 (the newest: no DataHub version is known; pass --datahub-version VERSION for an older server)"
+    )
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, *chosen) as server:
         send(server.url, event(outputs=[dataset("d.s.a")]), event("COMPLETE", "2026-11-20T10:01:00Z"))
         code, ended = server.end()

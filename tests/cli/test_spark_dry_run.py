@@ -34,5 +34,5 @@ def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, CommandOutcome() as outcome:
         settings, deliver = prepare_delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
         deliver(None, None)
-        assert settings.profile == "1.4.0"
+        assert settings.datahub_version == "1.4.0"
         assert gms.writes == []

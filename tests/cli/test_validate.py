@@ -61,12 +61,12 @@ def test_unsound_lines_are_findings_with_their_place(line, reason, run, scripted
 def test_proposals_of_another_version_are_no_fault_of_the_translation(run, scripted):
     scripted()
     line = ndjson_line(upsert("dataJob", JOB, "dataTransformLogic", {"transforms": []}))
-    result = run("validate", "-", "--profile", "0.15.0", stdin=line)
+    result = run("validate", "-", "--datahub-version", "0.15.0", stdin=line)
     assert (
         result.stdout
         == "stdin:1: dataJob/dataTransformLogic $: DataHub 0.15.0 knows no dataTransformLogic on dataJob\n"
     )
-    assert run("validate", "-", "--profile", "1.4", stdin=line).exit_code == 0
+    assert run("validate", "-", "--datahub-version", "1.4", stdin=line).exit_code == 0
 
 
 def test_findings_for_programs_are_json(run, scripted):
@@ -90,8 +90,8 @@ def test_events_are_judged_by_their_leaves_and_by_their_proposals(run, scripted)
 def test_profile_decides_what_is_known(run, scripted):
     scripted()
     newer = upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(a,b,c),d)", "dataTransformLogic", {"transforms": []})
-    assert run("validate", "-", "--profile", "1.4", stdin=ndjson_line(newer)).exit_code == 0
-    assert run("validate", "-", "--profile", "0.15.0", stdin=ndjson_line(newer)).exit_code == 1
+    assert run("validate", "-", "--datahub-version", "1.4", stdin=ndjson_line(newer)).exit_code == 0
+    assert run("validate", "-", "--datahub-version", "0.15.0", stdin=ndjson_line(newer)).exit_code == 1
 
 
 def test_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypatch):
@@ -114,13 +114,15 @@ def test_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
 
 def test_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
     event = json.dumps({**EVENT, "job": {"namespace": "a)b", "name": "shop.load"}})
-    told = run("validate", "-", "--profile", "0.15.0", stdin=event)
+    told = run("validate", "-", "--datahub-version", "0.15.0", stdin=event)
     assert told.exit_code == 1
     assert told.stdout.count("unbalanced parenthesis") == 1
-    assert run("validate", "-", "--profile", "1.4", stdin=event).exit_code == 0
+    assert run("validate", "-", "--datahub-version", "1.4", stdin=event).exit_code == 0
     urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
     line = ndjson_line(upsert("dataJob", urn, "status", {"removed": False}))
-    assert f"{urn}: DataHub 0.15.0 cannot read" in run("validate", "-", "--profile", "0.15.0", stdin=line).stdout
+    assert (
+        f"{urn}: DataHub 0.15.0 cannot read" in run("validate", "-", "--datahub-version", "0.15.0", stdin=line).stdout
+    )
 
 
 def test_file_that_emit_writes_for_the_newest_version_has_no_findings(run):

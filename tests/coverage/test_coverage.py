@@ -96,7 +96,7 @@ def events(row, name):
 
 @cache
 def bridge(profile, settings="{}"):
-    return Bridge(Settings(profile=profile, **json.loads(settings)))
+    return Bridge(Settings(datahub_version=profile, **json.loads(settings)))
 
 
 def told(row, name):

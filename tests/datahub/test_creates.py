@@ -99,7 +99,7 @@ def test_the_report_says_what_the_target_writes(tmp_path, target, version, creat
     }  # fmt: skip
     with Gms(tmp_path / "gms.db", version=version) as gms:
         place = target.format(folder=tmp_path, url=gms.url)
-        destination = open_target(place, Settings(profile=version), environ={"HOME": "/nowhere"})
+        destination = open_target(place, Settings(datahub_version=version), environ={"HOME": "/nowhere"})
         with destination.sink as sink:
             assert destination.can_create is creates
             bridge = Bridge(destination.settings)

@@ -8,7 +8,7 @@ from support.sample_events import aspects, dataset, event, properties
 from dh_bridge import Settings, translate
 
 NOTHING = [{"_deleted": True}, None, "<<non-serializable: x>>", {}, {"_producer": "p"}]
-CHOSEN = Settings(profile="1.7")
+CHOSEN = Settings(datahub_version="1.7")
 
 
 def told(**parts):

@@ -173,7 +173,7 @@ def test_overwrite_is_an_update():
 def test_statistics_of_a_whole_table_are_a_profile_unless_that_is_not_wanted():
     events = pair(outputs=[totals(facets=OVERWRITE, **COUNTED)])
     assert told(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
-    assert not told(events, operations={"profile_from_overwrite": False}).has(TOTALS, "datasetProfile")
+    assert not told(events, excluded_metadata=["profiles_of_overwrites"]).has(TOTALS, "datasetProfile")
 
 
 RENAME = {
@@ -187,7 +187,7 @@ def test_the_dataset_of_the_earlier_name_tells_the_new_one_or_is_removed():
     found = told(pair(outputs=[totals(facets=RENAME)]))
     assert found.kept(ORDERS)["renamedTo"] == '{"name":"shop.public.totals","namespace":"postgres://db:5432"}'
     assert not found.has(ORDERS, "status")
-    gone = told(pair(outputs=[totals(facets=RENAME)]), lifecycle={"rename_removes": True})
+    gone = told(pair(outputs=[totals(facets=RENAME)]), lifecycle={"soft_delete": ["drop", "rename"]})
     assert gone.one(ORDERS, "status") == {"removed": True}
     assert "renamedTo" not in gone.kept(ORDERS)
     assert not gone.has(TOTALS, "status")
@@ -195,13 +195,13 @@ def test_the_dataset_of_the_earlier_name_tells_the_new_one_or_is_removed():
 
 def test_a_rename_that_did_not_come_about_removes_nothing():
     events = [event("START", outputs=[totals(facets=RENAME)]), event("FAIL", outputs=[totals(facets=RENAME)])]
-    assert not told(events, lifecycle={"rename_removes": True}).has(ORDERS, "status")
+    assert not told(events, lifecycle={"soft_delete": ["drop", "rename"]}).has(ORDERS, "status")
 
 
 def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
-    found = told(dataset_event(totals(facets=RENAME)), lifecycle={"rename_removes": True})
+    found = told(dataset_event(totals(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
     assert found.one(ORDERS, "status") == {"removed": True}
-    itself = told(dataset_event(orders(facets=RENAME)), lifecycle={"rename_removes": True})
+    itself = told(dataset_event(orders(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
     assert not itself.has(ORDERS, "status")
 
 
@@ -209,18 +209,18 @@ def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
 
 
 def test_facets_that_nobody_knows_are_left_out_by_choice():
-    found = of_run("acme", facet(a=1), properties={"unknown_facets": "drop"}, report=True)
+    found = of_run("acme", facet(a=1), excluded_metadata=["unknown_facets"], report=True)
     assert not any("acme" in key for key in found.kept(DPI))
-    assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:properties.unknown_facets")
+    assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:excluded_metadata")
     assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
 
 
 def test_the_address_of_a_client_is_left_out_by_choice():
     said = facet(username="ann", clientIp="10.0.0.7")
-    found = of_run("hive_session", said, properties={"ip_addresses": "drop"}, report=True)
+    found = of_run("hive_session", said, excluded_metadata=["ip_addresses"], report=True)
     assert "hive_session.clientIp" not in found.kept(DPI)
     assert found.kept(DPI)["hive_session.username"] == "ann"
-    assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:properties.ip_addresses")
+    assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:excluded_metadata")
     assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
 
 
@@ -256,7 +256,7 @@ def test_tags_that_dbt_sends_with_a_run_are_its_model_s_by_choice():
         ]
     )
     events = pair(run={"tags": said}, inputs=[orders()], outputs=[totals()], producer=DBT)
-    found = told(events, dbt={"run_tags": "dataset"})
+    found = told(events, dbt={"model_metadata": ["tags"]})
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:pii", "/tags/urn:li:tag:tier:1"]
     assert not found.has(ORDERS, "globalTags")
     assert not told(events).has(TOTALS, "globalTags")
@@ -275,7 +275,7 @@ def test_an_ephemeral_model_is_a_dataset_by_choice():
 @pytest.mark.parametrize("owner", ["ann", "***", None, 7])
 def test_a_model_s_owner_is_its_dataset_s_by_choice(owner):
     said = facet(config={"materialized": "table", "owner": owner})
-    found = of_output("dbt_model", said, dbt={"model_owner": "owner"})
+    found = of_output("dbt_model", said, dbt={"model_metadata": ["owners"]})
     assert found.has(TOTALS, "ownership") is (owner == "ann")
     assert not of_output("dbt_model", said).has(TOTALS, "ownership")
 
@@ -355,7 +355,7 @@ FILES = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop/totals,PROD)"
 def linked(namespace, name, other_namespace, other_name, kind="TABLE", **settings):
     links = facet(identifiers=[{"namespace": other_namespace, "name": other_name, "type": kind}])
     output = {"namespace": namespace, "name": name, "facets": {"symlinks": links}}
-    return told(pair(outputs=[output]), symlinks={"siblings": True}, **settings)
+    return told(pair(outputs=[output]), optional_metadata=["siblings"], **settings)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def linked(namespace, name, other_namespace, other_name, kind="TABLE", **setting
 )
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_a_table_and_its_files_are_siblings_by_choice(names, profile):
-    found = linked(*names, profile=profile)
+    found = linked(*names, datahub_version=profile)
     assert found.patched(TABLE, "siblings") == {"/siblings/" + FILES.replace("/", "~1"): FILES, "/primary": True}
     assert found.patched(FILES, "siblings") == {f"/siblings/{TABLE}": TABLE, "/primary": False}
     assert found.has(FILES, "datasetProperties")
@@ -409,7 +409,7 @@ PLAIN = "urn:li:container:075d0fa53cf0dcebe1383087986c7773"
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_levels_are_the_containers_that_the_connector_makes_by_choice(profile):
-    found = of_output("hierarchy", LEVELS, containers="on", profile=profile)
+    found = of_output("hierarchy", LEVELS, optional_metadata=["containers"], datahub_version=profile)
     assert found.entities("container") == {DATABASE, SCHEMA}
     assert found.one(DATABASE, "containerProperties") == {
         "customProperties": {"openlineage.level": "DATABASE", "openlineage.platform": "postgres"},
@@ -435,7 +435,7 @@ def test_the_ids_of_containers_are_those_of_datahub():
 
 def test_levels_that_no_recipe_knows_have_ids_of_the_same_form():
     one = facet(hierarchy=[{"type": "DATABASE", "name": "shop"}, {"type": "TABLE", "name": "totals"}])
-    found = of_output("hierarchy", one, containers="on")
+    found = of_output("hierarchy", one, optional_metadata=["containers"])
     assert found.one(TOTALS, "container") == {"container": PLAIN}
     odd = facet(
         hierarchy=[
@@ -445,7 +445,7 @@ def test_levels_that_no_recipe_knows_have_ids_of_the_same_form():
             {"type": "TABLE"},
         ]
     )
-    found = of_output("hierarchy", odd, containers="on")
+    found = of_output("hierarchy", odd, optional_metadata=["containers"])
     words = [found.one(step["urn"], "subTypes")["typeNames"][0] for step in found.one(TOTALS, "browsePathsV2")["path"]]
     assert words == ["Work Area", "Folder", "X"]
 
@@ -454,14 +454,14 @@ def test_levels_that_no_recipe_knows_have_ids_of_the_same_form():
     "levels", [[], [{"type": "TABLE", "name": "t"}], [{"type": "DATABASE"}, {"type": "TABLE", "name": "t"}]]
 )
 def test_levels_without_a_name_are_no_containers(levels):
-    assert not of_output("hierarchy", facet(hierarchy=levels), containers="on").entities("container")
+    assert not of_output("hierarchy", facet(hierarchy=levels), optional_metadata=["containers"]).entities("container")
 
 
 def test_a_bucket_is_called_as_its_platform_calls_it_and_an_instance_is_told():
     levels = facet(hierarchy=[{"type": "BUCKET", "name": "lake"}, {"type": "FILE", "name": "totals"}])
     naming = {"rules": [{"namespace": "s3://lake", "platform_instance": "eu"}]}
     output = {"namespace": "s3://lake", "name": "totals", "facets": {"hierarchy": levels}}
-    found = told(pair(outputs=[output]), containers="on", naming=naming)
+    found = told(pair(outputs=[output]), optional_metadata=["containers"], naming=naming)
     (bucket,) = found.entities("container")
     assert found.one(bucket, "subTypes") == {"typeNames": ["S3 bucket"]}
     assert found.one(bucket, "dataPlatformInstance")["instance"].endswith(",eu)")
@@ -476,7 +476,7 @@ def test_nobody_s_datasets_are_placed_who_did_not_ask():
 
 def test_with_every_choice_taken_the_order_of_events_changes_nothing():
     settings = {
-        "containers": "on", "queries": "on", "symlinks": {"siblings": True}, "lifecycle": {"rename_removes": True},
+        "optional_metadata": ["containers", "queries", "siblings"], "lifecycle": {"soft_delete": ["drop", "rename"]},
         "tags": {"of_runs": "job"}, "runs": {"other_as": "started"},
         "column_lineage": {"target": "both"},
     }  # fmt: skip

@@ -73,7 +73,9 @@ IO = {"inputs": [orders(inputFacets=READ)], "outputs": [totals(outputFacets=WROT
 
 def test_a_run_has_edges_with_statistics_by_choice():
     found = told(
-        pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO), profile="1.0", runs={"edges": True}
+        pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO),
+        datahub_version="1.0",
+        optional_metadata=["run_edges"],
     )
     ann = "urn:li:corpuser:ann"
     assert found.one(DPI, "dataProcessInstanceInput") == {
@@ -91,21 +93,21 @@ def test_a_run_has_edges_with_statistics_by_choice():
 
 
 def test_edges_of_an_open_run_have_no_end_and_no_statistics():
-    found = told(event("START", **IO), profile="1.0", runs={"edges": True})
+    found = told(event("START", **IO), datahub_version="1.0", optional_metadata=["run_edges"])
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge == {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": "urn:li:corpuser:datahub"}}
 
 
 @pytest.mark.parametrize(("profile", "edges"), [("0.15.0", True), ("0.15.0.5", True), ("1.7", False)])
 def test_runs_have_no_edges_below_1_0_or_by_default(profile, edges):
-    found = told(pair(**IO), profile=profile, runs={"edges": edges})
+    found = told(pair(**IO), datahub_version=profile, optional_metadata=["run_edges"] if edges else [])
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
 
 
 def test_a_job_s_properties_of_an_edge_are_the_run_s_whichever_job_told_them():
     events = [*pair(**IO), event("COMPLETE", name="daily.other", **IO)]
-    found = told(events, profile="1.7", runs={"edges": True})
+    found = told(events, datahub_version="1.7", optional_metadata=["run_edges"])
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge["properties"]["openlineage.inputStatistics.rowCount"] == "7"
 
@@ -173,7 +175,7 @@ ANN = "/owners/urn:li:corpuser:ann@example.com/TECHNICAL_OWNER"
 
 
 def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
-    found = of_output("tags", META, dbt={"model_owner": "owner"}, report=True)
+    found = of_output("tags", META, dbt={"model_metadata": ["owners"]}, report=True)
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:owner:bob", "/tags/urn:li:tag:tier:1"]
     told_of = {leaf: found.outcomes()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
@@ -183,18 +185,18 @@ def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
     assert "/tags/urn:li:tag:owner:ann@example.com" in usual.patched(TOTALS, "globalTags")
 
 
-@pytest.mark.parametrize("run_tags", ["run", "dataset"])
-def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_wrote(run_tags):
+@pytest.mark.parametrize("model_metadata", [["owners"], ["owners", "tags"]])
+def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_wrote(model_metadata):
     events = pair(run={"tags": META}, inputs=[orders()], outputs=[totals()], producer=DBT)
-    found = told(events, dbt={"model_owner": "owner", "run_tags": run_tags})
+    found = told(events, dbt={"model_metadata": model_metadata})
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert not found.has(ORDERS, "ownership")
     assert "ann@example.com" in found.kept(DPI)["tags"]
-    tags = {"run": [], "dataset": ["/tags/urn:li:tag:tier:1"]}[run_tags]
+    tags = ["/tags/urn:li:tag:tier:1"] if "tags" in model_metadata else []
     assert (list(found.patched(TOTALS, "globalTags")) if found.has(TOTALS, "globalTags") else []) == tags
 
 
 @pytest.mark.parametrize("owner", ["***", "", None, "airflow"])
 def test_a_placeholder_in_meta_is_no_owner(owner):
     said = facet(tags=[{"key": "owner", "value": owner, "source": "DBT_META"}])
-    assert not of_output("tags", said, dbt={"model_owner": "owner"}).has(TOTALS, "ownership")
+    assert not of_output("tags", said, dbt={"model_metadata": ["owners"]}).has(TOTALS, "ownership")

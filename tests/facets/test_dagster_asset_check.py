@@ -58,7 +58,7 @@ def checked(word, severity=None, **settings):
     ]
     run = {"dagster_asset_check": facet(checks=checks)}
     one = event("COMPLETE", name=ASSET, producer=DAGSTER, run=run, inputs=inputs)
-    return told([event("START", name=ASSET, producer=DAGSTER), one], profile="1.7", report=True, **settings)
+    return told([event("START", name=ASSET, producer=DAGSTER), one], datahub_version="1.7", report=True, **settings)
 
 
 def aspect(found, name):

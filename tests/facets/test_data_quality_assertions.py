@@ -93,7 +93,7 @@ def test_how_a_check_of_dbt_ended(check, kind):
     """An error has no actual value, a warning is a failure of low severity."""
     body = checks({"assertion": "not_null", "column": "id", **check})
     found = told(
-        pair(inputs=[orders(facets={"dataQualityAssertions": body})], producer=DBT), profile="1.7", report=True
+        pair(inputs=[orders(facets={"dataQualityAssertions": body})], producer=DBT), datahub_version="1.7", report=True
     )
     assert len(infos(found)) == 1
     assert [one["result"]["type"] for one in results(found)] == ([kind] if kind else [])
@@ -109,7 +109,7 @@ def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
 
     def of(producer, **run):
         tested = [orders(facets={"dataQualityAssertions": checks({**NOT_NULL, "success": False, "expected": "0"})})]
-        return told(pair(inputs=tested, producer=producer, run=run), profile="1.7")
+        return told(pair(inputs=tested, producer=producer, run=run), datahub_version="1.7")
 
     dbt_run = {"dbt_run": facet(invocation_id="0198")}
     in_a_task, own = of(AIRFLOW, **dbt_run), of(DBT, **dbt_run)
@@ -166,7 +166,7 @@ def test_every_leaf_of_a_check_has_its_place():
         "description": "no refunds", "expected": ">= 0", "actual": "-3", "content": "select 1", "contentType": "sql",
         "params": {"min_value": 0},
     }  # fmt: skip
-    found = of_input("dataQualityAssertions", checks(check), report=True, profile="1.7")
+    found = of_input("dataQualityAssertions", checks(check), report=True, datahub_version="1.7")
     (info,), (event_,) = infos(found), results(found)
     typed = info["customAssertion"]
     assert info["description"] == "no refunds"
@@ -341,7 +341,9 @@ def test_what_a_check_says_in_words_and_sql_is_redacted(profile, kind):
     }  # fmt: skip
     for name in ("custom_sql", "expression_is_true", "custom_sql_query"):
         body = facet(assertions=[{**check, "assertion": name}])
-        found = of_input("dataQualityAssertions", body, bag="inputFacets", profile=profile, assertions={"type": kind})
+        found = of_input(
+            "dataQualityAssertions", body, bag="inputFacets", datahub_version=profile, assertions={"type": kind}
+        )
         text = str([one.value for one in found.proposals if one.aspect_name.startswith("assertion")])
         assert "hunter2" not in text
         assert text.count("***@db") >= 4
@@ -371,7 +373,7 @@ def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind
         "partial_unexpected_list": [1, "hunter2"],
         **more.get("params", {}),
     }
-    found = of_check({**HELD, **more, "params": params}, profile=profile, assertions={"type": kind})
+    found = of_check({**HELD, **more, "params": params}, datahub_version=profile, assertions={"type": kind})
     text = str([one.value for one in found.proposals])
     assert not any(secret in text for secret in SECRETS)
     outcomes = found.outcomes()

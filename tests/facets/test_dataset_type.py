@@ -29,7 +29,7 @@ from support.value_tables import TABLES, document
     ],
 )
 def test_type_and_subtype_are_subtypes_in_datahub_s_words(kind, subtype, names, profile):
-    found = of_output("datasetType", facet(datasetType=kind, subType=subtype), profile=profile)
+    found = of_output("datasetType", facet(datasetType=kind, subType=subtype), datahub_version=profile)
     assert found.one(TOTALS, "subTypes") == {"typeNames": names}
     assert found.kept(TOTALS)["datasetType.datasetType"].startswith(kind[:100])
     assert found.kept(TOTALS).get("datasetType.subType") == (subtype or None)

@@ -20,7 +20,7 @@ def kept(body, **settings):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_each_variable_is_a_property_of_the_run(profile):
-    assert kept(variables(("HOME", "/root"), ("LANG", "")), profile=profile) == {"HOME": "/root", "LANG": ""}
+    assert kept(variables(("HOME", "/root"), ("LANG", "")), datahub_version=profile) == {"HOME": "/root", "LANG": ""}
 
 
 def test_secrets_are_masked_by_name_and_by_shape_and_told():

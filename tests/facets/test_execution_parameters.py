@@ -20,7 +20,7 @@ def test_each_parameter_is_a_property_and_what_people_call_it_is_one_json(profil
         {"key": "task.timeout", "value": "3600", "name": "Timeout", "description": "seconds"},
         {"key": "mode"},
         {"key": "n", "value": 5, "name": None},
-        profile=profile,
+        datahub_version=profile,
     )
     assert found == {
         "task.timeout": "3600", "mode": "", "n": "5",

@@ -23,7 +23,7 @@ def test_counts_errors_and_the_first_trace_are_kept_on_the_run(profile):
         {"errorMessage": "bad", "stackTrace": "at a"},
         {"errorMessage": "worse", "stackTrace": "at b"},
     ]
-    found = of_run(KEY, facet(totalTasks="3", failedTasks=2, errors=errors), profile=profile, report=True)
+    found = of_run(KEY, facet(totalTasks="3", failedTasks=2, errors=errors), datahub_version=profile, report=True)
     properties = found.kept(DPI)
     assert properties[f"{KEY}.totalTasks"] == "3"
     assert properties[f"{KEY}.failedTasks"] == "2"

@@ -110,9 +110,9 @@ def test_what_is_reported_as_told_is_told(name, profile):
     events = CALLS[name]
 
     def lines(call):
-        return [ndjson_line(one) for one in told(call, profile=profile).proposals]
+        return [ndjson_line(one) for one in told(call, datahub_version=profile).proposals]
 
-    expected, outcomes = lines(events), told(events, report=True, profile=profile).outcomes()
+    expected, outcomes = lines(events), told(events, report=True, datahub_version=profile).outcomes()
     reached = [
         path
         for path, (outcome, _) in outcomes.items()

@@ -13,7 +13,7 @@ JOB_BODY = {
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_every_leaf_is_a_property_of_the_job(profile):
-    found = of_job("gcp_composer_job", facet(**JOB_BODY, region="eu"), profile=profile).kept(JOB)
+    found = of_job("gcp_composer_job", facet(**JOB_BODY, region="eu"), datahub_version=profile).kept(JOB)
     assert {key.removeprefix("gcp_composer_job."): value for key, value in found.items() if "composer" in key} == {
         **JOB_BODY, "region": "eu",
     }  # fmt: skip

@@ -14,7 +14,7 @@ def kept(levels, **settings):
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_the_levels_are_one_property_in_the_order_given(profile):
     levels = [{"type": "DATABASE", "name": "db"}, {"type": "TABLE", "name": "t"}]
-    assert kept(levels, profile=profile) == '[["DATABASE","db"],["TABLE","t"]]'
+    assert kept(levels, datahub_version=profile) == '[["DATABASE","db"],["TABLE","t"]]'
     assert kept(levels[::-1]) == '[["TABLE","t"],["DATABASE","db"]]'
 
 

@@ -52,7 +52,7 @@ def operation(found):
 )
 def test_the_commit_says_what_was_done_and_to_how_many_rows(word, kind, rows, profile):
     found = operation(
-        of_output(KEY, report(word, addedRecords=5.0, removedRecords=2), bag="outputFacets", profile=profile)
+        of_output(KEY, report(word, addedRecords=5.0, removedRecords=2), bag="outputFacets", datahub_version=profile)
     )
     assert found["operationType"] == kind
     assert found.get("numAffectedRows") == rows

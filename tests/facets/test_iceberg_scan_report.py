@@ -40,7 +40,7 @@ def report(found, side="inputs", dataset=ORDERS):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_snapshot_schema_and_filter_are_on_the_edge_and_all_of_it_on_the_run(profile):
-    found = of_input(KEY, BODY, bag="inputFacets", profile=profile)
+    found = of_input(KEY, BODY, bag="inputFacets", datahub_version=profile)
     edge_leaves = {"snapshotId": "12", "schemaId": "0", "filterDescription": "ref(id) > 3"}
     assert {key: value for key, value in edge(found).items() if key in edge_leaves} == edge_leaves
     assert report(found) == {

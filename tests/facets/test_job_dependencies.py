@@ -51,7 +51,9 @@ def upstream_runs(found):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_upstream_jobs_are_edges_with_their_rules_and_upstream_runs_are_instances(profile):
-    found = of_run(KEY, facet(upstream=[on(run={"runId": PARENT}, **RULES), on("daily.other")]), profile=profile)
+    found = of_run(
+        KEY, facet(upstream=[on(run={"runId": PARENT}, **RULES), on("daily.other")]), datahub_version=profile
+    )
     assert edges(found) == {
         BEFORE: {f"openlineage.{KEY}.{rule}": word for rule, word in RULES.items()},
         f"urn:li:dataJob:({FLOW},daily.other)": None,
@@ -165,7 +167,7 @@ def test_what_cannot_be_used_costs_only_itself():
 )
 def test_where_edges_or_relationships_are_left_to_others_the_report_does_not_tell_of_a_property(settings, lost):
     said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
-    found = of_run(KEY, said, report=True, profile="1.7", **settings)
+    found = of_run(KEY, said, report=True, datahub_version="1.7", **settings)
     start = f"$.run.facets.{KEY}.upstream[0]."
     outcomes = found.outcomes()
     assert {leaf: outcomes[start + leaf] for leaf in lost} == {leaf: ("dropped", why) for leaf, why in lost.items()}

@@ -42,7 +42,7 @@ def test_of_a_flow_level_job_it_is_the_subtype_of_flow_and_twin():
 
 
 def test_runs_have_a_subtype_where_the_server_knows_it():
-    found = told(pair(job=kind(jobType="SQL_JOB")), profile="1.7")
+    found = told(pair(job=kind(jobType="SQL_JOB")), datahub_version="1.7")
     assert found.one(DPI, "subTypes") == {"typeNames": ["SQL Job Run"]}
     assert not told(pair(job=kind(jobType="SQL_JOB"))).has(DPI, "subTypes")
 

@@ -121,7 +121,7 @@ def test_a_dataset_event_drops_at_once_and_a_job_event_never():
 
 
 def test_nothing_is_removed_by_setting():
-    found = told(event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"drop_removes": "never"})
+    found = told(event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"soft_delete": []})
     assert not found.has(TOTALS, "status")
 
 
@@ -188,7 +188,10 @@ def renamed(path, table, before, namespace="hive://metastore:9083"):
         ),
         "symlinks": facet(identifiers=[{"namespace": namespace, "name": table, "type": "TABLE"}]),
     }
-    return told([event("COMPLETE", outputs=[dataset(path, "file", facets=facets)])], lifecycle={"rename_removes": True})
+    return told(
+        [event("COMPLETE", outputs=[dataset(path, "file", facets=facets)])],
+        lifecycle={"soft_delete": ["drop", "rename"]},
+    )
 
 
 @pytest.mark.parametrize(

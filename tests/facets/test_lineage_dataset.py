@@ -145,7 +145,7 @@ def test_every_version_takes_all_of_it(profile, target):
     told(
         pair(inputs=[orders()], outputs=[totals(facets={"lineage": body})]),
         dataset_event(totals(facets={"lineage": body})),
-        profile=profile,
+        datahub_version=profile,
         column_lineage={"target": target},
     )
 

@@ -66,7 +66,7 @@ def texts(found):
 def test_no_property_holds_a_password_or_more_than_it_may(key):
     place, body = CASES[key]
     for profile in ("0.15.0", "1.7"):
-        found = list(texts(place(key, facet(**body), profile=profile, queries="on")))
+        found = list(texts(place(key, facet(**body), datahub_version=profile, optional_metadata=["queries"])))
         assert not [name for name, text in found if PASSWORD in text]
         # a stack trace is cut to its head and tail
         assert not [name for name, text in found if len(text) > 4000]
@@ -115,7 +115,9 @@ def test_columns_of_a_condition_are_named_without_secrets():
 @pytest.mark.parametrize("kind", [event, job_event])
 def test_what_an_event_says_of_itself_is_redacted_and_capped_too(kind):
     producer = f"https://ann:{PASSWORD}@host/x"
-    found = translate(kind(namespace=SHORT, job=f"load {TEXT}", producer=producer), settings=Settings(profile="1.7"))
+    found = translate(
+        kind(namespace=SHORT, job=f"load {TEXT}", producer=producer), settings=Settings(datahub_version="1.7")
+    )
     said = dict(texts(found))
     written = {key.rpartition(".")[2]: text for key, text in said.items()}
     assert {"namespace", "name", "producer"} <= written.keys()

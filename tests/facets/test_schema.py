@@ -275,7 +275,7 @@ def test_types_are_opened_unless_a_setting_says_no():
     body = fields({"name": "a", "type": "array<struct<b:int>>"})
     opened = of_output("schema", body).one(TOTALS, "schemaMetadata")["fields"]
     assert [field["fieldPath"] for field in opened] == ["a", "a.b"]
-    shut = of_output("schema", body, schema={"expand_types": False}).one(TOTALS, "schemaMetadata")["fields"]
+    shut = of_output("schema", body, excluded_metadata=["nested_fields"]).one(TOTALS, "schemaMetadata")["fields"]
     assert [field["fieldPath"] for field in shut] == ["a"]
 
 

@@ -30,7 +30,7 @@ def test_it_is_kept_by_setting_with_what_looks_secret_taken_out():
 @pytest.mark.parametrize("language", ["SQL", "sql"])
 def test_sql_is_a_statement_as_the_sql_facet_s(language):
     body = facet(language=language, sourceCode="select 1")
-    found = of_job("sourceCode", body, profile="1.7")
+    found = of_job("sourceCode", body, datahub_version="1.7")
     (transform,) = found.one(JOB, "dataTransformLogic")["transforms"]
     assert transform["queryStatement"] == {"value": "select 1", "language": "SQL"}
     assert of_job("sourceCode", body).kept(JOB)["sql.query"] == "select 1"

@@ -49,7 +49,7 @@ def test_no_leaf_of_the_specification_s_documents_is_lost(document, profile):
     facets = json.loads((SPEC_DOCUMENTS / document).read_text(encoding="utf-8"))
     lost = {}
     for sent in events(document, facets):
-        found = told(sent, report=True, profile=profile)
+        found = told(sent, report=True, datahub_version=profile)
         for path, (outcome, why) in found.outcomes().items():
             if "acets." in path and outcome == "dropped" and not str(why).startswith(FINE):
                 lost[path] = why

@@ -15,7 +15,7 @@ def sql(found):
 
 
 def test_a_server_that_knows_logic_gets_the_statement():
-    found = of_job("sql", facet(query="select 1; select 2", dialect="postgres"), profile="1.0")
+    found = of_job("sql", facet(query="select 1; select 2", dialect="postgres"), datahub_version="1.0")
     assert sql(found) == {"value": "select 1; select 2", "language": "SQL"}
     assert found.kept(JOB)["sql.dialect"] == "postgres"
     assert "sql.query" not in found.kept(JOB)
@@ -30,7 +30,9 @@ def test_an_older_server_gets_a_property_with_its_hash():
 
 def test_a_flow_level_job_s_statement_is_the_flow_s_property_on_every_server():
     for profile in ("0.15.0", "1.7"):
-        found = told(pair(job={"sql": facet(query="select 1")}, name="daily", outputs=[totals()]), profile=profile)
+        found = told(
+            pair(job={"sql": facet(query="select 1")}, name="daily", outputs=[totals()]), datahub_version=profile
+        )
         assert found.kept(FLOW)["sql.query"] == "select 1"
         assert not any(one.aspect_name == "dataTransformLogic" for one in found.proposals)
 
@@ -38,7 +40,7 @@ def test_a_flow_level_job_s_statement_is_the_flow_s_property_on_every_server():
 def test_credentials_in_a_statement_are_taken_out():
     body = facet(query="copy x from 's3://a/b?X-Amz-Signature=abc' link postgres://ann:secret@db/x")
     for profile in ("0.15.0", "1.7"):
-        found = of_job("sql", body, profile=profile)
+        found = of_job("sql", body, datahub_version=profile)
         text = sql(found)["value"] if profile == "1.7" else found.kept(JOB)["sql.query"]
         assert "secret" not in text
         assert "abc" not in text
@@ -46,7 +48,7 @@ def test_credentials_in_a_statement_are_taken_out():
 
 def test_a_long_statement_is_cut():
     query = "select " + "x," * 60_000 + "1"
-    assert len(sql(of_job("sql", facet(query=query), profile="1.7"))["value"]) <= 100_000
+    assert len(sql(of_job("sql", facet(query=query), datahub_version="1.7"))["value"]) <= 100_000
     assert len(of_job("sql", facet(query=query)).kept(JOB)["sql.query"]) <= 4000
 
 

@@ -102,7 +102,7 @@ def predicate(condition, **settings):
     ],
 )
 def test_a_condition_reads_like_sql_on_edge_and_run(condition, text, profile):
-    found = told(pair(inputs=[orders(inputFacets=reads(condition))], outputs=[totals()]), profile=profile)
+    found = told(pair(inputs=[orders(inputFacets=reads(condition))], outputs=[totals()]), datahub_version=profile)
     assert edge(found).get("openlineage.subset") == text
     assert found.kept(DPI).get("inputs.subset") == (
         None if text is None else json.dumps({ORDERS: text}, separators=(",", ":"))

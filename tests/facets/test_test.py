@@ -126,7 +126,7 @@ def test_a_changed_threshold_is_a_new_assertion_unless_the_setting_says_otherwis
 
 @pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
 def test_the_type_is_a_setting_and_no_part_of_the_urn(kind, written):
-    found = ran(UNIQUE, profile="1.7", assertions={"type": kind})
+    found = ran(UNIQUE, datahub_version="1.7", assertions={"type": kind})
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
     assert info["type"] == written
     assert found.entities("assertion") == ran(UNIQUE).entities("assertion")

@@ -83,7 +83,7 @@ class Stored:
         self.proposals = []
 
     def words(self, ledger):
-        to = ("--to", f"{self.scheme}:{self.place}", "--profile", "1.4")
+        to = ("--to", f"{self.scheme}:{self.place}", "--datahub-version", "1.4")
         return to if self.scheme == "catalog" else (*to, "--ledger", str(ledger))
 
     def dump(self):

@@ -25,7 +25,15 @@ class Topic:
     def words(self, ledger):
         said = {"kafka.topic": self.name, "kafka.registry.url": self._url}
         settings = [word for key, value in said.items() for word in ("--set", f"{key}={value}")]
-        return ("--to", f"kafka:{self.broker.bootstrap}", "--ledger", str(ledger), "--profile", "1.4", *settings)
+        return (
+            "--to",
+            f"kafka:{self.broker.bootstrap}",
+            "--ledger",
+            str(ledger),
+            "--datahub-version",
+            "1.4",
+            *settings,
+        )
 
     @property
     def proposals(self):

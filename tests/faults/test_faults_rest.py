@@ -34,7 +34,7 @@ def test_nothing_happens(trial):
 
 def test_down_from_the_start_and_back(trial):
     trial.server.stop()
-    first = trial.emit("--profile", "1.4", "--set", "rest.retries=0")
+    first = trial.emit("--datahub-version", "1.4", "--set", "rest.retries=0")
     assert "the connection failed" in first.stderr
     waiting = trial.waits(first, "proposals wait in the ledger, the oldest since", 500)
     trial.server.start()

@@ -24,7 +24,7 @@ _MOST = 600_000
 def test_captured_events_become_what_the_golden_file_says(path, profile, request):
     case = Case(path, HERE / f"{path.stem}.{profile}.ndjson")
     update = request.config.getoption("--update-golden", default=False)
-    differences = compare(case, Bridge(Settings(profile=profile)), update=update).differences
+    differences = compare(case, Bridge(Settings(datahub_version=profile)), update=update).differences
     assert not differences, "\n".join([case.proposals.name, *differences])
 
 

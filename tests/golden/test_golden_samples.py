@@ -29,7 +29,7 @@ _MOST = 32_000
 
 @pytest.fixture(scope="module")
 def bridge():
-    return Bridge(Settings(profile="1.7"))
+    return Bridge(Settings(datahub_version="1.7"))
 
 
 @pytest.mark.parametrize(

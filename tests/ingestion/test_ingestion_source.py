@@ -116,7 +116,7 @@ def test_the_files_of_a_folder_that_are_passed_over_are_in_the_report(tmp_path):
     (tmp_path / "folder").mkdir()
     written(tmp_path / "folder" / "e.ndjson", event("COMPLETE", 1))
     written(tmp_path / "folder" / "part-0", event("COMPLETE", 2))
-    found = ran(tmp_path / "folder", to_file(tmp_path / "out.json"), settings={"profile": "1.4"})
+    found = ran(tmp_path / "folder", to_file(tmp_path / "out.json"), settings={"datahub_version": "1.4"})
     (said,) = contexts(found.source.get_report().infos)
     assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; read are .json, .ndjson")
 
@@ -128,7 +128,7 @@ def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
     assert not messages(found.source.get_report().infos)
     found = ran(place, to_file(tmp_path / "newest.json"))
     assert contexts(found.source.get_report().infos)[0].startswith("written for DataHub 1.7")
-    ran(place, to_file(tmp_path / "old.json"), top=beside, settings={"profile": "0.15.0"})
+    ran(place, to_file(tmp_path / "old.json"), top=beside, settings={"datahub_version": "0.15.0"})
     assert set(about(tmp_path / "new.json")) > set(about(tmp_path / "old.json"))
 
 
@@ -138,8 +138,8 @@ def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
         ({"events": ["/nowhere/e.ndjson"]}, "there is no /nowhere/e.ndjson"),
         ({"events": []}, "events"),
         ({"event": ["e"]}, "event"),
-        ({"settings": {"profil": "1.4"}}, "did you mean `profile`"),
-        ({"settings": {"profile": "0.9"}}, "0.9"),
+        ({"settings": {"datahub_versio": "1.4"}}, "did you mean `datahub_version`"),
+        ({"settings": {"datahub_version": "0.9"}}, "0.9"),
         ({"settings": {"state": "read"}}, "cannot be read"),
         ({"settings": {"max_new_entities_per_hour": 5}}, "cannot say which entities are new"),
         ({"config": "/nowhere/dh_bridge.yml"}, "/nowhere/dh_bridge.yml"),

@@ -10,8 +10,8 @@ from support.sample_events import dataset, event
 
 from dh_bridge.settings import AssertionSettings
 
-NATIVE = settings(profile="1.7", assertions=AssertionSettings(type="native"))
-RETIRING = settings(profile="1.7", assertions=AssertionSettings(type="native", retire="runs:2"))
+NATIVE = settings(datahub_version="1.7", assertions=AssertionSettings(type="native"))
+RETIRING = settings(datahub_version="1.7", assertions=AssertionSettings(type="native", expire="runs:2"))
 
 
 def run(day, *, job="app.check", inputs=(), outputs=()):

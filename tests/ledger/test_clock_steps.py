@@ -56,7 +56,7 @@ def opened(clock):
     with Catalog(":memory:") as file:
 
         def made(place, **settings):
-            chosen = Options(Settings(profile="1.7", **settings), is_stateful=True)
+            chosen = Options(Settings(datahub_version="1.7", **settings), is_stateful=True)
             return Ledger(file, chosen, place, clock=lambda: clock.wall, monotonic_clock=lambda: clock.ticks)
 
         yield made

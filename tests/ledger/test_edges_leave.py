@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from datetime import date, timedelta
 
 import pytest
 from support.generated_runs import group
@@ -13,18 +14,18 @@ from support.sample_events import dataset, event
 from dh_bridge.datahub.proposal import patch
 
 SEED = 2026
-LAST, WINDOW = ("last_run", 30), ("window", 7)
+LAST, WINDOW = "last_run", "window:7d"
 _START = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s."
 
 
-def chosen(edges, days=30, profile=None):
-    return settings(edges=edges, edges_window_days=days, profile=profile)
+def chosen(edges, profile=None):
+    return settings(edges=edges, datahub_version=profile)
 
 
 def run(day, *, reads=(), writes=(), kind="COMPLETE", number=None):
     parts = {"inputs": [dataset(f"d.s.{one}") for one in reads], "outputs": [dataset(f"d.s.{one}") for one in writes]}
     key = f"018cc251-f400-734d-88b3-{number or day:012}"
-    return event(kind, f"2026-10-{day:02}T10:00:00Z", run=key, job="app.load", **parts)
+    return event(kind, f"{date(2026, 9, 30) + timedelta(days=day)}T10:00:00Z", run=key, job="app.load", **parts)
 
 
 def edges(told, side="input"):
@@ -34,7 +35,7 @@ def edges(told, side="input"):
 
 
 def after(setting, *events):
-    told = Told(chosen(*setting))
+    told = Told(chosen(setting))
     told.tell(*([one] for one in events))
     return told
 
@@ -42,13 +43,18 @@ def after(setting, *events):
 def test_an_edge_leaves_with_the_newest_complete_run_that_does_not_name_it():
     story = [run(1, reads="ab", writes="x"), run(2, reads="bc", writes="x")]
     assert edges(after(LAST, *story)) == "bc"
-    assert edges(after(("accumulate", 30), *story)) == "abc"
+    assert edges(after("accumulate", *story)) == "abc"
     assert edges(after(WINDOW, *story)) == "abc"
 
 
 def test_an_edge_leaves_when_no_run_of_the_window_names_it():
     assert edges(after(WINDOW, run(1, reads="ab"), run(8, reads="b"))) == "ab"
     assert edges(after(WINDOW, run(1, reads="ab"), run(9, reads="b"))) == "b"
+
+
+def test_a_window_without_a_number_is_thirty_days():
+    assert edges(after("window", run(1, reads="ab"), run(30, reads="b"))) == "ab"
+    assert edges(after("window", run(1, reads="ab"), run(30, reads="b"), run(32, reads="b"))) == "b"
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT", "RUNNING"])
@@ -79,7 +85,7 @@ def test_the_order_in_which_runs_are_told_does_not_matter(setting):
 @pytest.mark.parametrize("block", [range(8), range(60, 68)])
 def test_generated_runs_end_in_the_same_catalogue_while_edges_leave(setting, block):
     for i in block:
-        events, own = read(group(SEED, i)), chosen(*setting, profile="1.7")
+        events, own = read(group(SEED, i)), chosen(setting, profile="1.7")
         whole = catalogue(events, chosen=own)
         chance = random.Random(i)  # noqa: S311 - reproducible, not secret
         chance.shuffle(events)
@@ -126,7 +132,8 @@ def test_columns_leave_with_their_datasets():
 def aged(setting, days, clock):
     own = settings().ledger.model_copy(update={"retention_days": days})
     return Told(
-        settings(edges=setting[0], edges_window_days=setting[1], profile="1.7", ledger=own), clock=lambda: clock[0]
+        settings(edges=setting, datahub_version="1.7", ledger=own),
+        clock=lambda: clock[0],
     )
 
 

@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "events"
 
 def sent(place, *, full=False, batch=5000):
     sink = MemorySink()
-    settings = Settings(profile="1.4", ledger={"batch": batch})
+    settings = Settings(datahub_version="1.4", ledger={"batch": batch})
     with Catalog(place) as file:
         ledger = Ledger(file, Options(settings, is_stateful=True), sink, full=full)
         for _ in ledger.stream(read_events([EXAMPLES])):
@@ -46,7 +46,7 @@ def test_in_small_batches_full_leaves_nothing_out_either(tmp_path, batch):
 
 
 def test_what_was_sent_is_recalled_with_the_secrets_that_the_settings_leave_in():
-    chosen = Settings(redaction="off", profile="1.7")
+    chosen = Settings(redaction="off", datahub_version="1.7")
     told = Told(chosen)
     query = {"query": "copy x from 'postgres://u:hunter2@h/db'"}
     sent = told.tell([event(outputs=[dataset("d.s.a")], job_facets={"sql": query})])

@@ -33,7 +33,7 @@ def ways(events, chance):
 def strays(events, *, seed, profile="1.7", forgetful=True, chosen=None):
     """Return the ways of telling ``events`` that end in another catalogue than all of them in one batch."""
     chance = random.Random(f"{SEED}/{seed}")  # noqa: S311 - reproducible, not secret
-    events, chosen = read(events), chosen or settings(profile=profile)
+    events, chosen = read(events), chosen or settings(datahub_version=profile)
     whole = catalogue(events, chosen=chosen)
     return [way for way in ways(events, chance) if catalogue(*way, chosen=chosen, forgetful=forgetful) != whole]
 
@@ -49,13 +49,13 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     "said",
     [
         {"identity": {"granularity": "application", "fold_runs": "keep"}},
-        {"edges": "window", "assertions": {"retire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
-        {"temporary": "collapse", "containers": "on", "tags": {"of_runs": "job"}, "runs": {"edges": True}},
+        {"edges": "window", "assertions": {"expire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
+        {"temporary": "collapse", "optional_metadata": ["containers", "run_edges"], "tags": {"of_runs": "job"}},
     ],
     ids=["folded", "leaving", "collapsed"],
 )
 def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
-    chosen = Settings(profile="1.7", **said)
+    chosen = Settings(datahub_version="1.7", **said)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
 
 
@@ -64,7 +64,7 @@ NAMED = {
     "compat": {"identity": {"mode": "datahub-openlineage"}},
     "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
     "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
-    "last run": {"edges": "last_run", "runs": {"edges": True}},
+    "last run": {"edges": "last_run", "optional_metadata": ["run_edges"]},
     "by rules": {
         "identity": {"rules": [{"name": r"(?P<f>app)\.a", "flow": "{f}x", "job": "{f}.z", "instance": "w"}]},
         "naming": {
@@ -76,7 +76,7 @@ NAMED = {
 
 @pytest.mark.parametrize("said", NAMED)
 def test_lineage_and_names_of_many_kinds_end_in_the_same_catalogue(said):
-    chosen = Settings(profile="1.7", **NAMED[said])
+    chosen = Settings(datahub_version="1.7", **NAMED[said])
     assert [i for i in range(GROUPS // 2) if strays(generated_lineage.group(SEED, i), seed=i, chosen=chosen)] == []
 
 
@@ -110,7 +110,7 @@ def test_what_producers_sent_ends_in_the_same_catalogue(producer):
 
 def test_what_was_told_before_sends_nothing():
     events = read([one for i in range(8) for one in group(SEED, i)])
-    told = Told(settings(profile="1.7"), forgetful=True)
+    told = Told(settings(datahub_version="1.7"), forgetful=True)
     assert len(told.tell(events)) > 50
     assert told.tell(events, events[::-1], *([one] for one in events[:20])) == []
 
@@ -196,7 +196,7 @@ def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
 
 
 def test_what_a_snapshot_leaves_out_was_written_all_the_same():
-    chosen = Settings(profile="1.7", materialize="outputs", schema={"write": "outputs"})
+    chosen = Settings(datahub_version="1.7", materialize="outputs", schema={"write": "outputs"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
     schema = {"schema": {"fields": [{"name": "c", "type": "int"}]}}
@@ -211,7 +211,7 @@ def test_what_a_snapshot_leaves_out_was_written_all_the_same():
 
 
 def test_what_an_operation_wrote_its_application_did_whatever_snapshots_the_application_sends():
-    chosen = Settings(profile="1.7", identity={"granularity": "application", "fold_runs": "keep"})
+    chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "emissionPattern": pattern}}
     above = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app"}}}
@@ -253,7 +253,8 @@ def test_dataset_events_that_call_one_table_by_several_names_have_one_point_a_mi
 @pytest.mark.parametrize("runs", ["links", "plugin"])
 def test_the_next_try_of_a_task_beside_the_plugin_doubles_no_point_of_the_last(runs):
     chosen = Settings(
-        profile="1.7", identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs, "lineage": "patch"}}
+        datahub_version="1.7",
+        identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs, "lineage": "patch"}},
     )
     said = {"dag": {"dag_id": "d"}, "task": {"task_id": "t"}, "dagRun": {"run_id": "manual__1"}}
     written = [dataset("d.s.t", outputFacets={"outputStatistics": {"rowCount": 3}})]
@@ -284,7 +285,7 @@ ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name":
     ids=["that it failed", "without its name"],
 )
 def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
-    chosen = Settings(profile="1.7", identity={"granularity": "application", "fold_runs": "keep"})
+    chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     whole = catalogue(story, chosen=chosen)
     for order in itertools.permutations(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
@@ -314,7 +315,7 @@ def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_
 @pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
 def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):
-    chosen = Settings(profile="1.7", identity={"mode": "datahub-openlineage"})
+    chosen = Settings(datahub_version="1.7", identity={"mode": "datahub-openlineage"})
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
     written = {"outputs": [dataset("d.s.t")]}
     other = job_event(f"2026-11-20T10:00:0{last}Z", job="app", **written)

@@ -80,7 +80,7 @@ def test_what_comes_of_it_later_is_counted_and_erases_nothing():
 
 
 def test_a_stream_that_is_told_of_stays_however_old_it_is():
-    days = Days(open_days=20)
+    days = Days(retention_days=7)
     days.tell(0, at("START", 1, run=RUN, job_facets=STREAM))
     for day in range(10, 100, 10):
         days.tell(day, event("RUNNING", f"2026-11-20T{10 + day // 10}:00:00Z", run=RUN, job_facets=STREAM))
@@ -93,7 +93,7 @@ def test_a_stream_that_is_told_of_stays_however_old_it_is():
 
 
 def test_an_application_stays_while_runs_below_it_are_told_of_and_what_they_said_goes_with_them():
-    days = Days(open_days=20, retention_days=2)
+    days = Days(retention_days=7)
     days.tell(0, at("START", 1, run=RUN, job="app.parent"))
     facts = []
     for day in range(3, 120, 3):
@@ -103,7 +103,7 @@ def test_an_application_stays_while_runs_below_it_are_told_of_and_what_they_said
     assert max(facts[20:]) <= max(facts[:20])
     days.tell(136)
     assert days.state() is True
-    days.tell(138)
+    days.tell(139)
     assert days.state() is False
 
 
@@ -122,7 +122,7 @@ def test_runs_that_name_each_other_do_not_hold_each_other():
 
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_what_is_kept_of_runs_without_an_end_is_bounded_by_age(forgetful):
-    days = Days(open_days=10)
+    days = Days(retention_days=3)
     days.told._forgetful = forgetful
     sizes = []
     for day in range(40):

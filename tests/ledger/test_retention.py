@@ -47,7 +47,7 @@ def days_later(told, clock, days=31):
 def gone_and_come(seed, days=31):
     """Return a ledger with generated runs that were told so many days ago, and their events; after 91 open ones are gone as well."""
     clock = Clock()
-    told = Told(settings(profile="1.7"), clock=clock)
+    told = Told(settings(datahub_version="1.7"), clock=clock)
     events = read([one for i in range(seed, seed + 6) for one in group(2026, i)])
     told.tell(events)
     days_later(told, clock, 0)

@@ -13,7 +13,7 @@ from dh_bridge.settings import AssertionSettings
 
 
 def chosen(rule):
-    return settings(assertions=settings().assertions.model_copy(update={"retire": rule}))
+    return settings(assertions=settings().assertions.model_copy(update={"expire": rule}))
 
 
 def run(day, *columns, job="app.check", kind="COMPLETE"):
@@ -131,4 +131,4 @@ def test_a_check_whose_threshold_changed_names_the_one_that_it_replaces():
 @pytest.mark.parametrize("rule", ["runs:0", "runs:100", "age:30", "never"])
 def test_a_rule_that_cannot_be_kept_is_refused(rule):
     with pytest.raises(ValidationError):
-        AssertionSettings(retire=rule)
+        AssertionSettings(expire=rule)

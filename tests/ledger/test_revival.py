@@ -80,7 +80,7 @@ def test_what_is_written_daily_is_not_revived():
 
 
 def test_a_user_who_removes_jobs_can_have_it_stay_so():
-    case = Collected(revive="off")
+    case = Collected(undelete="off")
     case.soften()
     case.told.tell(run(2, "11-01"))
     assert case.removed() == case.ours

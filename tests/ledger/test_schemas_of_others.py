@@ -17,8 +17,8 @@ from dh_bridge.sinks.base import StoredAspect
 from dh_bridge.sinks.memory import MemorySink
 
 DAY = 86_400
-ALL = settings(profile="1.7")
-LEFT = Settings(profile="1.7", schema={"write": "if_absent"})
+ALL = settings(datahub_version="1.7")
+LEFT = Settings(datahub_version="1.7", schema={"write": "if_absent"})
 
 
 class Shared(MemorySink, Readable):
@@ -69,7 +69,7 @@ def test_a_schema_that_is_left_to_its_owner_is_offered_again_when_it_changes(tel
 
 
 @pytest.mark.parametrize("chosen", [LEFT, ALL], ids=["its owner's is gone", "the setting is"])
-@pytest.mark.parametrize(("day", "full"), [(12, False), (3, True)], ids=["after refresh_days", "with --full"])
+@pytest.mark.parametrize(("day", "full"), [(12, False), (3, True)], ids=["after 7 days", "with --full"])
 def test_when_nothing_holds_it_back_any_more_it_comes_as_all_that_was_sent(tell, place, chosen, day, full):
     assert tell(1, "a") == 0
     place.theirs = False

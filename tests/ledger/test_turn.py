@@ -156,7 +156,7 @@ def emit(folder, url, events):
     """Start an ``emit`` of a batch for every few events."""
     call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", events, "--to", f"rest:{url}"]
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
-    told = [*call, "--ledger", "ledger.db", "--set", "ledger.batch=3", "--profile", "1.4"]
+    told = [*call, "--ledger", "ledger.db", "--set", "ledger.batch=3", "--datahub-version", "1.4"]
     return subprocess.Popen(told, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
 
 

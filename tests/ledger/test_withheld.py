@@ -19,7 +19,7 @@ from dh_bridge.settings import Settings
 from dh_bridge.sinks.abilities import SinkWrapper
 from dh_bridge.sinks.catalog import CatalogSink
 
-ALL = settings(profile="1.7")
+ALL = settings(datahub_version="1.7")
 OTHER = "018cc251-f400-734d-88b3-000000000002"
 LISTS = [
     {"aspects": ["status"]},
@@ -30,7 +30,7 @@ LISTS = [
 
 
 def under(writes):
-    return Settings(profile="1.7", writes=writes)
+    return Settings(datahub_version="1.7", writes=writes)
 
 
 def told(file, events, chosen=ALL):
@@ -78,10 +78,10 @@ def test_lists_may_come_and_go(file, seed, monkeypatch):
 def test_what_leaves_while_it_is_withheld_leaves_later(file):
     first = [event("COMPLETE", outputs=[dataset("d.s.a"), dataset("d.s.b")])]
     second = [event("COMPLETE", "2026-11-21T10:00:00Z", run=OTHER, outputs=[dataset("d.s.a")])]
-    chosen = Settings(profile="1.7", edges="last_run")
+    chosen = Settings(datahub_version="1.7", edges="last_run")
     told(file, first, chosen)
     before = list(dump_catalog(file))
-    told(file, second, Settings(profile="1.7", edges="last_run", writes={"entities": ["tag"]}))
+    told(file, second, Settings(datahub_version="1.7", edges="last_run", writes={"entities": ["tag"]}))
     assert list(dump_catalog(file)) == before
     told(file, [], chosen)
     assert list(dump_catalog(file)) == catalogue(first, second, chosen=chosen)

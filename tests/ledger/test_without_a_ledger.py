@@ -59,7 +59,9 @@ def one_by_one(events, bridge):
 
 @pytest.mark.parametrize("block", range(3))
 def test_each_event_by_itself_writes_a_part_of_the_folded_catalogue(block):
-    chosen = Settings(profile="1.7", schema={"write": "never"})  # columns: the last schema counts, not their union
+    chosen = Settings(
+        datahub_version="1.7", schema={"write": "never"}
+    )  # columns: the last schema counts, not their union
     bridge = Bridge(chosen)
     for i in range(block * 5, block * 5 + 5):
         events = read(group(SEED, i))
@@ -90,7 +92,7 @@ def run_leaves(lines):
 
 @pytest.mark.parametrize("block", range(3))
 def test_calls_that_read_complete_runs_in_any_order_and_erase_no_leaf(block):
-    chosen = Settings(profile="1.7", schema={"write": "never"})
+    chosen = Settings(datahub_version="1.7", schema={"write": "never"})
     bridge = Bridge(chosen)
     for i in range(block * 5, block * 5 + 5):
         events = read(group(SEED, i))

@@ -255,7 +255,7 @@ def test_explicit_pairs_are_upstreams_by_a_setting_of_their_own():
     source = {"type": "DATASET", "namespace": PG, "name": IN, "field": "x"}
     explicit = {"lineage": {"fields": {"a": {"inputs": [source]}}}}
     outputs = [dataset(OUT, facets=explicit), dataset("shop.public.b", facets=lineage({"a": [of("y")]}))]
-    found = made(event("COMPLETE", inputs=[dataset(IN)], outputs=outputs), column_lineage={"pair_lineage": "upstream"})
+    found = made(event("COMPLETE", inputs=[dataset(IN)], outputs=outputs), column_lineage={"target": "split"})
     assert pairs(found, "upstreamLineage") == {("NONE", "a", "x")}
     assert pairs(found) == {("NONE", "a", "y")}
     assert upstreams(found) == {ORDERS}
@@ -300,7 +300,7 @@ def test_the_examples_are_sound_wherever_their_lineage_stands(target, profile):
     events = [
         line for file in sorted(EXAMPLES.glob("*.ndjson")) for line in file.read_text(encoding="utf-8").splitlines()
     ]
-    found = made(*events, profile=profile, column_lineage={"target": target})
+    found = made(*events, datahub_version=profile, column_lineage={"target": target})
     aspects = {"dataJobInputOutput": target != "dataset", "upstreamLineage": target != "job"}
     masked = {("DIRECT:TRANSFORMATION+MASKED", "email_hash", "email")}
     assert masked <= pairs(found, "upstreamLineage")  # a dataset event's own

@@ -62,14 +62,6 @@ def test_link_that_leads_out_of_the_folder_is_not_followed(folder, leading_out):
     assert sorted(link.relative_to(folder).as_posix() for link in outside) == leading_out
 
 
-@pytest.mark.usefixtures("leading_out")
-def test_link_that_leads_out_of_the_folder_is_followed_on_request(folder):
-    found = [file.relative_to(folder).as_posix() for file in event_files(folder, follow_links=True)]
-    assert found == [
-        "a.json", "day/b.json", "day/chain.json", "day/tomorrow/e.json", "gone.json", "passwd.json",
-    ]  # fmt: skip
-
-
 def test_folder_that_is_named_may_be_a_link_itself(folder):
     (folder.parent / "link").symlink_to(folder)
     assert [file.name for file in event_files(folder.parent / "link")] == ["a.json", "b.json"]

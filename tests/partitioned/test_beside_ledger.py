@@ -19,7 +19,7 @@ from support.sample_events import packed as sent
 from dh_bridge import Settings
 from dh_bridge.openlineage.parsing import parse_event
 
-SETTINGS = Settings(profile="1.7", ledger={"implied_parents": False})
+SETTINGS = Settings(datahub_version="1.7", ledger={"implied_parents": False})
 
 
 def without_type(line):

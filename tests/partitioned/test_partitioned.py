@@ -27,17 +27,17 @@ LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}
 
 
 OTHER = {
-    "temporary datasets": {"filters": {"through": ["*t2*"]}, "profile": "1.7"},
+    "temporary datasets": {"filters": {"through": ["*t2*"]}, "datahub_version": "1.7"},
     "lineage on datasets": {"column_lineage": {"target": "dataset"}, "materialize": "outputs"},
     "strictly redacted": {"redaction": "strict", "column_lineage": {"target": "both"}},
-    "native checks": {"assertions": {"type": "native"}, "profile": "1.7"},
+    "native checks": {"assertions": {"type": "native"}, "datahub_version": "1.7"},
 }
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 @pytest.mark.parametrize("block", range(3))
 def test_generated_runs_end_the_same_in_parts(block, profile):
-    settings = Settings(profile=profile)
+    settings = Settings(datahub_version=profile)
     late = [i for i in range(block * 40, block * 40 + 40) if differs(sent(group(SEED, i)), settings)]
     assert late == []
 
@@ -49,13 +49,13 @@ def test_settings_that_look_beyond_one_run_hold_in_parts_too(case):
 
 
 def test_what_producers_really_sent_ends_the_same_in_parts():
-    assert not differs([one.raw for one in examples()], Settings(profile="1.7"))
+    assert not differs([one.raw for one in examples()], Settings(datahub_version="1.7"))
 
 
 @needs_corpus
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_the_corpus_ends_the_same_in_parts(profile):
-    assert not differs([one.raw for one in corpus()], Settings(profile=profile))
+    assert not differs([one.raw for one in corpus()], Settings(datahub_version=profile))
 
 
 def test_a_run_that_another_one_names_waits_for_it():
@@ -69,7 +69,7 @@ def test_a_run_that_another_one_names_waits_for_it():
             event("START", run=other, job="etl.other", inputs=[dataset("d.s.b")]),
         ]
     )
-    settings = Settings(profile="1.7")
+    settings = Settings(datahub_version="1.7")
     found, late = in_parts(events, settings)
     ends = dumped(found)
     assert ends == dumped(Bridge(settings).translate(events).proposals)
@@ -149,7 +149,7 @@ def test_silent_tasks_have_their_runs_in_parts_too():
         event(job="daily", producer=AIRFLOW, job_facets={"airflow": {"tasks": tasks}}),
         event("COMPLETE", "2026-11-20T20:00:00Z", job="daily", producer=AIRFLOW, run_facets={"airflowState": states}),
     ]
-    settings = Settings(airflow={"silent_tasks": "runs"})
+    settings = Settings(airflow={"tasks_without_events": "runs"})
     whole = bridge(settings).translate(json.dumps(story)).proposals
     assert len({one.entity_urn for one in whole if one.entity_type == "dataProcessInstance"}) == 3
     found, _ = in_parts(sent(story), settings)

@@ -39,18 +39,18 @@ def differs(raws, settings):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_producers_sent_ends_the_same_in_families(mode):
-    assert not differs([one.raw for one in examples()], Settings(profile="1.7", identity=MODES[mode]))
+    assert not differs([one.raw for one in examples()], Settings(datahub_version="1.7", identity=MODES[mode]))
 
 
 @needs_corpus
 @pytest.mark.parametrize("mode", ["and into applications", "ids of the plugin", "ids of the endpoint"])
 def test_the_corpus_ends_the_same_in_families(mode):
-    assert not differs([one.raw for one in corpus()], Settings(profile="1.7", identity=MODES[mode]))
+    assert not differs([one.raw for one in corpus()], Settings(datahub_version="1.7", identity=MODES[mode]))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_generated_runs_end_the_same_in_families(mode):
-    settings = Settings(profile="1.7", identity=MODES[mode])
+    settings = Settings(datahub_version="1.7", identity=MODES[mode])
     assert [i for i in range(12) if differs(sent(group(SEED, i)), settings)] == []
 
 
@@ -78,7 +78,7 @@ def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the
         event("COMPLETE", "2026-11-20T10:00:07Z", job="etl.load.query.1", producer=AIRFLOW, outputs=[dataset("d.s.t")]),
         event("COMPLETE", "2026-11-20T10:00:09Z", run=ABOVE, job="etl.load", producer=AIRFLOW),
     ]
-    assert not differs(sent(story), Settings(profile="1.7", identity=TASK))
+    assert not differs(sent(story), Settings(datahub_version="1.7", identity=TASK))
 
 
 @pytest.mark.parametrize(

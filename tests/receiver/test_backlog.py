@@ -122,7 +122,7 @@ def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkey
     server.poison = lambda _: None
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         until(lambda: health(found)["waiting"] == 0)
-    with served(f"catalog:{tmp_path / 'whole.db'}", profile="1.4") as found:
+    with served(f"catalog:{tmp_path / 'whole.db'}", datahub_version="1.4") as found:
         assert post(found, *EVENTS)[0] == 200
     assert sorted(server.dump()) == sorted(dump_of(tmp_path / "whole.db"))
 

@@ -65,7 +65,7 @@ def test_markers_are_in_no_report():
 
 
 def test_markers_are_in_no_proposal_of_the_newest_version():
-    bridge = Bridge(Settings(profile="1.7", queries="on"))
+    bridge = Bridge(Settings(datahub_version="1.7", optional_metadata=["queries"]))
     for one in PLANTED[::5]:
         translation = bridge.translate(whole(one.event))
         assert not has(written(translation), one.marker), (one.place, one.shape)

@@ -127,7 +127,9 @@ def test_literals_of_sql_that_are_secrets_are_masked(statement):
         assert redact_sql(statement) == statement
     facets = {"sql": {"query": statement}}
     for profile in ("0.15.0", "1.7"):
-        found = Bridge(Settings(profile=profile, queries="on")).translate(event("COMPLETE", job_facets=facets))
+        found = Bridge(Settings(datahub_version=profile, optional_metadata=["queries"])).translate(
+            event("COMPLETE", job_facets=facets)
+        )
         assert SECRET.encode() not in b"".join(lines(found))
 
 

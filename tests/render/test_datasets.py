@@ -120,13 +120,13 @@ def test_a_long_name_is_cut_and_stays_within_the_limit():
 @pytest.mark.parametrize(
     ("namespace", "name", "choice", "expected"),
     [
-        ("bigquery", "shop.sales.orders", "property", "bigquery:shop.sales.orders"),
-        ("bigquery", "shop.sales.orders", "off", None),
-        ("acme://host", "orders", "property", None),
+        ("bigquery", "shop.sales.orders", ["dataplex_fqn"], "bigquery:shop.sales.orders"),
+        ("bigquery", "shop.sales.orders", [], None),
+        ("acme://host", "orders", ["dataplex_fqn"], None),
     ],
 )
 def test_the_dataplex_name_is_a_property_by_setting(namespace, name, choice, expected):
     dataset = {"namespace": namespace, "name": name}
-    found = told(dataset_event(dataset), dataplex_fqn=choice)
+    found = told(dataset_event(dataset), optional_metadata=choice)
     urns = [one.entity_urn for one in found.proposals if one.aspect_name == "datasetProperties"]
     assert found.kept(urns[0]).get("dataplex.fqn") == expected

@@ -18,7 +18,7 @@ SOURCES = {"examples": [EXAMPLES], "corpus": [CORPUS], "golden": sorted(ROOT.glo
 
 @pytest.fixture(scope="module", params=["0.15.0", "1.7"])
 def bridge(request):
-    return Bridge(Settings(profile=request.param))
+    return Bridge(Settings(datahub_version=request.param))
 
 
 @pytest.fixture(scope="module", params=SOURCES)

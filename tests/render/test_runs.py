@@ -62,7 +62,7 @@ def airflow(**instance):
 def test_a_whole_run_has_five_aspects_and_two_more_where_the_server_knows_them():
     def names(profile):
         events = pair(inputs=[orders()], outputs=[totals()], job={"jobType": facet(jobType="TASK")})
-        found = told(events, profile=profile)
+        found = told(events, datahub_version=profile)
         return [one.aspect_name for one in found.proposals if one.entity_urn == DPI]
 
     five = ["Properties", "Relationships", "Input", "Output", "RunEvent", "RunEvent"]
@@ -73,7 +73,7 @@ def test_a_whole_run_has_five_aspects_and_two_more_where_the_server_knows_them()
 def test_a_run_never_has_what_no_server_takes():
     found = told(
         pair(run={"tags": facet(tags=[{"key": "a"}])}, job={"ownership": facet(owners=[{"name": "ann"}])}),
-        profile="1.7",
+        datahub_version="1.7",
     )
     assert not {"ownership", "globalTags", "domains", "status", "incidents"} & {
         one.aspect_name for one in found.proposals if one.entity_urn == DPI
@@ -203,10 +203,10 @@ def test_users_are_a_ladder():
         assert found.kept(DPI)["user"] == name
 
 
-def test_the_actor_is_a_setting_where_nobody_is_named():
-    found = told(pair(outputs=[totals()]), actor="urn:li:corpuser:robot")
-    assert properties(found)["created"]["actor"] == "urn:li:corpuser:robot"
-    assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:robot"
+def test_the_actor_is_datahub_if_the_event_names_no_user():
+    found = told(pair(outputs=[totals()]))
+    assert properties(found)["created"]["actor"] == "urn:li:corpuser:datahub"
+    assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:datahub"
 
 
 def test_the_prefix_of_properties_is_a_setting_everywhere():
@@ -404,7 +404,7 @@ def test_a_try_that_did_not_fail_is_not_up_for_retry():
     ],
 )
 def test_the_word_for_why_a_run_was_started_is_the_message_of_its_creation(facets, word, profile):
-    found = told(pair(run=facets, producer=AIRFLOW), profile=profile)
+    found = told(pair(run=facets, producer=AIRFLOW), datahub_version=profile)
     assert properties(found)["created"].get("message") == word
 
 
@@ -489,7 +489,7 @@ def test_a_second_attempt_of_one_run_id_is_counted():
 
 def test_a_rule_s_instance_stands_on_flow_job_and_run():
     rules = {"rules": [{"namespace": "shop", "instance": "eu"}]}
-    found = told(pair(producer=AIRFLOW), identity=rules, profile="1.7")
+    found = told(pair(producer=AIRFLOW), identity=rules, datahub_version="1.7")
     instances = [one.value for one in found.proposals if one.aspect_name == "dataPlatformInstance"]
     assert len(instances) == 3
     assert {str(one) for one in instances} == {
@@ -504,7 +504,7 @@ def test_a_rule_s_instance_stands_on_flow_job_and_run():
 
 def test_a_run_of_a_placeholder_has_the_platform_of_what_ran_it():
     """The platform comes of the producer, whatever the job is called."""
-    found = told(pair(name="unknown", producer=AIRFLOW), profile="1.7")
+    found = told(pair(name="unknown", producer=AIRFLOW), datahub_version="1.7")
     assert found.one(DPI, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
     assert found.one(DPI, "dataProcessInstanceProperties")["customProperties"]["openlineage.orchestrator"] == "airflow"
     events = [one.value for one in found.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]

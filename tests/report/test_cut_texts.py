@@ -58,7 +58,7 @@ def test_size_in_the_mark_is_that_of_the_text_in_the_event():
 
 @pytest.mark.parametrize("again", range(4))
 def test_text_of_a_job_that_runs_again_and_again_is_cut_each_time(again):
-    used = Bridge(Settings(profile="1.7"))
+    used = Bridge(Settings(datahub_version="1.7"))
     for _ in range(again + 1):
         translation = used.translate(packed([EVENT]))
     assert translation.counts.cut == 3
@@ -69,7 +69,7 @@ def test_ledger_counts_the_cut_and_reports_it_of_what_it_wrote_before(tmp_path):
     (tmp_path / "e.ndjson").write_text(json.dumps(EVENT))
     for _ in range(2):
         with Catalog(tmp_path / "shop.db") as file:
-            ledger = Ledger(file, Options(Settings(profile="1.7"), is_stateful=True), CatalogSink(file))
+            ledger = Ledger(file, Options(Settings(datahub_version="1.7"), is_stateful=True), CatalogSink(file))
             ((translation, _),) = [ledger.process_and_deliver([*events_of(*packed([EVENT]), "event[0]")])]
             assert translation.counts.cut in (0, 3)
             (value,) = [file.aspect(urn, "dataJobInfo") for urn in file.entities() if ":dataJob:" in urn]
@@ -79,7 +79,7 @@ def test_ledger_counts_the_cut_and_reports_it_of_what_it_wrote_before(tmp_path):
 def test_emit_counts_the_texts_that_were_cut(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.ndjson").write_text(json.dumps(EVENT) + "\n")
-    result = CliRunner().invoke(commands, ["emit", "e.ndjson", "--to", "file:out.ndjson", "--profile", "1.7"])
+    result = CliRunner().invoke(commands, ["emit", "e.ndjson", "--to", "file:out.ndjson", "--datahub-version", "1.7"])
     assert result.exit_code == 0
     assert ["texts", "cut", "3"] in [line.split() for line in result.output.splitlines()]
     assert max(map(len, (tmp_path / "out.ndjson").read_bytes().splitlines())) < 2 * MAX_TERM_BYTES
@@ -95,7 +95,7 @@ def test_text_of_a_run_without_its_start_is_cut_too():
 def test_explain_shows_the_cut(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.ndjson").write_text(json.dumps(EVENT))
-    result = CliRunner().invoke(commands, ["explain", "e.ndjson", "--profile", "1.7"])
+    result = CliRunner().invoke(commands, ["explain", "e.ndjson", "--datahub-version", "1.7"])
     assert result.output.count("  (cut: the search index takes 32,766 bytes)") == 3
 
 
@@ -110,5 +110,5 @@ def test_validate_finds_long_texts_in_proposals_and_none_in_what_the_bridge_writ
         assert result.exit_code == 1
         assert "dataset/datasetProperties description: a text of 120,000 bytes in a search field." in result.stdout
     written = b"".join(map(ndjson_line, bridge("1.7").translate(packed([EVENT])).proposals))
-    result = CliRunner().invoke(commands, ["validate", "-", "--profile", "1.7"], input=written)
+    result = CliRunner().invoke(commands, ["validate", "-", "--datahub-version", "1.7"], input=written)
     assert result.exit_code == 0

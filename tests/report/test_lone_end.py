@@ -67,7 +67,7 @@ def leaves(bridge, key, *events):
 
 @pytest.fixture(scope="module")
 def bridge():
-    return Bridge(Settings(profile="1.7"))
+    return Bridge(Settings(datahub_version="1.7"))
 
 
 @pytest.mark.parametrize(("name", "key", "event"), SAMPLES, ids=[name for name, _, _ in SAMPLES])
@@ -85,7 +85,7 @@ def test_a_lone_end_brings_nearly_all_leaves_of_the_standard_facets(bridge):
 
 
 def test_a_target_without_creates_keeps_all_but_the_runs_own_leaves():
-    bridge = Bridge(Settings(profile="0.15.0"))
+    bridge = Bridge(Settings(datahub_version="0.15.0"))
     bridge.options.can_create = False
     lost = {
         key

@@ -155,7 +155,7 @@ def test_the_id_of_a_run_whose_properties_are_left_out_is_where_newer_servers_kn
         ("1.7", ("mapped", "dataPlatformInstance.urn", None)),
         ("0.15.0", ("dropped", None, "pending-terminal")),
     ):
-        bridge = Bridge(Settings(profile=version))
+        bridge = Bridge(Settings(datahub_version=version))
         bridge.options.can_create = False
         line = reported([event("RUNNING")], bridge)["$.run.runId"]
         assert (line["outcome"], line["target"], line["reason"]) == said

@@ -40,7 +40,7 @@ def test_what_an_output_s_scan_projected_is_kept():
 def test_a_source_whose_words_the_settings_drop_is_a_source_all_the_same(field, monkeypatch):
     from dh_bridge import Bridge, Settings  # noqa: PLC0415 - of this test alone
 
-    dropping = Bridge(Settings(column_lineage={"indirect": "drop", "target": "both"}, profile="1.7"))
+    dropping = Bridge(Settings(column_lineage={"indirect": "drop", "target": "both"}, datahub_version="1.7"))
     monkeypatch.setattr("support.report_truth.bridge", lambda _profile: dropping)
     source = {**dataset("d.s.a"), **field, "type": "DATASET",
               "transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}  # fmt: skip

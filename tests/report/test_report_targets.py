@@ -18,14 +18,26 @@ from dh_bridge.openlineage.read import events_of
 from dh_bridge.render.targets import EVENT_KINDS, FIELD_PATHS, PROPERTY_PATHS
 
 SETTINGS = {
-    "oldest version": {"profile": "0.15.0"},
-    "newest version": {"profile": "1.7"},
-    "another prefix": {"profile": "1.7", "properties": {"prefix": "ol"}},
-    "identity compat": {"profile": "1.7", "identity": {"mode": "datahub-openlineage"}, "properties": {"prefix": "a.b"}},
-    "identity join": {"profile": "1.7", "identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}},
-    "applications": {"profile": "1.4", "identity": {"granularity": "application"}, "properties": {"prefix": "ol"}},
-    "lineage on datasets": {"profile": "1.7", "column_lineage": {"target": "dataset"}, "queries": "on"},
-    "no datasets": {"profile": "1.7", "materialize": "none", "schema": {"write": "never"}},
+    "oldest version": {"datahub_version": "0.15.0"},
+    "newest version": {"datahub_version": "1.7"},
+    "another prefix": {"datahub_version": "1.7", "properties": {"prefix": "ol"}},
+    "identity compat": {
+        "datahub_version": "1.7",
+        "identity": {"mode": "datahub-openlineage"},
+        "properties": {"prefix": "a.b"},
+    },
+    "identity join": {"datahub_version": "1.7", "identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}},
+    "applications": {
+        "datahub_version": "1.4",
+        "identity": {"granularity": "application"},
+        "properties": {"prefix": "ol"},
+    },
+    "lineage on datasets": {
+        "datahub_version": "1.7",
+        "column_lineage": {"target": "dataset"},
+        "optional_metadata": ["queries"],
+    },
+    "no datasets": {"datahub_version": "1.7", "materialize": "none", "schema": {"write": "never"}},
 }
 RETRACTION = "retraction of the bridge's own contribution"
 
@@ -68,7 +80,7 @@ def test_each_target_of_an_example_is_in_the_proposals(settings):
 
 def test_a_target_has_the_prefix_of_the_settings():
     said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}}, run_facets={"own": {"x": 1}})
-    lines = reported([said], Bridge(Settings(profile="0.15.0", properties={"prefix": "ol"})))
+    lines = reported([said], Bridge(Settings(datahub_version="0.15.0", properties={"prefix": "ol"})))
     assert {path: lines[path]["target"] for path in (
         "$.job.facets.sql.query", "$.job.facets.sql.dialect", "$.run.facets.own.x", "$.job.name", "$.producer",
     )} == {
@@ -83,7 +95,7 @@ def test_a_target_has_the_prefix_of_the_settings():
 def test_a_property_that_a_later_event_replaced_is_dropped():
     first = event("START", run_facets={"processing_engine": {"name": "n", "openlineageAdapterVersion": "1"}})
     last = event("COMPLETE", "2026-11-20T10:01:00Z", run_facets={"processing_engine": {"name": "n", "version": "2"}})
-    translation = Bridge(Settings(profile="1.7")).translate(packed([first, last]), report=True)
+    translation = Bridge(Settings(datahub_version="1.7")).translate(packed([first, last]), report=True)
     lines = {(line["event"], line["path"]): line for line in translation.report.lines()}
     line = lines["event[0]", "$.run.facets.processing_engine.openlineageAdapterVersion"]
     assert (line["outcome"], line["target"], line["reason"]) == ("dropped", None, "replaced")

@@ -134,7 +134,7 @@ def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
 
 def test_a_proposal_that_the_profile_refuses_has_reached_nothing(monkeypatch):
     monkeypatch.setattr(Options, "check_environments", lambda _self: None)  # what else is refused is our mistake
-    found = outcomes(both(), profile="0.15.0", naming={"env": "SBX"})
+    found = outcomes(both(), datahub_version="0.15.0", naming={"env": "SBX"})
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("dropped", "profile")
 
 

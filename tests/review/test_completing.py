@@ -219,7 +219,7 @@ class Blind(MemorySink, Readable):
 
 
 def run_proposals(*events):
-    return Bridge(Settings(profile="1.7")).translate(list(events)).proposals
+    return Bridge(Settings(datahub_version="1.7")).translate(list(events)).proposals
 
 
 def test_a_server_that_refuses_to_be_read_gets_the_rest(caplog):

@@ -18,7 +18,7 @@ from dh_bridge.sinks.base import Delivery
 
 RUN = "urn:li:dataProcessInstance:r"
 A, B, C = (f"urn:li:dataset:(urn:li:dataPlatform:s3,lake.{name},PROD)" for name in "abc")
-READ = Settings(profile="1.4", state="read")
+READ = Settings(datahub_version="1.4", state="read")
 
 
 @pytest.fixture
@@ -100,10 +100,10 @@ def schema(urn, version):
     ],
 )
 def test_a_schema_of_others_stays_where_it_is(gms, writer, version):
-    with opened(f"rest:{gms.url}", Settings(profile="1.4")).sink as sink:
+    with opened(f"rest:{gms.url}", Settings(datahub_version="1.4")).sink as sink:
         sink.emit([schema(A, 1)])
     gms.metadata[A, "schemaMetadata"] = writer
-    with opened(f"rest:{gms.url}", Settings(profile="1.4", schema={"write": "if_absent"})).sink as sink:
+    with opened(f"rest:{gms.url}", Settings(datahub_version="1.4", schema={"write": "if_absent"})).sink as sink:
         assert sink.emit([schema(A, 2), schema(B, 1), io(A)]).failures == []
         assert sink.dropped_counts == ({} if version == 2 else {"schema-owned": 1})
     assert aspect(gms, A, "schemaMetadata")["version"] == version
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_cannot_be_joined(tmp_path):
 
 
 def test_both_switches_count_in_one_place(gms):
-    chosen = {"profile": "1.4", "schema": {"write": "if_absent"}, "writes": {"entities": ["dataset"]}}
+    chosen = {"datahub_version": "1.4", "schema": {"write": "if_absent"}, "writes": {"entities": ["dataset"]}}
     with opened(f"rest:{gms.url}", Settings(**chosen)).sink as sink:
         sink.emit([schema(A, 1)])
         gms.metadata[A, "schemaMetadata"] = {"runId": "other"}

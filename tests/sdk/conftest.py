@@ -36,9 +36,9 @@ class Told:
         self.sink = MemorySink() if sink is None else sink
         ticks = itertools.count(START * 1_000_000, step * 1_000_000)
         self.pipeline = Pipeline(
-            Settings(**{"profile": "0.15.0", **settings}), sink=self.sink, clock=lambda: next(ticks)
+            Settings(**{"datahub_version": "0.15.0", **settings}), sink=self.sink, clock=lambda: next(ticks)
         )
-        self.profile = profile(settings.get("profile") or "0.15.0")
+        self.profile = profile(settings.get("datahub_version") or "0.15.0")
 
     def aspects(self, urn, name):
         """Return every value of an aspect of an entity, in the order in which they were told."""

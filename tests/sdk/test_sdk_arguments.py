@@ -109,4 +109,4 @@ def test_a_run_that_never_began_cannot_end(pipeline):
 
 
 def test_settings_of_a_pipeline_are_given_as_those_of_a_bridge():
-    assert Pipeline({"profile": "1.4"}, sink="memory:").options.profile.name == "1.4"
+    assert Pipeline({"datahub_version": "1.4"}, sink="memory:").options.profile.name == "1.4"

@@ -166,7 +166,7 @@ def test_the_same_three_results_from_openlineage_are_the_same(told):
     ],
 )
 def test_the_same_check_from_openlineage_is_the_same_entity(told, profile, kind, said):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     check = one.pipeline.assertion(PAIR, kind, platform="great-expectations", **said)
     params = {key: value for key, value in said.items() if key != "column"}
     entry = {
@@ -183,7 +183,7 @@ def test_the_same_check_from_openlineage_is_the_same_entity(told, profile, kind,
             {"namespace": PAIR[0], "name": PAIR[1], "inputFacets": {"dataQualityAssertions": {"assertions": [entry]}}}
         ],
     }  # fmt: skip
-    found = Bridge(Settings(profile=profile)).translate(event).proposals
+    found = Bridge(Settings(datahub_version=profile)).translate(event).proposals
     (info,) = [proposal for proposal in found if proposal.aspect_name == "assertionInfo"]
     assert info.entity_urn == check.urn
     (told_properties,) = [proposal for proposal in one.sink.proposals if proposal.aspect_name == "datasetProperties"]
@@ -195,7 +195,7 @@ def test_the_same_check_from_openlineage_is_the_same_entity(told, profile, kind,
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_aspect_is_one_for_datahub(told, profile):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     check = between(
         one, name="max of col1", description="in bounds", url="http://example.com", properties={"team": "data"}
     )
@@ -209,7 +209,7 @@ def test_every_aspect_is_one_for_datahub(told, profile):
 
 
 def test_every_field_of_a_result_can_be_said(told):
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     between(one).report(
         success=False, actual=101.5, run_id="r", partition="p", url="http://x/1", rows=5, missing=1, unexpected=2,
         severity="warn", batch={"id": {"asset": "orders"}, "query": "select 1", "limit": 10, "properties": {"n": 1}},
@@ -238,7 +238,7 @@ def test_every_field_of_a_result_can_be_said(told):
 
 @pytest.mark.parametrize("profile", ["1.4", "1.5"])
 def test_a_server_that_may_not_know_severity_keeps_the_word(told, profile):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     between(one).report(success=False, severity="warn")
     assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
 
@@ -251,7 +251,7 @@ def test_error_does_not_replace_a_native_result_of_its_name(told):
 
 
 def test_error_is_among_the_native_results_that_datahub_shows(told):
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     between(one).report(error="no such table", results={"rows": 0}, url="http://x/1")
     result = one.last(CHECK, RESULT)["result"]
     assert result["nativeResults"] == {"error": "no such table", "rows": "0"}
@@ -261,7 +261,7 @@ def test_error_is_among_the_native_results_that_datahub_shows(told):
 
 
 def test_description_that_the_search_index_does_not_take_is_cut(told):
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     between(one, description="x" * 40_000)
     assert one.last(CHECK, "assertionInfo")["description"] == cut_text("x" * 40_000)
 
@@ -342,7 +342,7 @@ def test_a_result_of_some_rows_says_which(told):
     ("platform", "label"), [("dbt", "dbt Test"), ("great-expectations", "Great Expectations"), ("soda", "soda check")]
 )
 def test_from_1_7_a_check_is_shown_as_one_of_its_platform(told, platform, label):
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     check = one.pipeline.assertion(BAZ, "not_null", column="id", platform=platform)
     info = one.last(check.urn, "assertionInfo")
     assert (info["type"], info["customAssertion"]["type"]) == ("CUSTOM", label)

@@ -51,7 +51,7 @@ def only(one, aspect):
 
 
 def test_an_expectation_is_the_check_that_openlineage_would_tell(told):
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     failed = expectation(
         column="amount",
         min_value=89.0,
@@ -256,7 +256,7 @@ def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypa
 
     action = DataHubAction(
         name="tell", sink=f"rest:http://127.0.0.1:{free_port()}", datasets={"orders": ORDERS}, on_error=on_error,
-        settings={"profile": "1.7", "rest": {"retries": 0}},
+        settings={"datahub_version": "1.7", "rest": {"retries": 0}},
     )  # fmt: skip
     result = checkpoint(expectation(column="amount"))
     if on_error == "raise":
@@ -275,9 +275,11 @@ def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
 
     said = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
     result = checkpoint(expectation(column="amount"))
-    assert DataHubAction(**said, settings={"assertions.type": "dataset", "profile": "1.7"}).run(result) == {"told": 1}
-    with pytest.raises(SettingsError, match="did you mean `profile`"):
-        DataHubAction(**said, settings={"profil": "1.7"}).run(result)
+    assert DataHubAction(**said, settings={"assertions.type": "dataset", "datahub_version": "1.7"}).run(result) == {
+        "told": 1
+    }
+    with pytest.raises(SettingsError, match="did you mean `datahub_version`"):
+        DataHubAction(**said, settings={"datahub_versio": "1.7"}).run(result)
 
 
 def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
@@ -300,7 +302,7 @@ def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
     definition = context.validation_definitions.add(gx.ValidationDefinition(name="v", data=batch, suite=suite))
     file = tmp_path / "shop.db"
     action = DataHubAction(
-        name="tell", sink=f"catalog:{file}", datasets={"orders": ORDERS}, settings={"profile": "1.7"}
+        name="tell", sink=f"catalog:{file}", datasets={"orders": ORDERS}, settings={"datahub_version": "1.7"}
     )
     nightly = context.checkpoints.add(
         gx.Checkpoint(name="nightly", validation_definitions=[definition], actions=[action])

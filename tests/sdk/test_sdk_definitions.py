@@ -185,7 +185,7 @@ TYPES = {
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 @pytest.mark.parametrize(("definition", "part", "wanted"), EVERYWHERE.values(), ids=EVERYWHERE)
 def test_a_definition_is_written_as_datahub_keeps_it(told, definition, part, wanted, profile):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     check = one.pipeline.assertion(ORDERS, definition, platform="dbt", description="must hold")
     assert one.last(check.urn, "assertionInfo") == {
         "customProperties": {},
@@ -282,9 +282,9 @@ def test_a_name_tells_a_definition_whatever_its_limits(told):
 )
 def test_how_bad_a_failure_is_needs_1_6(told, definition):
     with pytest.raises(SettingsError, match=r"needs DataHub 1\.6, the profile is 1\.5") as caught:
-        told(profile="1.5").pipeline.assertion(ORDERS, definition)
-    assert caught.value.location == "profile"
-    one = told(profile="1.6")
+        told(datahub_version="1.5").pipeline.assertion(ORDERS, definition)
+    assert caught.value.location == "datahub_version"
+    one = told(datahub_version="1.6")
     check = one.pipeline.assertion(ORDERS, definition)
     assert str(HIGH)[1:-1] in str(one.last(check.urn, "assertionInfo"))
     one.assert_sound()
@@ -304,7 +304,7 @@ def test_how_bad_a_failure_is_needs_1_6(told, definition):
 def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
     with pytest.raises(SettingsError, match=rf"{key} .*needs DataHub 1\.7, the profile is 0\.15\.0"):
         told().pipeline.assertion(ORDERS, Custom(label="Fraud", **said))
-    one = told(profile="1.7")
+    one = told(datahub_version="1.7")
     check = one.pipeline.assertion(ORDERS, Custom(label="Fraud", column="amount", **said))
     assert key in one.last(check.urn, "assertionInfo")["customAssertion"]
     one.assert_sound()
@@ -334,7 +334,7 @@ def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
 )
 def test_a_definition_that_makes_no_sense_is_refused(told, definition):
     with pytest.raises(EventError) as caught:
-        told(profile="1.7").pipeline.assertion(ORDERS, definition)
+        told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
     assert caught.value.remedy
 
 
@@ -386,7 +386,7 @@ def test_a_definition_takes_no_words_beside_it(told):
 )
 def test_words_that_datahub_does_not_know_are_refused_by_its_schema(told, definition):
     with pytest.raises(AspectError, match=r"assertionInfo.*said by its caller"):
-        told(profile="1.7").pipeline.assertion(ORDERS, definition)
+        told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_a_run_starts_and_completes(told):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_same_run_from_openlineage_is_the_same(told, profile):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     parent = ("nightly", "shop", "018cc251-f400-7662-b080-000000000001")
     with load(one, parent=parent):
         pass
@@ -113,7 +113,7 @@ def test_the_same_run_from_openlineage_is_the_same(told, profile):
         }
         for time, word in (("2023-11-14T22:13:20Z", "START"), ("2023-11-14T22:13:21.5Z", "COMPLETE"))
     ]  # fmt: skip
-    wanted = Bridge(Settings(profile=profile)).translate(events).proposals
+    wanted = Bridge(Settings(datahub_version=profile)).translate(events).proposals
     latest = {key(proposal): proposal for proposal in one.sink.proposals}
     assert latest == {key(proposal): proposal for proposal in wanted}
 
@@ -126,7 +126,7 @@ def key(proposal):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_aspect_is_one_for_datahub(told, profile):
-    one = told(profile=profile)
+    one = told(datahub_version=profile)
     with (  # noqa: PT012 - what happens in the run is the test
         pytest.raises(ValueError, match="boom"),
         load(one, attempt=1, upstream=[OTHER], kind="ad_hoc", url="http://x/1") as run,

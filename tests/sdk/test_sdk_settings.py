@@ -69,17 +69,17 @@ def test_a_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
 
 @pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
 def test_the_type_of_a_check_is_a_setting_and_no_part_of_its_urn(told, kind, written):
-    one = told(profile="1.7", assertions={"type": kind})
+    one = told(datahub_version="1.7", assertions={"type": kind})
     check = max_of(one, 5)
     assert one.last(check.urn, "assertionInfo")["type"] == written
     assert check.urn == max_of(told(), 5).urn
-    assert check.info["type"] == from_events(5, profile="1.7", assertions={"type": kind})[1]["type"]
+    assert check.info["type"] == from_events(5, datahub_version="1.7", assertions={"type": kind})[1]["type"]
     one.assert_sound()
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_native_is_a_type_of_datahub_s_own_where_all_that_it_needs_is_said(told, profile):
-    one = told(profile=profile, assertions={"type": "native"})
+    one = told(datahub_version=profile, assertions={"type": "native"})
     rows = one.pipeline.assertion(PAIR, "row_count", min=1, platform="soda")
     assert one.last(rows.urn, "assertionInfo")["type"] == "VOLUME"
     of_column = max_of(one, 5)
@@ -96,7 +96,7 @@ def test_native_is_a_type_of_datahub_s_own_where_all_that_it_needs_is_said(told,
     [("failure", "warn", "FAILURE"), ("success", "warn", "SUCCESS"), ("success", "info", "SUCCESS"), ("success", "error", "FAILURE")],
 )  # fmt: skip
 def test_a_warning_is_what_the_setting_says(told, profile, warn_as, word, expected):
-    one = told(profile=profile, assertions={"warn_as": warn_as})
+    one = told(datahub_version=profile, assertions={"warn_as": warn_as})
     check = max_of(one, 5)
     check.report(success=False, severity=word)
     result = one.last(check.urn, RESULT)["result"]

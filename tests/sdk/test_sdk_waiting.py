@@ -241,7 +241,9 @@ def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monk
     with socket.create_server(("127.0.0.1", 0)) as deaf:  # takes connections, and never says a word
         target = f"rest:http://127.0.0.1:{deaf.getsockname()[1]}"
         for _ in range(2):
-            pipeline = Pipeline({"profile": "1.4", "rest": QUICK | {"timeout": 0.1}}, sink=target, on_error="warn")
+            pipeline = Pipeline(
+                {"datahub_version": "1.4", "rest": QUICK | {"timeout": 0.1}}, sink=target, on_error="warn"
+            )
             with pytest.warns(RuntimeWarning, match="not told yet"):
                 work(pipeline)
             connection = pipeline.sink._sink._connection

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pydantic import ValidationError
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
@@ -36,14 +37,14 @@ def test_without_file_environment_and_flags_everything_is_default(tmp_path, monk
 
 
 def test_flag_beats_environment_beats_file_beats_default(tmp_path):
-    file = _file(tmp_path, "window: 10\nactor: urn:li:corpuser:file\nredaction: strict\n")
-    environ = {"DH_BRIDGE_WINDOW": "20", "DH_BRIDGE_ACTOR": "urn:li:corpuser:env"}
+    file = _file(tmp_path, "window: 10\npipeline_name: urn:li:corpuser:file\nredaction: strict\n")
+    environ = {"DH_BRIDGE_WINDOW": "20", "DH_BRIDGE_PIPELINE_NAME": "urn:li:corpuser:env"}
     loaded = load(file, flags=[Flag("window", "30", "--set")], environ=environ)
-    assert (loaded.settings.window, loaded.settings.actor) == (30, "urn:li:corpuser:env")
+    assert (loaded.settings.window, loaded.settings.pipeline_name) == (30, "urn:li:corpuser:env")
     assert loaded.settings.redaction == "strict"
     origins = {row["key"]: row["origin"] for row in loaded.rows()}
     assert origins["window"] == "flag --set"
-    assert origins["actor"] == "env DH_BRIDGE_ACTOR"
+    assert origins["pipeline_name"] == "env DH_BRIDGE_PIPELINE_NAME"
     assert origins["redaction"] == f"{file}:3"
     assert origins["source_code"] == "default"
 
@@ -77,7 +78,7 @@ def test_missing_file_names_who_named_it(tmp_path):
         load(environ={CONFIG_VARIABLE: str(tmp_path / "none.yml")})
 
 
-BROKEN = "window: many\nwindow: 2\nactor: ${NOBODY}\nrest: {timeuot: 1}\nspark: soon\n"
+BROKEN = "window: many\nwindow: 2\npipeline_name: ${NOBODY}\nrest: {timeuot: 1}\nspark: soon\n"
 """Nothing in it is right, but that it is YAML."""
 
 
@@ -99,7 +100,7 @@ def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(onl
     given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
     given |= {"SECONDS": "7", "DH_BRIDGE_FILTERS__THROUGH": "['a'", "DH_BRIDGE_AIRFLOWS": "x", "DH_BRIDGE_WINDOW": "x"}
     file = _file(tmp_path, BROKEN + text)
-    flags = [Flag("profiel", "1", "--set")]
+    flags = [Flag("datahub_versoin", "1", "--set")]
     loaded = load(file, flags=flags, environ=given, only=only)
     assert loaded.settings == Settings(airflow={"timeout": timeout})
     assert set(loaded.origins) <= {("airflow", "timeout")}
@@ -148,8 +149,8 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
     [
         ("DH_BRIDGE_WINDOW", "5", "window", 5),
         ("DH_BRIDGE_RUNS__UP_FOR_RETRY", "on", "runs.up_for_retry", True),
-        ("DH_BRIDGE_PROFILE", "1.10", "profile", "1.10"),
-        ("DH_BRIDGE_PROFILE", "", "profile", None),
+        ("DH_BRIDGE_DATAHUB_VERSION", "1.10", "datahub_version", "1.10"),
+        ("DH_BRIDGE_DATAHUB_VERSION", "", "datahub_version", None),
         ("DH_BRIDGE_REDACTION", "off", "redaction", "off"),
         ("DH_BRIDGE_SCHEMA__WRITE", "never", "schema.write", "never"),
         ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
@@ -169,7 +170,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("profiel: '1.0'", "dh_bridge.yml:1: unknown key `profiel` (did you mean `profile`?)"),
+        ("datahub_versoin: '1.0'", "dh_bridge.yml:1: unknown key `datahub_versoin` (did you mean `datahub_version`?)"),
         ("\nschema:\n  wirte: all", "dh_bridge.yml:3: unknown key `schema.wirte` (did you mean `write`?)"),
         ("event_time: {zzz: 1}", "unknown key `event_time.zzz` (known here: default_zone)"),
         (
@@ -185,24 +186,27 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ("naming: {rules: [{namespace: a, cse: x}]}", "unknown key `naming.rules[0].cse` (did you mean `case`?)"),
         (
             "event_time: {default_zone: Mars/Base}",
-            "`event_time.default_zone` is no zone that this machine knows, not 'Mars/Base'",
+            "`event_time.default_zone` is not a time zone of this machine, not 'Mars/Base'",
         ),
         (
             "filters:\n  through:\n  - a\n  - ''",
             "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character, not ''",
         ),
-        ("actor: ann", "`actor` should match pattern"),
+        ("edges: ann", "`edges` should match pattern"),
         ("runs: fast", "`runs` should be a mapping of settings"),
         ("window: 1\nwindow: 2", "dh_bridge.yml:2: `window` stands here twice (keep one)"),
         ("window: [", "dh_bridge.yml:2: not YAML: "),
         ("- a", "holds no mapping of settings"),
-        ("actor: ${NOBODY}", "dh_bridge.yml:1: the variable NOBODY is not set (set it, or write ${NOBODY:-default})"),
-        ("actor: ${}", "holds a `${` that names no variable"),
         (
-            "actor: ${NOBODY:-${SOMEBODY}}",
+            "pipeline_name: ${NOBODY}",
+            "dh_bridge.yml:1: the variable NOBODY is not set (set it, or write ${NOBODY:-default})",
+        ),
+        ("pipeline_name: ${}", "holds a `${` that names no variable"),
+        (
+            "pipeline_name: ${NOBODY:-${SOMEBODY}}",
             "dh_bridge.yml:1: the value holds a `${` that names no variable, or stands in",
         ),
-        ("actor: \x00", "not YAML: "),
+        ("pipeline_name: \x00", "not YAML: "),
         ("actor:\n- &a [*a]", "dh_bridge.yml:2: `actor[0][0]` contains itself (write it without an alias)"),
         ("window: &a\n  b: *a", "dh_bridge.yml:2: `window.b` contains itself"),
     ],
@@ -294,10 +298,10 @@ def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
 
 
 def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
-    assert "dh_bridge.yml: nested too deeply" in _only("actor: " + "[" * 990 + "]" * 990, tmp_path)
+    assert "dh_bridge.yml: nested too deeply" in _only("pipeline_name: " + "[" * 990 + "]" * 990, tmp_path)
     # since 6.0.4 PyYAML has a limit of its own, and knows the line
     refused = r"dh_bridge\.yml(: nested too deeply|:1: not YAML: exceeded maximum nesting depth)"
-    assert re.search(refused, _only("actor: " + "[" * 3000 + "]" * 3000, tmp_path))
+    assert re.search(refused, _only("pipeline_name: " + "[" * 3000 + "]" * 3000, tmp_path))
     assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="[" * 3000 + "]" * 3000).startswith(
         "env DH_BRIDGE_FILTERS__THROUGH: `filters.through"
     )
@@ -351,16 +355,16 @@ def test_variables_in_a_file_are_filled_in(text, expected, tmp_path):
 
 
 def test_doubled_dollar_is_a_literal_one_and_an_empty_plain_variable_is_null(tmp_path):
-    file = _file(tmp_path, "profile: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
+    file = _file(tmp_path, "datahub_version: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
     settings = load(file, environ={}).settings
-    assert settings.profile is None
+    assert settings.datahub_version is None
     assert settings.filters.through == ("${x}", "y")
 
 
 def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path):
-    text = "profile: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
+    text = "datahub_version: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
     settings = load(_file(tmp_path, text), environ={}).settings
-    assert (settings.profile, settings.redaction, settings.window) == ("1.10", "off", 7)
+    assert (settings.datahub_version, settings.redaction, settings.window) == ("1.10", "off", 7)
     assert (settings.runs.up_for_retry, settings.runs.heartbeat) == (True, "off")
     assert settings.tags == Settings().tags
     assert settings.mappings is None
@@ -395,4 +399,21 @@ def test_error_of_no_place_is_said_of_the_settings():
 
 
 def test_a_profile_of_a_variable_that_is_empty_is_none_that_somebody_chose(tmp_path):
-    assert "profile" in _only("profile: ''", tmp_path)
+    assert "datahub_version" in _only("datahub_version: ''", tmp_path)
+
+
+def test_each_path_of_a_list_in_a_file_is_relative_to_that_file(tmp_path):
+    file = _file(tmp_path, "rest: {client_certificate: [tls/tls.crt, ~/tls.key]}\n")
+    found = load(file, environ={}).settings.rest.client_certificate
+    assert found == (tmp_path / "tls" / "tls.crt", Path("~/tls.key").expanduser())
+
+
+def test_a_list_of_paths_of_a_variable_is_as_given():
+    environ = {"DH_BRIDGE_REST__CLIENT_CERTIFICATE": "tls.crt,tls.key"}
+    assert load(environ=environ).settings.rest.client_certificate == (Path("tls.crt"), Path("tls.key"))
+
+
+@pytest.mark.parametrize("edges", ["window:0d", "window:14", "windows", "last_run:3d"])
+def test_edges_that_are_no_rule_are_refused(edges):
+    with pytest.raises(ValidationError):
+        Settings(edges=edges)

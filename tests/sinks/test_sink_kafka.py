@@ -105,7 +105,7 @@ def test_where_there_is_none_that_of_the_profile_is_registered(opened, registry,
 
 def test_a_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, topic):
     with pytest.raises(SinkError, match="not to register") as caught:
-        opened(registry={"url": registry.url, "register": False}).emit(proposals())
+        opened(registry={"url": registry.url, "config": {"auto.register.schemas": "false"}}).emit(proposals())
     assert not caught.value.retryable
     assert f"{topic}-value" not in registry.get("/subjects")
 

@@ -327,8 +327,11 @@ def test_an_option_of_the_wrong_kind_is_a_setting():
 
 def test_datahub_s_own_variable_names_the_registry_where_the_settings_do_not():
     environ = {"KAFKA_SCHEMAREGISTRY_URL": "http://theirs:8081"}
-    area = {"bootstrap": "b:9092", "registry": {"url": None, "user": "ann"}}
-    assert registry_url(area, environ)["registry"] == {"url": "http://theirs:8081", "user": "ann"}
+    area = {"bootstrap": "b:9092", "registry": {"url": None, "config": {"bearer.auth.token": "t"}}}
+    assert registry_url(area, environ)["registry"] == {
+        "url": "http://theirs:8081",
+        "config": {"bearer.auth.token": "t"},
+    }
     assert registry_url(area, {})["registry"]["url"] is None
     own = {"registry": {"url": "http://ours:8081"}}
     assert registry_url(own, environ) == own

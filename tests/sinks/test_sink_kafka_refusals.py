@@ -257,7 +257,7 @@ def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
         return CliRunner().invoke(commands, [*arguments, "--ledger", "ledger.db", *settings])
 
     def emitted():
-        result = ran("emit", EVENTS, "--to", f"kafka:{kafka.bootstrap}", "--profile", "1.7", "--run-id", "mine")
+        result = ran("emit", EVENTS, "--to", f"kafka:{kafka.bootstrap}", "--datahub-version", "1.7", "--run-id", "mine")
         assert result.exit_code == 0, result.output
         return kafka.messages(topic)
 

@@ -25,17 +25,19 @@ def answers():
         yield mocked
 
 
-def asked(**options):
-    registry = SchemaRegistry(RegistryOptions(**{"url": URL, **options}))
+def asked(**config):
+    """Ask a registry whose configuration has these options, with underscores for dots."""
+    names = {name.replace("_", "."): value for name, value in config.items()}
+    registry = SchemaRegistry(RegistryOptions(url=URL, config=names))
     try:
         return registry.envelope_schema("MCP-value", OURS)
     finally:
         registry.close()
 
 
-def refused(**options):
+def refused(**config):
     with pytest.raises(SinkError) as caught:
-        asked(**options)
+        asked(**config)
     return caught.value
 
 
@@ -73,34 +75,31 @@ def test_an_id_of_zero_is_an_id(answers):
 
 def test_who_may_only_read_registers_nothing(answers):
     answers.get(LATEST, status=404)
-    error = refused(register=False)
+    error = refused(auto_register_schemas="false")
     assert not error.retryable
-    assert "kafka.registry.register" in str(error)
+    assert "auto.register.schemas" in str(error)
     assert len(answers.calls) == 1
 
 
 @pytest.mark.parametrize(
     ("options", "header"),
     [
-        ({"user": "ann", "password": "pw"}, "Basic " + base64.b64encode(b"ann:pw").decode()),
-        ({"user": "key"}, "Basic " + base64.b64encode(b"key:").decode()),
-        ({"token": "t0k3n"}, "Bearer t0k3n"),
-        ({"headers": {"X-Api-Key": "k"}}, None),
+        ({"basic_auth_user_info": "ann:pw"}, "Basic " + base64.b64encode(b"ann:pw").decode()),
+        ({"basic_auth_user_info": "key"}, "Basic " + base64.b64encode(b"key:").decode()),
+        ({"bearer_auth_token": "t0k3n"}, "Bearer t0k3n"),
     ],
 )
 def test_it_says_who_we_are(answers, options, header):
     has_latest(answers)
     asked(**options)
-    sent = answers.calls[0].request.headers
-    assert sent.get("Authorization") == header
-    assert sent.get("X-Api-Key") == options.get("headers", {}).get("X-Api-Key")
+    assert answers.calls[0].request.headers.get("Authorization") == header
 
 
 def test_netrc_says_nothing(answers, tmp_path, monkeypatch):
     (tmp_path / "netrc").write_text("machine registry login other password secret\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     has_latest(answers)
-    asked(token="t0k3n")  # noqa: S106 - of nobody
+    asked(bearer_auth_token="t0k3n")  # noqa: S106 - of nobody
     asked()
     assert [call.request.headers.get("Authorization") for call in answers.calls] == ["Bearer t0k3n", None]
 
@@ -108,8 +107,8 @@ def test_netrc_says_nothing(answers, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "retryable", "hint"),
     [
-        (401, False, "kafka.registry.user"),
-        (403, False, "kafka.registry.register"),
+        (401, False, "basic.auth.user.info"),
+        (403, False, "auto.register.schemas"),
         (422, False, ""),
         (429, True, ""),
         (500, True, ""),
@@ -134,7 +133,7 @@ def test_a_busy_registry_is_asked_again(answers, monkeypatch):
     assert asked() == (9, THEIRS)
 
 
-@pytest.mark.parametrize(("status", "hint"), [(409, "kafka.registry.register"), (403, "right"), (404, "with its path")])
+@pytest.mark.parametrize(("status", "hint"), [(409, "auto.register.schemas"), (403, "right"), (404, "with its path")])
 def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
     answers.get(LATEST, status=404)
     answers.post(VERSIONS, status=status, json={"message": "no"})
@@ -151,7 +150,7 @@ def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
         (requests.exceptions.ConnectTimeout("late"), True, "no answer within 30 s"),
         (requests.exceptions.ChunkedEncodingError("cut"), True, "the connection failed"),
         (OSError("gone"), True, "the connection failed"),
-        (requests.exceptions.SSLError("unknown authority"), False, "kafka.registry.ca_bundle"),
+        (requests.exceptions.SSLError("unknown authority"), False, "ssl.ca.location in kafka.registry.config"),
         (requests.exceptions.InvalidHeader("bad"), False, "look at kafka.registry"),
     ],
 )
@@ -165,11 +164,11 @@ def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, rea
 
 @pytest.mark.parametrize(
     "options",
-    [{"user": "ann", "password": "пароль"}, {"token": "пароль"}, {"token": "a\nb"}, {"headers": {"X-Api-Key": "ключ"}}],
+    [{"basic.auth.user.info": "ann:пароль"}, {"bearer.auth.token": "пароль"}, {"bearer.auth.token": "a\nb"}],
 )
 def test_what_no_header_can_hold_is_told_and_not_shown(options):
     with pytest.raises(SinkError, match=r"cannot be asked: \w+ \(look at kafka.registry\)$") as caught:
-        SchemaRegistry(RegistryOptions(url="http://127.0.0.1:1", **options)).envelope_schema("x", {})
+        SchemaRegistry(RegistryOptions(url="http://127.0.0.1:1", config=options)).envelope_schema("x", {})
     assert not caught.value.retryable
 
 
@@ -209,13 +208,13 @@ def test_an_address_that_cannot_be_used_is_a_setting(url, reason):
     assert "pw" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["ca_bundle", "client_certificate", "client_key"])
+@pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])
 def test_a_file_that_is_not_there_is_a_setting(key, tmp_path):
-    with pytest.raises(SettingsError, match=f"kafka.registry.{key}"):
-        SchemaRegistry(RegistryOptions(url=URL, **{key: str(tmp_path / "none.pem")}))
+    with pytest.raises(SettingsError, match=f"kafka.registry.config, {key}"):
+        SchemaRegistry(RegistryOptions(url=URL, config={key: str(tmp_path / "none.pem")}))
 
 
-@pytest.mark.parametrize(("verify", "bundle"), [(True, True), (False, False)])
+@pytest.mark.parametrize(("verify", "bundle"), [("true", True), ("False", False)])
 def test_certificates_are_checked_as_told_whatever_the_environment_says(answers, verify, bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
     own = tmp_path / "own.pem"
@@ -229,7 +228,12 @@ def test_certificates_are_checked_as_told_whatever_the_environment_says(answers,
         return send(self, *arguments, **named)
 
     monkeypatch.setattr(requests.Session, "request", spy)
-    asked(verify=verify, ca_bundle=str(own), client_certificate=str(own), client_key=str(own))
+    asked(
+        enable_ssl_certificate_verification=verify,
+        ssl_ca_location=str(own),
+        ssl_certificate_location=str(own),
+        ssl_key_location=str(own),
+    )
     assert seen == [(str(own) if bundle else False, (str(own), str(own)))]
 
 

@@ -536,7 +536,7 @@ def test_what_is_no_address_is_refused(place, reason):
     ("options", "reason"),
     [
         ({"rest": {"ca_bundle": "/no/such/file"}}, "rest.ca_bundle: /no/such/file does not exist"),
-        ({"rest": {"client_certificate": "/no/such/file"}}, "rest.client_certificate"),
+        ({"rest": {"client_certificate": ["/no/such/file"]}}, "rest.client_certificate"),
         ({"rest": {"timeout": "soon"}}, "Expected `float`"),
         ({"file_format": "json"}, "one format"),
     ],

@@ -168,8 +168,7 @@ def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
     web.post(BATCH, json=TAKEN)
     emitted(
         ca_bundle=str(tmp_path / "ca.pem"),
-        client_certificate=str(tmp_path / "me.pem"),
-        client_key=str(tmp_path / "me.key"),
+        client_certificate=[str(tmp_path / "me.pem"), str(tmp_path / "me.key")],
         timeout=7.0,
     )
     assert seen["verify"] == str(tmp_path / "ca.pem")

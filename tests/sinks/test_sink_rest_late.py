@@ -1,4 +1,4 @@
-"""Writes that a server comes to after we gave up waiting: without ``refuse_late`` they bring back what is old."""
+"""Writes that a server comes to after we gave up waiting: without ``conditional_writes`` they bring back what is old."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def settled(gms, requests):
 @pytest.mark.parametrize("skew", [0.0, 3600.0, -7.3])
 def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
     gms.skew = skew
-    with opened(gms, refuse_late=late) as sink:
+    with opened(gms, conditional_writes=late) as sink:
         sink.emit([named("first")])
         gms.faults = [Fault(pause=2 * TIMEOUT)]
         with pytest.raises(SinkError, match="no answer within"):
@@ -64,7 +64,7 @@ def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
 def test_a_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", lambda _seconds: None)
     gms.faults = [Fault(pause=1.5 * TIMEOUT)]
-    with opened(gms, refuse_late=True, retries=2) as sink:
+    with opened(gms, conditional_writes=True, retries=2) as sink:
         assert sink.emit([named("a")]).failures == []
         settled(gms, 2)
         assert sink.emit([named("b")]).failures == []
@@ -72,7 +72,7 @@ def test_a_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
 
 
 def test_what_is_refused_while_we_wait_is_written_after_all(gms):
-    with opened(gms, refuse_late=True) as sink:
+    with opened(gms, conditional_writes=True) as sink:
         sink.emit([named("a"), upsert("tag", "urn:li:tag:y", "tagProperties", {"name": "y"})])
         gms.stamps[TAG, "tagProperties"] += 3_600_000  # another server of theirs has a clock that is ahead
         assert sink.emit([named("b")]).failures == []
@@ -88,7 +88,7 @@ def test_nothing_is_asked_by_default(gms):
 
 def test_one_by_one_it_holds_as_well(gms):
     gms.batches = False
-    with opened(gms, refuse_late=True) as sink:
+    with opened(gms, conditional_writes=True) as sink:
         assert sink.emit([named("a"), named("b")]).failures == []
     assert all(b'"headers":{"If-Unmodified-Since":"' in one.body for one in gms.writes)
 

@@ -114,8 +114,8 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
     ):
         sink.emit([TAG])
     assert caught.value.retryable is retryable
-    assert caught.value.location == "rest.oauth.token_endpoint"
-    assert caught.value.remedy == ("send it again later" if retryable else "look at rest.oauth")
+    assert caught.value.location == "DATAHUB_AUTH_TYPE"
+    assert caught.value.remedy == ("send it again later" if retryable else "check the variables DATAHUB_AUTH_*")
     assert "geheim" not in str(caught.value)
     assert gms.writes == []
 
@@ -150,7 +150,7 @@ def test_a_provider_that_is_gone_may_come_back(gms, provider):
     provider.close()
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink, pytest.raises(SinkError) as caught:
         sink.emit([TAG])
-    assert (caught.value.retryable, caught.value.location) == (True, "rest.oauth.token_endpoint")
+    assert (caught.value.retryable, caught.value.location) == (True, "DATAHUB_AUTH_TYPE")
     provider.close = lambda: None
 
 
@@ -222,5 +222,5 @@ def test_one_login_is_enough(gms, provider):
 
 
 def test_an_endpoint_is_an_address(gms):
-    with pytest.raises(SettingsError, match="is no address"):
+    with pytest.raises(SettingsError, match="is no URL"):
         opened(gms, oauth={**OAUTH, "token_endpoint": "idp"})

@@ -57,7 +57,8 @@ def expiring(gms, after, token="t2"):  # noqa: S107 - none
     gms.take = taken
 
 
-def test_expired_token_of_a_file_is_read_again(gms, tmp_path):
+def test_expired_token_of_a_file_is_read_again(gms, tmp_path, monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.batches.PROPOSALS_PER_REQUEST", 2)
     file = tmp_path / "token"
     file.write_text("t1")
     expiring(gms, 1)
@@ -70,7 +71,7 @@ def test_expired_token_of_a_file_is_read_again(gms, tmp_path):
         answered(request)
 
     gms.check_login = renewed_meanwhile
-    with opened(gms, token=None, token_file=str(file), batch_size=2) as sink:
+    with opened(gms, token=None, token_file=str(file)) as sink:
         assert sink.emit(tags(6)).delivered_count == 6
 
 
@@ -78,12 +79,13 @@ def test_expired_token_of_a_file_is_read_again(gms, tmp_path):
     ("login", "named"),
     [({"token": "t1"}, r"DATAHUB_GMS_TOKEN or rest\.token"), ({"token": None}, r"\(rest\.token_file\)")],
 )
-def test_expired_token_names_its_setting_and_what_was_written(gms, tmp_path, login, named):
+def test_expired_token_names_its_setting_and_what_was_written(gms, tmp_path, login, named, monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.batches.PROPOSALS_PER_REQUEST", 2)
     if login["token"] is None:
         (tmp_path / "token").write_text("t1")
         login["token_file"] = str(tmp_path / "token")
     expiring(gms, 2)
-    with opened(gms, batch_size=2, **login) as sink, pytest.raises(SinkError, match=named) as caught:
+    with opened(gms, **login) as sink, pytest.raises(SinkError, match=named) as caught:
         sink.emit(tags(6))
     assert "answers 401" in str(caught.value)
     assert "4 of 6 proposals were written before" in str(caught.value)

@@ -147,7 +147,7 @@ def test_a_token_is_waited_for_no_longer_than_that(clock):
 
 
 def test_what_comes_late_is_refused_by_the_time_that_is_left(gms):
-    with opened(gms, 10, refuse_late=True, timeout=1000) as sink:
+    with opened(gms, 10, conditional_writes=True, timeout=1000) as sink:
         sink.emit(many(1))
     said = gms.writes[0].json["proposals"][0]["headers"]["If-Unmodified-Since"]
     ahead = datetime.fromisoformat(said.replace("Z", "+00:00")) - datetime.now(timezone.utc)

@@ -71,5 +71,5 @@ def test_a_job_with_py_files_runs_where_the_package_is_not_installed(archive, ba
     assert place.endswith("dh_bridge.zip/dh_bridge/__init__.py")
     assert not place.startswith(str(archive.parent))  # an executor's own copy
     lines = [line for part in (tmp_path / "found").glob("part-*") for line in part.read_bytes().splitlines()]
-    ours = Bridge(Settings(profile="1.7")).translate(read_events([CLIENT])).proposals
+    ours = Bridge(Settings(datahub_version="1.7")).translate(read_events([CLIENT])).proposals
     assert sorted(lines) == sorted(ndjson_line(one)[:-1] for one in ours)

@@ -102,7 +102,7 @@ def told(python, kafka, tmp_path_factory):
     confs = [part for key, value in line.items() for part in ("--conf", f"{key}={value}")]
     command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
     job = CAPTURE / "spark" / "order_totals.py"
-    settings = Settings(profile="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
+    settings = Settings(datahub_version="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
     with run_receiver(f"catalog:{home / 'received.db'}", settings, None) as receiver:
         file, url = home / "events" / "spark.ndjson", receiver.url
         told.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
@@ -121,7 +121,7 @@ def translated(python, told, kafka):
         (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::3]))
     confs = {"spark.jars": jars(SPARK35_KAFKA), "spark.sql.adaptive.enabled": "false", **QUICK}
     spark = ["--master", "local[2]", *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}"))]
-    spark += ["--profile", "1.7", "--partitions", "1"]
+    spark += ["--datahub-version", "1.7", "--partitions", "1"]
     lines = [
         ["batch", "--events", home / "events", "--to", f"catalog:{home / 'files.db'}"],
         ["batch", "--kafka", kafka.bootstrap, "--topic", topic, "--to", f"catalog:{home / 'topic.db'}"],
@@ -178,7 +178,7 @@ def held(path):
 
 
 def expected(*paths):
-    return dumped(Bridge(Settings(profile="1.7")).translate(read_events(paths)).proposals)
+    return dumped(Bridge(Settings(datahub_version="1.7")).translate(read_events(paths)).proposals)
 
 
 def test_a_batch_and_a_stream_under_3_5_end_as_emit(translated):
@@ -194,7 +194,14 @@ def test_what_the_listener_wrote_to_files_and_to_kafka_ends_as_emit(translated, 
 
 
 def test_what_the_listener_sent_over_http_is_what_the_same_events_in_a_file_come_to(translated):
-    line = ["emit", str(translated / "events"), "--to", f"catalog:{translated / 'emitted.db'}", "--profile", "1.7"]
+    line = [
+        "emit",
+        str(translated / "events"),
+        "--to",
+        f"catalog:{translated / 'emitted.db'}",
+        "--datahub-version",
+        "1.7",
+    ]
     done = CliRunner().invoke(commands, line)
     assert done.exit_code == 0, done.output
     assert held(translated / "received.db") == held(translated / "emitted.db")

@@ -20,7 +20,7 @@ from dh_bridge.openlineage.read import read_events
 from dh_bridge.spark import SparkTranslation, read, rows, stream, stream_files
 
 CLIENT = EXAMPLES / "client.ndjson"
-SETTINGS = Settings(profile="1.7")
+SETTINGS = Settings(datahub_version="1.7")
 OTHER = "018cc251-f400-734d-88b3-1e3d63fe6299"
 
 

@@ -19,7 +19,7 @@ from dh_bridge.spark import SparkTranslation, files, frame, partitions_for, read
 from dh_bridge.spark.files import file_parts
 from dh_bridge.spark.stages import RunStep
 
-SETTINGS = Settings(profile="1.7")
+SETTINGS = Settings(datahub_version="1.7")
 EVENTS = "place string, value binary, whole boolean"
 
 
@@ -63,7 +63,7 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
 
 def test_what_a_schema_refuses_of_a_run_that_is_folded_twice_counts_once(session, refusing, monkeypatch):
     """A run that the lineage of another one names hears of it when it is folded for the second time."""
-    aspect, settings = "dataProcessInstanceRunEvent", Settings(profile="1.7")
+    aspect, settings = "dataProcessInstanceRunEvent", Settings(datahub_version="1.7")
     runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(3)]
     target = {"type": "JOB", "runId": runs[1], "namespace": "ns", "name": "etl.b"}
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", "namespace": "postgres://db", "name": "d.s.x"}]}]}
@@ -93,7 +93,7 @@ def test_large_files_are_shuffled_in_parts_of_32_megabytes(session, tmp_path):
 
 
 def test_runs_that_are_one_only_together_end_as_one_call(session, held):
-    settings = Settings(profile="1.7", identity={"granularity": "application"})
+    settings = Settings(datahub_version="1.7", identity={"granularity": "application"})
     files = [str(EXAMPLES / name) for name in ("spark.ndjson", "dbt.ndjson")]
     one = Bridge(settings).translate(list(read_events(files)))
     found = SparkTranslation(read(session, files), settings, partitions=3)

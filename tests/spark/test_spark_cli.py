@@ -51,7 +51,7 @@ def held(path):
 
 
 def expected(*paths):
-    return dumped(Bridge(Settings(profile="1.7")).translate(read_events(paths)).proposals)
+    return dumped(Bridge(Settings(datahub_version="1.7")).translate(read_events(paths)).proposals)
 
 
 def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
@@ -68,7 +68,7 @@ def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
 def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, session):
     target = tmp_path / "catalog.db"
     (tmp_path / "bad.ndjson").write_bytes(b'{"a": 1}\n')
-    options = ("--profile", "1.7", "--partitions", 1)
+    options = ("--datahub-version", "1.7", "--partitions", 1)
     done = invoke("batch", "--events", CLIENT, "--to", f"catalog:{target}", *options)
     assert done.exit_code == 0, done.output
     assert held(target) == expected(CLIENT)
@@ -79,7 +79,7 @@ def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, ses
     assert "bad.ndjson:1: neither run, job nor dataset" in done.stderr
     assert session.read.parquet(str(tmp_path / "bad")).count() == 1
     lines = [line for file in (tmp_path / "lines").glob("part-*") for line in file.read_bytes().splitlines()]
-    assert len(lines) == len(Bridge(Settings(profile="1.7")).translate(read_events([CLIENT])).proposals)
+    assert len(lines) == len(Bridge(Settings(datahub_version="1.7")).translate(read_events([CLIENT])).proposals)
 
 
 @pytest.mark.usefixtures("session")
@@ -180,7 +180,7 @@ def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_
     done = invoke(*said)
     assert (done.exit_code, done.stderr) == (
         0,
-        "written for DataHub 1.7, the newest version; pass --profile VERSION for an older server\nnothing is new: there was no batch\n",
+        "written for DataHub 1.7, the newest version; pass --datahub-version VERSION for an older server\nnothing is new: there was no batch\n",
     )
 
 
@@ -195,7 +195,7 @@ def test_a_batch_of_a_stream_that_is_repeated_is_in_its_folder_once(tmp_path, mo
 
     def ran(checkpoint):
         where = ("--events", landing, "--checkpoint", tmp_path / checkpoint, "--to", f"{scheme}:{found}")
-        return invoke("stream", *where, "--partitions", 1, "--profile", "1.7").exit_code
+        return invoke("stream", *where, "--partitions", 1, "--datahub-version", "1.7").exit_code
 
     (landing / "one.json").write_bytes(sent([event("START")])[0])
     with monkeypatch.context() as later:

@@ -63,7 +63,9 @@ def spread(raws):
 
 
 def invoke(*arguments, code=0):
-    done = CliRunner().invoke(commands, ["spark", *map(str, arguments), "--profile", "1.7", "--partitions", "1"])
+    done = CliRunner().invoke(
+        commands, ["spark", *map(str, arguments), "--datahub-version", "1.7", "--partitions", "1"]
+    )
     assert done.exit_code == code, done.output
     return done.stderr
 
@@ -74,7 +76,7 @@ def held(path):
 
 
 def expected(raws):
-    return dumped(Bridge(Settings(profile="1.7")).translate(raws).proposals)
+    return dumped(Bridge(Settings(datahub_version="1.7")).translate(raws).proposals)
 
 
 def counted(said, name):

@@ -30,7 +30,7 @@ from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_t
 from dh_bridge.spark.targets import deliver
 from dh_bridge.spark.translation import as_rejected
 
-SETTINGS = Settings(profile="1.7")
+SETTINGS = Settings(datahub_version="1.7")
 OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
 FAR = "018cc251-f400-734d-88b3-1e3d63fe6300"
 OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
@@ -162,7 +162,7 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
 
 
 def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
-    settings = Settings(profile="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
+    settings = Settings(datahub_version="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")
     told = []
 
@@ -186,7 +186,7 @@ class Told:
     """A catalogue that batches of events are told to, one by one, and what one call over all of them gives."""
 
     def __init__(self, session, folder, **settings):
-        self.settings = Settings(profile="1.7", **settings)
+        self.settings = Settings(datahub_version="1.7", **settings)
         self.catalog = Catalog(folder / "catalog.db")
         self.raws = []
         self._session, self._state, self._number = session, str(folder / "st[a]te {b,c}"), 0
@@ -221,7 +221,7 @@ def changed(word):
 
 
 def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_path):
-    told = Told(session, tmp_path, queries="on", filters={"through": ["*.tmp*"]})
+    told = Told(session, tmp_path, optional_metadata=["queries"], filters={"through": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
     longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
     told.tell(

@@ -43,14 +43,14 @@ GOLDEN = ROOT / "tests" / "state_codec" / "state_codec.golden.json"
 CASES = sorted((ROOT / "tests" / "golden").glob("*/*.events.json"))
 REMEDY = r"\(start a new checkpoint and send the events again\)$"
 OPTIONS = [
-    Options(Settings(**{"profile": "1.7", **chosen}), is_stateful=True)
+    Options(Settings(**{"datahub_version": "1.7", **chosen}), is_stateful=True)
     for chosen in (
         {},
-        {"containers": "on", "queries": "on", "temporary": "collapse", "symlinks": {"siblings": True}},
+        {"optional_metadata": ["containers", "queries", "siblings"], "temporary": "collapse"},
         {
-            "airflow": {"silent_tasks": "runs"},
+            "airflow": {"tasks_without_events": "runs"},
             "edges": "last_run",
-            "assertions": {"type": "native", "retire": "runs:3"},
+            "assertions": {"type": "native", "expire": "runs:3"},
             "temporary": "drop_edges",
         },
         {"identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}, "column_lineage": {"target": "both"}},
@@ -231,7 +231,7 @@ def test_no_name_of_the_code_stands_in_the_bytes_of_a_state():
 
 
 def ledger_with_runs():
-    told = Told(told_settings(queries="on"))
+    told = Told(told_settings(optional_metadata=("queries",)))
     told.tell(
         read(
             [

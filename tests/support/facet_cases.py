@@ -170,7 +170,7 @@ def told(*events: Any, report: bool = False, **settings: Any) -> Told:
 
 @lru_cache(maxsize=64)
 def _bridge(settings: str) -> Bridge:
-    return Bridge(Settings(**{"profile": "0.15.0", **json.loads(settings)}))  # it holds no state between calls
+    return Bridge(Settings(**{"datahub_version": "0.15.0", **json.loads(settings)}))  # it holds no state between calls
 
 
 def of_run(key: str, value: Any, **settings: Any) -> Told:

@@ -21,7 +21,7 @@ UTC = timezone.utc
 
 @cache
 def settings(**said):
-    return Settings(**{"profile": "0.15.0", **said})
+    return Settings(**{"datahub_version": "0.15.0", **said})
 
 
 @cache

@@ -23,16 +23,16 @@ OUTCOMES = {"mapped", "property", "dropped"}
 
 #: What settings are called behind a profile: ``1.7 with queries``.
 ASKED = {
-    "queries": {"queries": "on"},
+    "queries": {"optional_metadata": ["queries"]},
     "outputs": {"materialize": "outputs", "schema": {"write": "outputs"}},
     "nothing": {"materialize": "none", "schema": {"write": "never"}},
     "lineage on datasets": {"column_lineage": {"target": "dataset"}},
     "no edges of temporary ones": {"temporary": "drop_edges"},
     "no temporary ones": {"temporary": "collapse"},
     "lineage through orders": {"filters": {"through": ["*orders"]}},
-    "containers": {"containers": "on"},
-    "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "model_owner": "owner"}},
-    "removals": {"lifecycle": {"rename_removes": True}},
+    "containers": {"optional_metadata": ["containers"]},
+    "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"model_metadata": ["tags", "owners"]}},
+    "removals": {"lifecycle": {"soft_delete": ["drop", "rename"]}},
     "warnings as successes": {"assertions": {"warn_as": "success"}},
     "applications": {"identity": {"granularity": "application"}},
     "compat": {"identity": {"mode": "datahub-openlineage"}},
@@ -43,7 +43,7 @@ ASKED = {
 def bridge(profile="0.15.0"):
     """Return the bridge of a profile and of settings, as ``ASKED`` calls them."""
     version, _, asked = profile.partition(" with ")
-    return Bridge(Settings(profile=version, **ASKED.get(asked, {})))
+    return Bridge(Settings(datahub_version=version, **ASKED.get(asked, {})))
 
 
 def reported(events, using=None):

@@ -66,7 +66,7 @@ COMMANDS = [
     "az login --service-principal -u id -p {} --tenant t", "az storage blob list --account-key {}", "redis-cli -h cache -a {} ping", "redis-cli -a {} --no-auth-warning",
     "PGPASSWORD={} psql -h db -U ann shop", "PGPASSWORD='{}' pg_dump shop", "MYSQL_PWD={} mysql -u root", "env PGPASSWORD={} psql", "export SNOWSQL_PWD={}; snowsql -a acme",
     "snowsql -a acme -u ann -o password={}", "snowsql --private-key-passphrase {}", "aws configure set aws_secret_access_key {}", "aws configure set profile.x.aws_secret_access_key {}",
-    "aws configure set aws_session_token {} --profile x", "wget --password={} https://h", "wget --user=ann --password {} https://h", "wget --http-password={} https://h", "wget --header='Authorization: Bearer {}' u",
+    "aws configure set aws_session_token {} --datahub-version x", "wget --password={} https://h", "wget --user=ann --password {} https://h", "wget --http-password={} https://h", "wget --header='Authorization: Bearer {}' u",
     "sqlplus scott/{}@db", "sqlplus -s scott/{}@//db:1521/x @load.sql", 'sqlplus scott/"{}"@db', "sqlldr scott/{}@db control=x.ctl", "sqlldr userid=scott/{}@db control=x", "expdp system/{} full=y", "impdp system/{}@db dumpfile=x", "rman target sys/{}@db",
     "sqlcmd -S h -U sa -P {} -Q 'select 1'", "sqlcmd -S h -U sa -P'{}'", "bcp t out x.csv -S h -U sa -P {}", "isql -U sa -P {} -S h", "isql -v DSN ann {}",
     "mongo -u ann -p {} shop", "mongosh 'mongodb://ann:{}@h/x'", "mongodump -u ann -p {} -d shop", "mongosh --username ann --password {}", "mongoimport --uri mongodb://ann:{}@h/x",

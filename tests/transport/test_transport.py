@@ -137,7 +137,7 @@ client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START,
     said = {
         "OPENLINEAGE__TRANSPORT__TYPE": TYPE,
         "OPENLINEAGE__TRANSPORT__TO": "file:told.json",
-        "OPENLINEAGE__TRANSPORT__SETTINGS": '{"profile": "1.2", "identity": {"rules": [{"platform": "shop"}]}}',
+        "OPENLINEAGE__TRANSPORT__SETTINGS": '{"datahub_version": "1.2", "identity": {"rules": [{"platform": "shop"}]}}',
     }
     command = [sys.executable, "-c", program, RUN]
     subprocess.run(command, check=True, env=os.environ | said, cwd=tmp_path)
@@ -169,10 +169,10 @@ def test_without_a_ledger_an_end_knows_its_start_and_only_what_is_new_is_sent(gm
 
 
 def test_after_its_last_event_a_run_is_what_one_call_makes_of_all_of_them(gms):
-    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"profile": "1.4"}}))
+    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"datahub_version": "1.4"}}))
     for one in a_run():
         told.emit(one)
-    together = Bridge(Settings(profile="1.4")).translate(parsed(*a_run()))
+    together = Bridge(Settings(datahub_version="1.4")).translate(parsed(*a_run()))
     sent = {(one.entity_urn, one.aspect_name, str(one.value)) for one in gms.proposals}
     assert {(one.entity_urn, one.aspect_name, str(one.value)) for one in together.proposals} <= sent
 
@@ -304,11 +304,11 @@ def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
         ({"url": "http://x"}, "known: to, config, ledger, settings"),
         ({"to": "http://x"}, "no known target"),
         ({"to": 8}, "`to` is no text"),
-        ({"settings": ["profile"]}, "`settings` holds no settings"),
-        ({"settings": {"profil": "1.4"}}, "transport.settings.profil.*profile"),
-        ({"settings": {"profile": "banana"}}, "no schemas for DataHub .banana."),
+        ({"settings": ["datahub_version"]}, "`settings` holds no settings"),
+        ({"settings": {"datahub_versio": "1.4"}}, "transport.settings.datahub_versio.*datahub_version"),
+        ({"settings": {"datahub_version": "banana"}}, "no schemas for DataHub .banana."),
         ({"config": "nowhere.yml"}, "nowhere.yml"),
-        ({"config": {"profile": "1.4"}}, "`config` is no text"),
+        ({"config": {"datahub_version": "1.4"}}, "`config` is no text"),
         ({"settings": {"max_new_entities_per_hour": 5}}, "there is none"),
     ],
 )
@@ -318,9 +318,9 @@ def test_what_cannot_be_configured_is_said_by_name(said, words):
 
 
 def test_a_settings_file_and_settings_of_its_own(tmp_path):
-    (tmp_path / "mine.yml").write_text("profile: '1.1'\nwindow: 7\n", encoding="utf-8")
+    (tmp_path / "mine.yml").write_text("datahub_version: '1.1'\nwindow: 7\n", encoding="utf-8")
     found = DataHubConfig.from_dict({"config": "mine.yml", "settings": {"window": 9, "filters": {"producer": None}}})
-    assert (found.settings.profile, found.settings.window, found.to) == ("1.1", 9, "rest:")
+    assert (found.settings.datahub_version, found.settings.window, found.to) == ("1.1", 9, "rest:")
 
 
 def test_a_forked_process_opens_its_own(gms, tmp_path):
@@ -389,7 +389,9 @@ def test_a_transport_that_nobody_holds_any_more_is_closed(tmp_path, caplog):
     del told
     gc.collect()
     assert {one["entityType"] for one in json.loads((tmp_path / "told.json").read_bytes())} >= {"dataProcessInstance"}
-    down = DataHubTransport(DataHubConfig("rest:http://127.0.0.1:9", Settings(profile="1.7", rest={"retries": 0})))
+    down = DataHubTransport(
+        DataHubConfig("rest:http://127.0.0.1:9", Settings(datahub_version="1.7", rest={"retries": 0}))
+    )
     with pytest.raises(SinkError):
         down.emit(event("START"))
     assert caplog.text == ""

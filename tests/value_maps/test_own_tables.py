@@ -72,14 +72,16 @@ def test_every_table_can_be_a_users_own():
 
 
 def test_a_check_is_what_the_users_table_says(tmp_path):
-    found = told(check(assertion="acme_seven"), profile="1.7", mappings=shadowed(tmp_path, "assertions"))
+    found = told(check(assertion="acme_seven"), datahub_version="1.7", mappings=shadowed(tmp_path, "assertions"))
     assert "'aggregation': 'ROW_COUNT', 'operator': 'EQUAL_TO', 'parameters': {'value': {'value': '7'" in checked(
         found, "assertionInfo", "customAssertion"
     )
 
 
 def test_a_check_of_the_sdk_is_what_the_users_table_says(tmp_path):
-    pipeline = Pipeline(sink="memory:", settings=Settings(profile="0.15.0", mappings=shadowed(tmp_path, "assertions")))
+    pipeline = Pipeline(
+        sink="memory:", settings=Settings(datahub_version="0.15.0", mappings=shadowed(tmp_path, "assertions"))
+    )
     made = pipeline.assertion(ORDERS, "acme_seven", platform="acme")
     assert made.info["datasetAssertion"]["parameters"] == {"value": {"value": "7", "type": "NUMBER"}}
 
@@ -118,7 +120,9 @@ def test_an_operation_is_what_the_users_table_says(tmp_path):
 
 def test_a_query_is_of_the_platform_of_the_users_table(tmp_path):
     events = pair(job={"sql": facet(query="select 1", dialect="acme-sql")}, outputs=[totals()])
-    found = told(events, queries="on", profile="1.7", mappings=shadowed(tmp_path, "sql_dialects"))
+    found = told(
+        events, optional_metadata=["queries"], datahub_version="1.7", mappings=shadowed(tmp_path, "sql_dialects")
+    )
     assert [
         one.value["platform"]
         for one in found.proposals

@@ -1,7 +1,7 @@
-"""Checks that retire, where `assertions.retire` says so: their job has run without them for long.
+"""Checks that expire by `assertions.expire`: the runs of their job no longer make them.
 
-Whether a check has retired follows from folded facts: when the runs of each job ended that ever made it, and when one of them made
-it last. It is retired when all of those jobs have gone on without it.
+Whether a check has expired follows from folded facts: when the runs of each job ended that ever made it, and when one of them made
+it last. It is expired when all of those jobs have gone on without it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_check_runs(state: RunState, history: History, shared: FactsByEntity) -> 
             add_facts(shared, facts, end or history.last_version)
 
 
-def is_retired(urn: str, registers_of: Callable[[str], Registers], rule: str) -> bool:
+def is_expired(urn: str, registers_of: Callable[[str], Registers], rule: str) -> bool:
     """Whether all jobs that ever made a check have gone on without it; ``registers_of`` looks entities up."""
     job_versions = registers_of(urn).get(CHECK_JOB, {})
     return bool(job_versions) and all(
@@ -56,23 +56,23 @@ def missed_checks(job_registers: Registers, rule: str) -> Iterator[str]:
 def successors(
     job_registers: Registers, registers_of: Callable[[str], Registers], rule: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield (check, the retired one that it replaces): one of the same kind and column, whose parameters have changed.
+    """Yield (check, the expired one that it replaces): one of the same kind and column, whose parameters have changed.
 
-    It can be told where the job makes one such check alone, and neither has a name of its own; of several that retired it is
+    It can be told where the job makes one such check alone, and neither has a name of its own; of several that expired it is
     the one that was made last.
     """
-    retired_urns = {urn for urn in missed_checks(job_registers, rule) if is_retired(urn, registers_of, rule)}
-    last_retired: dict[Any, tuple[int, str]] = {}
+    expired_urns = {urn for urn in missed_checks(job_registers, rule) if is_expired(urn, registers_of, rule)}
+    last_expired: dict[Any, tuple[int, str]] = {}
     active: dict[Any, list[str]] = {}
-    for urn, (version, _) in job_registers.get(JOB_CHECK, {}).items() if retired_urns else ():
+    for urn, (version, _) in job_registers.get(JOB_CHECK, {}).items() if expired_urns else ():
         likeness = _likeness(registers_of(urn))
         if likeness is None:
             continue
-        if urn in retired_urns:
-            last_retired[likeness] = max(last_retired.get(likeness, (0, "")), (version[0], urn))
+        if urn in expired_urns:
+            last_expired[likeness] = max(last_expired.get(likeness, (0, "")), (version[0], urn))
         else:
             active.setdefault(likeness, []).append(urn)
-    for likeness, (_, urn) in last_retired.items():
+    for likeness, (_, urn) in last_expired.items():
         if len(candidates := active.get(likeness, [])) == 1:
             yield candidates[0], urn
 

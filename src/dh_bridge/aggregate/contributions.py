@@ -9,7 +9,7 @@ from dh_bridge.aggregate.edge_expiry import add_edge_uses, drop_columns
 from dh_bridge.aggregate.eventless_tasks import add_eventless_runs
 from dh_bridge.aggregate.queries import add_queries, single_query_of, sql_text
 from dh_bridge.aggregate.unnamed_jobs import move_facts_to_run, unnamed_job_urns
-from dh_bridge.datahub.urns import corpuser_urn, is_urn
+from dh_bridge.datahub.urns import DATAHUB_ACTOR, corpuser_urn, is_urn
 from dh_bridge.model.facts import (
     ASSERTION,
     ASSERTION_URL,
@@ -133,9 +133,9 @@ def contribute(state: RunState, history: History, shared: FactsByEntity, options
             _add_check_facts(registers[CHECKS], state, shared, options)
         if not _JOB_KINDS.isdisjoint(registers) and urn not in unnamed_urns:
             _add_job_facts(urn, registers, state, history, shared, options)
-    if options.settings.assertions.retire != "off":
+    if options.settings.assertions.expire != "off":
         add_check_runs(state, history, shared)
-    if options.settings.airflow.silent_tasks == "runs":
+    if options.settings.airflow.tasks_without_events == "runs":
         add_eventless_runs(state, shared, options)
     add_upstreams(state, unnamed_urns, shared, options)
 
@@ -184,7 +184,7 @@ def actor_of(registers: Registers, options: Options) -> str:
     """Return the URN for audit stamps of the run."""
     user = run_user(registers)
     if not user:
-        return options.actor
+        return DATAHUB_ACTOR
     return corpuser_urn(apply_domain(user, options.settings.owners.email_domain))
 
 
@@ -272,7 +272,7 @@ def add_upstreams(state: RunState, unnamed_urns: frozenset[str], shared: FactsBy
     only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
     a run says is complete only at its end, so this is no matter of single events.
     """
-    for_all_jobs = options.settings.column_lineage.target != "job"
+    for_all_jobs = options.settings.column_lineage.target in ("dataset", "both")
     edgeless_tasks = unnamed_urns | {ANY_TASK} if state.kind == "job" else unnamed_urns
     if not for_all_jobs and edgeless_tasks.isdisjoint(state.facts):
         return

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _DAY = 86_400_000_000
+_DEFAULT_WINDOW_DAYS = 30
 _DIRECTIONS = (("input", INPUT), ("input", IMPLIED_INPUT), ("output", OUTPUT))
 _EDGES = (("input", INPUT_EDGE), ("output", OUTPUT_EDGE))
 _FIELD_PREFIX = "urn:li:schemaField:("
@@ -83,12 +84,17 @@ def drop_columns(registers: Registers, removed: dict[str, frozenset[str]]) -> No
     _set_or_remove(registers, FINE_LINEAGE, dict(_remaining_columns(registers.get(FINE_LINEAGE, {}), removed)))
 
 
+def _window_days(edges: str) -> int:
+    """Return the days of ``window`` or ``window:30d``."""
+    return int(edges.partition(":")[2].removesuffix("d") or _DEFAULT_WINDOW_DAYS)
+
+
 def _expired_edges(direction: str, registers: Registers, settings: Settings) -> Iterator[str]:
     last_complete, uses = registers[LAST_COMPLETE_RUN].get(direction), registers.get(EDGE_LAST_USED, {})
     if last_complete is None:
         return
     end = last_complete[0]
-    since = end if settings.edges == "last_run" else (end[0] - settings.edges_window_days * _DAY,)
+    since = end if settings.edges == "last_run" else (end[0] - _window_days(settings.edges) * _DAY,)
     for dataset, (_, edge) in registers.get(dict(_EDGES)[direction], {}).items():
         use = uses.get((direction, dataset))
         # without it the edge is of a time when edges did not leave: all that is known is when it was named last

@@ -1,7 +1,7 @@
 """Tasks of Airflow that send no events of their own: empty operators, skipped tasks, those behind a failure.
 
 That they are there stands in the START of their DAG, how they ended in the end of the DAG's run. Their runs are told with
-`airflow.silent_tasks: runs`. Whether a task was silent follows from what the DAG's run says alone, so that a point that was told
+`airflow.tasks_without_events: runs`. Whether a task was silent follows from what the DAG's run says alone, so that a point that was told
 is never to be taken back.
 """
 

@@ -1,4 +1,4 @@
-"""Queries: the SQL of a run as an entity of its own, where ``queries: on`` asks for it.
+"""Queries: the SQL of a run as an entity of its own, where ``optional_metadata: [queries]`` asks for it.
 
 A query is its text and dialect, whoever runs it; lineage between columns, upstreams and operations of the run name it.
 """
@@ -109,7 +109,7 @@ def _add_queries_to_lineage(state: RunState, options: Options) -> None:
             registers[FINE_LINEAGE] = {
                 (dataset, query): versioned for dataset, versioned in registers[FINE_LINEAGE].items()
             }
-    if options.settings.column_lineage.target == "job" and options.settings.column_lineage.pair_lineage == "job":
+    if options.settings.column_lineage.target == "job":
         return
     for dataset, registers in state.facts.items():
         query_urn = single_query_of(state, dataset) if dataset.startswith(_DATASET_URN_PREFIX) else None

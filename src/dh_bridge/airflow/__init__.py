@@ -8,8 +8,8 @@
 ... }
 
 They fit tasks and DAGs. Each may be given options, ``emit_on_success(to="rest:http://gms:8080")``, which win over the settings of
-the area ``airflow`` (dh_bridge.yml, ``DH_BRIDGE_AIRFLOW__TO`` …): ``to``, ``namespace``, ``on_error`` (``warn`` or ``raise``),
-``timeout`` (seconds, below 10), ``beside_others``; ``config`` names a settings file.
+the area ``airflow`` (dh_bridge.yml, ``DH_BRIDGE_AIRFLOW__TO`` …): ``to``, ``namespace``, ``timeout``
+(seconds, below 10), ``run_alongside``; ``config`` names a settings file.
 
 A file of DAGs is read again and again, so nothing is loaded before a callback is called: nothing of Airflow, and nothing of the
 bridge either.
@@ -35,7 +35,7 @@ __all__ = [
     "lineage_parent_id",
 ]
 
-OPTIONS = ("to", "config", "namespace", "on_error", "timeout", "beside_others")
+OPTIONS = ("to", "config", "namespace", "timeout", "run_alongside")
 
 
 def emit_on_execute(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:

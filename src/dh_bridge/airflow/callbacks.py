@@ -34,15 +34,12 @@ _MAX_SHOWN_PROBLEMS = 3
 def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, options: Mapping[str, Any]) -> None:
     """Tell of ``context``, which came at ``started_at`` (monotonic clock); no task fails of it.
 
-    ``kind`` is one of :data:`dh_bridge.airflow.events.ENDINGS`. Any error is a warning in the log of the task, or with
-    ``on_error: raise`` the callback's own.
+    ``kind`` is one of :data:`dh_bridge.airflow.events.ENDINGS`. Any error is a warning in the log of the task.
     """
-    on_error = options.get("on_error") or "warn"
     label = "a run"
     try:
         settings = _load_settings(options)
-        on_error = settings.airflow.on_error
-        listeners = [] if settings.airflow.beside_others else active_listeners()
+        listeners = [] if settings.airflow.run_alongside else active_listeners()
         if listeners:
             log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(listeners))
             return
@@ -57,9 +54,7 @@ def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, op
             log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(excluded))
         if run_events:
             _log_delivery(label, send(run_events, settings, started_at + settings.airflow.timeout))
-    except Exception as error:
-        if on_error == "raise":
-            raise
+    except Exception as error:  # noqa: BLE001 - no callback may fail a task
         log.warning("%s is not told to DataHub: %s", label, error)
 
 

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Sink
 
 
+MAX_UNCONFIRMED_ENTITIES = 1000
+"""New entities, runs not counted, that `emit` writes without a question."""
+
+
 class WriteConfirmation:
     """Sees every translation before anything of it is written; the first one is told of.
 
-    ``max_new_entities``: new entities that are written unasked, None: any number. It asks once, as soon as there are more, and only a person:
-    stdin and stderr must be a terminal. A "no" leaves the command; what was written before stays.
+    It asks once, as soon as more than :data:`MAX_UNCONFIRMED_ENTITIES` are new, and only a person: stdin and stderr must be a
+    terminal. With ``is_asking=False`` it never asks. A "no" leaves the command; what was written before stays.
     """
 
-    def __init__(self, sink: Sink, max_new_entities: int | None) -> None:
+    def __init__(self, sink: Sink, *, is_asking: bool) -> None:
         self._sink = sink
         is_interactive = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        self._max_new_entities = max_new_entities if is_interactive else None
+        self._max_new_entities = MAX_UNCONFIRMED_ENTITIES if is_asking and is_interactive else None
         self._checked_urns: set[str] = set()
         self._new_count = 0
         self._is_announced = False

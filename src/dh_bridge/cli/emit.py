@@ -13,11 +13,11 @@ from dh_bridge.cli.confirm import WriteConfirmation
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
+    datahub_version_option,
     dead_letters_option,
     events_argument,
     fail_on_option,
     new_ledger_option,
-    profile_option,
     report_option,
     utf_8,
     with_settings,
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 @click.option(
     "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
 )
-@click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation, even if more than 1,000 entities are new.")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
-@profile_option
+@datahub_version_option
 @report_option
 @dead_letters_option
 @fail_on_option
@@ -167,7 +167,7 @@ def _announce(target: str, delivery_target: DeliveryTarget, target_notes: Ledger
 def _write_confirmation(target: str, delivery_target: DeliveryTarget, *, skip_question: bool) -> WriteConfirmation:
     """Return what tells and asks before the first write; a file is no place where entities are new."""
     is_asking = not skip_question and target_kind(target).limits_new_entities
-    return WriteConfirmation(delivery_target.sink, delivery_target.settings.ask_new_entities if is_asking else None)
+    return WriteConfirmation(delivery_target.sink, is_asking=is_asking)
 
 
 def _deliver(

@@ -14,10 +14,10 @@ from dh_bridge.cli.console import echo, escape_line, json_line, style_text, writ
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     catalog_path,
+    datahub_version_option,
     events_path,
     fail_on_option,
     json_option,
-    profile_option,
     utf_8,
     with_settings,
 )
@@ -53,7 +53,7 @@ _PendingTitles = dict[str, list[_Titles]]
     "--outcome", "outcome_filter", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome."
 )
 @click.option("--loss", is_flag=True, help="Show only the dropped fields. The same as --outcome dropped.")
-@profile_option
+@datahub_version_option
 @fail_on_option
 @with_settings
 @examples(

@@ -10,7 +10,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, say, style_text
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, with_settings
 from dh_bridge.testing.golden import cases, compare
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _COLOURS = {"-": "red", "+": "green", "!": "yellow"}
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.option("--update", is_flag=True, help="Write the proposals of today instead, where they differ.")
-@profile_option
+@datahub_version_option
 @with_settings
 @examples(
     "mkdir -p golden && cp examples/events/spark.ndjson golden/spark.events.json && dh-bridge golden golden --update"

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 #: Options of commands that are settings under a name of their own.
-_SETTING_FLAGS = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
+_SETTING_FLAGS = {
+    "datahub_version": "datahub_version",
+    "env": "naming.env",
+    "max_rate": "rest.max_rate",
+    "listen": "receiver.listen",
+}
 
 
 class _EventsPath(click.Path):
@@ -53,8 +58,8 @@ events_path = _EventsPath(exists=True, allow_dash=True)
 catalog_path = _CatalogPath(dir_okay=False)
 
 events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
-profile_option = click.option(
-    "--profile",
+datahub_version_option = click.option(
+    "--datahub-version",
     metavar="VERSION",
     help="DataHub version to write for, such as 1.4 (default: that of the server, else the newest).",
 )

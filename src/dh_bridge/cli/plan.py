@@ -11,7 +11,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, events_argument, json_option, ledger_option, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.cli.targets import open_readable, reader_version, say_unreadable
 from dh_bridge.delivery import wrap_sink
@@ -60,7 +60,7 @@ def _parse_limits(
 )
 @ledger_option
 @json_option
-@profile_option
+@datahub_version_option
 @with_settings
 @examples(
     "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --against catalog:shop.db",

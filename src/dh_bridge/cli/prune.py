@@ -14,14 +14,14 @@ from dh_bridge.catalog.store import delete_entities
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, with_settings
 from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import open_existing
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import reject_second_ledger
-from dh_bridge.ledger.pruning import old_runs, prune_checks, prune_runs, retired_checks
+from dh_bridge.ledger.pruning import expired_checks, old_runs, prune_checks, prune_runs
 from dh_bridge.options import Options
 from dh_bridge.sinks.base import address_of, target_kind
 
@@ -58,10 +58,10 @@ def _parse_age(_context: click.Context, _option: click.Parameter, text: str) -> 
     type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger that knows our runs (default: the setting ledger.file); a catalogue is its own.",
 )
-@click.option("--retired", is_flag=True, help="Instead of runs: checks that have retired (assertions.retire).")
+@click.option("--expired", is_flag=True, help="Instead of runs: checks that have expired (assertions.expire).")
 @click.option("--hard", metavar="FILE", help="Write the URNs there for `datahub delete`, instead of removing softly.")
 @click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
-@profile_option
+@datahub_version_option
 @with_settings
 @examples("dh-bridge prune --to catalog:out/demo.db --runs-older-than 90d --keep-last 20 --dry-run")
 def prune(  # noqa: PLR0913 - one parameter per option
@@ -71,7 +71,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
     age: int,
     keep_last: int,
     ledger: Path | None,
-    retired: bool,
+    expired: bool,
     hard: str | None,
     dry_run: bool,
 ) -> None:
@@ -82,19 +82,19 @@ def prune(  # noqa: PLR0913 - one parameter per option
     ledger forgets the runs, and with them what an event of theirs would have to be joined with; one that is told of again within
     `ledger.retention_days` is made visible again.
 
-    Checks that have retired were removed softly by emit; --retired deletes them from a catalogue, and lists them with --hard
-    for servers that show removed checks all the same. One that is made again comes back whole.
+    `emit` soft-deletes checks that have expired. --expired deletes them from a catalogue, and lists them with --hard for servers
+    that show soft-deleted checks. A check that is made again is restored.
     """
     ledger_path, now = _ledger_path(target, settings, ledger, hard), int(time.time() * 1000)
     is_catalog = target_kind(target).has_own_ledger
-    if retired and not (is_catalog or hard or dry_run):
-        raise SettingsError("emit has removed them softly", location="--retired", remedy="name a list with --hard FILE")
+    if expired and not (is_catalog or hard or dry_run):
+        raise SettingsError("emit has soft-deleted them", location="--expired", remedy="name a list with --hard FILE")
     with open_existing(ledger_path) as file:
-        if retired:
-            urns = retired_checks(file, settings.assertions.retire)
+        if expired:
+            urns = expired_checks(file, settings.assertions.expire)
         else:
             urns = old_runs(file, now - age, keep_last, from_catalogue=is_catalog)
-        label = "checks" if retired else "runs"
+        label = "checks" if expired else "runs"
         if dry_run:
             _print_urns(urns, label)
             return
@@ -108,7 +108,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
                 refused_urns = set() if sink is None else _remove(batch, sink)
                 removed_urns = [urn for urn in batch if urn not in refused_urns]
                 with file.transaction():
-                    if retired:
+                    if expired:
                         prune_checks(file, removed_urns)
                     else:
                         prune_runs(file, removed_urns, settings.ledger, removed_at=None if sink is None else now)

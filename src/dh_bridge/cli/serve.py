@@ -14,7 +14,7 @@ import click
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import escape_line, escape_text, json_line, say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dead_letters_option, new_ledger_option, profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, dead_letters_option, new_ledger_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.summary import open_output
 from dh_bridge.log_throttle import LogThrottle, kind_of
@@ -40,7 +40,7 @@ log = logging.getLogger("dh_bridge.receiver")
 @new_ledger_option
 @click.option("--listen", metavar="HOST:PORT", help="Where to listen (default 127.0.0.1:5000).")
 @dead_letters_option
-@profile_option
+@datahub_version_option
 @with_settings
 @examples("dh-bridge serve --to rest:http://localhost:8080 --ledger runs.db")
 def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None) -> None:

@@ -12,7 +12,7 @@ import click
 
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import fail_on_option, profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, fail_on_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_folders
 from dh_bridge.cli.spark_errors import with_short_errors
 from dh_bridge.cli.spark_sources import batch_events, check_source, choose_partitions, split_pairs, stream_events
@@ -72,7 +72,7 @@ def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--from", "since", metavar="TIME", help="Only events from this time on, such as 2026-01-31T00:00:00Z.")
 @click.option("--until", metavar="TIME", help="Only events before this time.")
 @click.option("--dry-run", is_flag=True, help="Translate and count, but deliver nothing.")
-@profile_option
+@datahub_version_option
 @fail_on_option
 @with_settings
 @with_short_errors
@@ -122,7 +122,7 @@ def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arg
 @click.option(
     "--dry-run", is_flag=True, help="Translate and count what is there, on a copy of the checkpoint; deliver nothing."
 )
-@profile_option
+@datahub_version_option
 @fail_on_option
 @with_settings
 @with_short_errors
@@ -154,7 +154,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
         open_checkpoint(session, checkpoint, is_copy=dry_run) as checkpoint_folder,
     ):
         settings, deliver = prepare_delivery(target, settings, outcome, arguments["undelivered"], dry_run=dry_run)
-        if settings.profile is None:
+        if settings.datahub_version is None:
             say(assumed_version())
         batches = StreamBatchHandler(
             outcome, settings, deliver, None if dry_run else arguments["bad_records"], dry_run=dry_run

@@ -82,7 +82,7 @@ class SparkTarget(NamedTuple):
 
         kind = find_kind(self.name)
         parallel = kind is not None and kind.is_parallel
-        can_create = not parallel or drops_creates_silently(self.settings.profile)
+        can_create = not parallel or drops_creates_silently(self.settings.datahub_version)
         proposals, left_out = targets.filter_writes(proposals, self.settings.writes, can_create=can_create)
         self.outcome.counts.filtered.update(left_out)
         if self.name.startswith(_FOLDER_PREFIXES):

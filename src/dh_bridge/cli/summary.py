@@ -142,7 +142,7 @@ class CommandOutcome:
 
     def name_version(self, settings: Settings) -> None:
         """Name the DataHub version of the proposals where neither the settings nor a server state one."""
-        if settings.profile is None and self.counts.proposals:
+        if settings.datahub_version is None and self.counts.proposals:
             say(assumed_version())
 
     def exit_command(self) -> None:
@@ -163,7 +163,7 @@ class CommandOutcome:
 
 def assumed_version() -> str:
     """Return the sentence that names the DataHub version of proposals for which none is stated."""
-    return f"written for DataHub {newest_profile()}, the newest version; pass --profile VERSION for an older server"
+    return f"written for DataHub {newest_profile()}, the newest version; pass --datahub-version VERSION for an older server"
 
 
 def open_output(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:
@@ -189,7 +189,7 @@ def read_items(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLet
     skipped_files: list[Path] = []
     outside_links: list[Path] = []
     items = read_events(
-        paths, stdin=pipe, zone=bridge.zone, on_skipped_file=skipped_files.append, follow_links=bridge.settings.follow_links,
+        paths, stdin=pipe, zone=bridge.zone, on_skipped_file=skipped_files.append,
         on_outside_link=outside_links.append,
     )  # fmt: skip
     return _report_skipped(
@@ -218,5 +218,5 @@ def _report_skipped(
     if outside_links:
         subject = "1 link was" if len(outside_links) == 1 else f"{len(outside_links):,} links were"
         say(
-            f"{subject} not followed, such as {outside_links[0]}: they lead out of the folder (--set follow_links=true follows them)"
+            f"{subject} not followed, such as {outside_links[0]}: they lead out of the folder. Pass their targets as EVENTS"
         )

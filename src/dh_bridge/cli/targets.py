@@ -49,7 +49,7 @@ def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, I
 def reader_version(target: str, settings: Settings) -> str | None:
     """Return the version of DataHub that reads what is written to a place; None for a catalogue, which reads every URN."""
     kind = find_kind(target)
-    return None if kind is not None and kind.has_own_ledger else settings.profile
+    return None if kind is not None and kind.has_own_ledger else settings.datahub_version
 
 
 def open_existing(file: Path) -> Catalog:

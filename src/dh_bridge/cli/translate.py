@@ -10,10 +10,10 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
+    datahub_version_option,
     dead_letters_option,
     events_argument,
     fail_on_option,
-    profile_option,
     report_option,
     with_settings,
 )
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @events_argument
-@profile_option
+@datahub_version_option
 @report_option
 @dead_letters_option
 @fail_on_option
 @with_settings
-@examples("dh-bridge translate examples/events --profile 1.4 > proposals.ndjson")
+@examples("dh-bridge translate examples/events --datahub-version 1.4 > proposals.ndjson")
 def translate(
     *, settings: Settings, events: tuple[str, ...], report: str | None, dead: str | None, fail_on: str
 ) -> None:

@@ -11,7 +11,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
+from dh_bridge.cli.options import datahub_version_option, events_argument, json_option, with_settings
 from dh_bridge.cli.summary import read_items
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.profiles import profile
@@ -36,7 +36,7 @@ _UNREADABLE_REASONS = ("malformed", "non-serializable")
 
 @click.command()
 @events_argument
-@profile_option
+@datahub_version_option
 @json_option
 @with_settings
 @examples("dh-bridge validate examples/events", "dh-bridge translate examples/events | dh-bridge validate -")
@@ -47,7 +47,7 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are findings. A proposal with a
     text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
     """
-    bridge, checker = Bridge(settings), validator(profile(settings.profile))
+    bridge, checker = Bridge(settings), validator(profile(settings.datahub_version))
     finding_count = item_count = 0
     kinds = _FindingKinds()
     for item in read_items(events, bridge):

@@ -12,7 +12,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
+from dh_bridge.cli.options import datahub_version_option, events_path, json_option, ledger_option, utf_8, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.cli.targets import open_existing, open_readable, reader_version, say_unreadable
 from dh_bridge.delivery import wrap_sink
@@ -58,7 +58,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
 )
 @ledger_option
 @json_option
-@profile_option
+@datahub_version_option
 @with_settings
 @examples(
     "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db",

@@ -102,7 +102,7 @@ def _nearest_profile(version: tuple[int, ...] | None, datahub_version: str) -> s
         supported = ", ".join(known_profiles())
         raise SettingsError(
             f"no schemas for DataHub {datahub_version!r}",
-            location="profile",
+            location="datahub_version",
             remedy=f"known are {supported}. For DataHub Cloud, state the version of its core; upgrade a server older than 0.15.0",
         )
     return candidates[-1]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 512
 """How long the URL-encoded form of a URN may be."""
 
+DATAHUB_ACTOR = "urn:li:corpuser:datahub"
+"""The actor of audit stamps when the event names no user."""
+
 _PREFIX = "urn:li:"
 _ESCAPES = {",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"}
 _ESCAPED = str.maketrans(_ESCAPES)

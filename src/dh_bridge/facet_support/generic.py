@@ -181,8 +181,8 @@ def unknown_facet_facts(raw: msgspec.Raw, ctx: FacetContext) -> Facts:
     if document.get("_deleted") is True:
         yield from retract_properties(document, ctx, is_known=ctx.options.is_stateful and not _is_about_edge(ctx))
         return
-    if ctx.options.settings.properties.unknown_facets == "drop":
-        ctx.note_dropped("", "policy:properties.unknown_facets")
+    if "unknown_facets" in ctx.options.settings.excluded_metadata:
+        ctx.note_dropped("", "policy:excluded_metadata")
         return
     yield from _opaque_facts(content_of(document), ctx)
 

@@ -1,4 +1,4 @@
-"""Containers: the levels above a dataset as entities, where ``containers: on`` asks for them.
+"""Containers: the levels above a dataset as entities, where ``optional_metadata: [containers]`` asks for them.
 
 A container is known by the id that the system's connector makes, where its recipe has as many levels as the facet names;
 else by one of the same form: platform, instance, and each level by its type.

@@ -91,7 +91,7 @@ def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
 def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
     """The word refines the result (skipped, up_for_retry); the tasks' states are kept: their own events tell the rest.
 
-    Of tasks that have no events of their own, the states tell what `airflow.silent_tasks` asks for.
+    Of tasks that have no events of their own, the states tell what `airflow.tasks_without_events` asks for.
     """
     properties = {}
     for name, value in facet.content.items():
@@ -103,7 +103,7 @@ def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
     state = facet.content.get("dagRunState")
     if isinstance(state, str) and state in OUTCOMES:
         yield ctx.run_urn, OUTCOME, "", f"airflow:{state}"
-    if ctx.options.settings.airflow.silent_tasks == "runs" and ctx.event.is_terminal:
+    if ctx.options.settings.airflow.tasks_without_events == "runs" and ctx.event.is_terminal:
         yield from _task_state_facts(
             nested_object(facet.content, "tasksState"), nested_object(facet.content, "tasksDuration"), ctx
         )

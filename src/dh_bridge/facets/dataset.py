@@ -117,12 +117,12 @@ _LEVEL_OUTCOME = as_property()
     outcomes={"hierarchy[].type": _LEVEL_OUTCOME, "hierarchy[].name": _LEVEL_OUTCOME},
 )
 def hierarchy(facet: Hierarchy, ctx: FacetContext) -> Facts:
-    """One property, ``[["DATABASE","db"],…]``; containers, which the systems' own connectors write too, by ``containers: on``."""
+    """One property, ``[["DATABASE","db"],…]``; containers, which the systems' own connectors write too, by ``optional_metadata: [containers]``."""
     levels = [[level.type or "", level.name or ""] for level in facet.hierarchy or () if level.type or level.name]
     value_text = property_text("hierarchy", levels) if levels else None
     if value_text is not None:
         yield property_fact(ctx, {"hierarchy": value_text})
-    if ctx.options.settings.containers == "on" and ctx.name is not None:
+    if "containers" in ctx.options.settings.optional_metadata and ctx.name is not None:
         containers = containers_of([(kind, name) for kind, name in levels], ctx.name)
         for urn, container in containers:
             yield urn, CONTAINER, "", container

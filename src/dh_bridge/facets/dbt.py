@@ -162,7 +162,7 @@ def dbt_model(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield property_fact(ctx, properties)
         if ctx.owner_urn and ctx.role == "output":
             yield ctx.owner_urn, JOB_PROPERTIES, "dbt_model", properties
-    if ctx.options.settings.dbt.model_owner == "owner":
+    if "owners" in ctx.options.settings.dbt.model_metadata:
         owner = untyped_owner(config_values.get("owner"), ctx.options.settings.owners)
         if owner is not None:
             yield ctx.dataset_urn, OWNER, owner, None

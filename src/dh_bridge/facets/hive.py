@@ -68,8 +68,8 @@ _PLACEHOLDER_USERS = ("anonymous", "hive")
 def hive_session(facet: OpenFacet, ctx: FacetContext) -> Facts:
     """Session properties; the user of the run unless it is a placeholder."""
     content = facet.content
-    if ctx.options.settings.properties.ip_addresses == "drop" and content.get("clientIp") is not None:
-        ctx.note_dropped("clientIp", "policy:properties.ip_addresses")
+    if "ip_addresses" in ctx.options.settings.excluded_metadata and content.get("clientIp") is not None:
+        ctx.note_dropped("clientIp", "policy:excluded_metadata")
         content = {name: value for name, value in content.items() if name != "clientIp"}
     properties = flatten("hive_session", content)
     if properties:

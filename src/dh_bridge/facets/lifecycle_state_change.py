@@ -85,13 +85,13 @@ def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Fa
 
 
 def _rename_facts(previous: PreviousIdentifier, ctx: FacetContext) -> Facts:
-    """Yield that the dataset of the earlier name is gone, by ``lifecycle.rename_removes``, else what it is called now."""
+    """Yield that the dataset of the earlier name is gone, by ``lifecycle.soft_delete``, else what it is called now."""
     name = _resolve_previous_name(previous, ctx)
     if name.endpoint is None or name.endpoint == ctx.dataset_urn:
         return
     yield name.endpoint, DATASET, "", name
     ctx.note_dataset("lifecycleStateChange", name.endpoint)
-    if ctx.options.settings.lifecycle.rename_removes:
+    if "rename" in ctx.options.settings.lifecycle.soft_delete:
         yield name.endpoint, LIFECYCLE, "DROP", None
     elif ctx.name is not None:
         new_name = _name_property("renamedTo", ctx.name.safe_namespace, ctx.name.name)

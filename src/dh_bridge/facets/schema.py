@@ -153,7 +153,8 @@ def _render_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> SchemaF
     name = ctx.name
     assert name is not None  # noqa: S101 - the caller has looked
     settings = ctx.options.settings.schema_
-    expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
+    expand = "nested_fields" not in ctx.options.settings.excluded_metadata
+    paths = settings.field_paths.get(name.platform, "auto")
     render = partial(
         schema_fields, platform=name.platform, spell_column=name.column_speller, paths=paths,
         types=ctx.options.tables.column_types, expand=expand,

@@ -39,7 +39,7 @@ class SqlFacet(Facet):
     },
 )
 def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
-    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query by ``queries: on``."""
+    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query with ``optional_metadata: [queries]``."""
     if facet.query and facet.query.strip():
         yield ctx.owner_urn, SQL_TEXT, "", ((ctx.version, facet.query),)
     if facet.dialect:

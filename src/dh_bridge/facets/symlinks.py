@@ -43,7 +43,7 @@ _OUTCOME = DATASET_PROPERTIES["symlinks"]
     outcomes={f"identifiers[].{field_name}": as_property() for field_name in ("namespace", "name", "type")},
 )
 def symlinks(facet: Symlinks, ctx: FacetContext) -> Facts:
-    """All identifiers as one property, never a lineage edge; a table and its files are siblings by ``symlinks.siblings``."""
+    """All identifiers as one property, never a lineage edge; a table and its files are siblings with ``optional_metadata: [siblings]``."""
     rows = [
         [identifier.type or "", identifier.namespace or "", identifier.name or ""]
         for identifier in facet.identifiers or ()
@@ -56,7 +56,7 @@ def symlinks(facet: Symlinks, ctx: FacetContext) -> Facts:
         rows += [["", *alias] for alias, name in ctx.aliases.items() if name is ctx.name and alias != current_name]
     if rows:
         yield property_fact(ctx, {"symlinks": present_property_text("symlinks", rows)})
-    if ctx.options.settings.symlinks.siblings and ctx.name is not None:
+    if "siblings" in ctx.options.settings.optional_metadata and ctx.name is not None:
         for _, namespace, name in rows:
             yield from _sibling_facts(ctx.name, ctx.resolve_name(namespace, name), ctx.options.naming.preference)
 

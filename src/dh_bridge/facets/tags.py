@@ -45,8 +45,9 @@ def tag_name(tag: Tag) -> str:
 
 
 def _meta_owner(tag: Tag, ctx: FacetContext) -> tuple[str, str] | None:
-    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.model_owner`` asks for it."""
-    if tag.source != _META_SOURCE or tag.key.strip() != "owner" or ctx.options.settings.dbt.model_owner != "owner":
+    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.model_metadata`` asks for it."""
+    model_metadata = ctx.options.settings.dbt.model_metadata
+    if tag.source != _META_SOURCE or tag.key.strip() != "owner" or "owners" not in model_metadata:
         return None
     return untyped_owner(tag.value, ctx.options.settings.owners)
 
@@ -148,7 +149,7 @@ def run_tags(facet: Tags, ctx: FacetContext) -> Facts:
     for urn in ctx.outputs:
         for _, owner in owners:
             yield urn, OWNER, owner, None
-    if settings.dbt.run_tags == "dataset":
+    if "tags" in settings.dbt.model_metadata:
         owner_tags = [tag for tag, _ in owners]
         yield from _entity_tag_facts(Tags(tags=[tag for tag in models if tag not in owner_tags]), ctx.outputs, ctx)
 
@@ -176,6 +177,6 @@ def _note_other_targets(facet: Tags, ctx: FacetContext) -> None:
             ctx.note_outcome(path, RUN_PROPERTIES, OWNER["[].owner"])
         elif _is_tag(tag, ctx) and ctx.owner_urn and settings.tags.of_runs == "job":
             ctx.note_outcome(path, RUN_PROPERTIES, TAG)
-        elif _is_tag(tag, ctx) and is_model_tag and settings.dbt.run_tags == "dataset":
+        elif _is_tag(tag, ctx) and is_model_tag and "tags" in settings.dbt.model_metadata:
             ctx.note_dataset(path, ctx.outputs[0])
             ctx.note_outcome(path, RUN_PROPERTIES, TAG)

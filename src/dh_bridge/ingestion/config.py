@@ -58,7 +58,7 @@ class RecipeConfig(ConfigModel):
                 location="max_new_entities_per_hour",
                 remedy="leave it out, or use dh-bridge emit --ledger",
             )
-        if settings.profile is not None:
-            profile(settings.profile)
+        if settings.datahub_version is not None:
+            profile(settings.datahub_version)
             return settings
         return settings if graph is None else with_server_version(server_info(graph.get_config()).version, settings)

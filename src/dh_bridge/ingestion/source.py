@@ -110,7 +110,7 @@ class OpenLineageSource(Source):
         self._bridge = Bridge(config.resolve_settings(ctx.graph))
         self._settings = self._bridge.settings
         self._has_transformers = bool(ctx.pipeline_config and ctx.pipeline_config.transformers)
-        self._work_unit_sink = _WorkUnitSink(self._settings.profile)
+        self._work_unit_sink = _WorkUnitSink(self._settings.datahub_version)
         self._sink = wrap_sink(self._work_unit_sink, self._settings, ledger=self._settings.ledger.file is not None)
         self._ledger_path = self._settings.ledger.file
         target_notes = read_notes(self._ledger_path, f"{_WorkUnitSink.name}:")
@@ -133,7 +133,7 @@ class OpenLineageSource(Source):
         """Yield a work unit for each proposal, in the order in which they are to be written."""
         items = read_events(
             self.config.events, zone=self._bridge.zone, on_skipped_file=self._report_skipped_file,
-            follow_links=self._settings.follow_links, on_outside_link=self._report_link,
+            on_outside_link=self._report_link,
         )  # fmt: skip
         for translation in (
             self._translate(items)
@@ -144,11 +144,11 @@ class OpenLineageSource(Source):
             for proposal in self._work_unit_sink.drain():
                 yield self._to_work_unit(proposal)
         self.report.counts.filtered.update(dropped_counts(self._sink))
-        if self._settings.profile is None:
+        if self._settings.datahub_version is None:
             self.report.info(
                 "Neither the settings nor a server state a DataHub version: the newest one is assumed",
                 context=f"written for DataHub {newest_profile()}; if your server is older, state its version"
-                " (settings: {profile: VERSION}), or name it in the recipe (datahub_api)",
+                " (settings: {datahub_version: VERSION}), or name it in the recipe (datahub_api)",
                 log=False,
             )
 
@@ -162,7 +162,7 @@ class OpenLineageSource(Source):
     def _report_link(self, link: Path) -> None:
         self.report.info(
             "Links that lead out of a folder of events were not followed",
-            context=f"{link}; settings: {{follow_links: true}} follows them",
+            context=f"{link}; add its target to the paths of the recipe",
             log=False,
         )
 
@@ -204,7 +204,7 @@ class OpenLineageSource(Source):
     def _to_work_unit(self, proposal: Proposal) -> MetadataWorkUnit:
         """Return the work unit of a proposal; transformers understand aspects that are objects, sinks all of them."""
         unit_id = f"{proposal.entity_urn}-{proposal.aspect_name}"
-        change = (to_mcpw if self._has_transformers else to_mcp)(proposal, version=self._settings.profile)
+        change = (to_mcpw if self._has_transformers else to_mcp)(proposal, version=self._settings.datahub_version)
         if isinstance(change, MetadataChangeProposalWrapper):
             return MetadataWorkUnit(unit_id, mcp=change)
         return MetadataWorkUnit(unit_id, mcp_raw=change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.aggregate.assertion_expiry import is_retired, missed_checks, successors
+from dh_bridge.aggregate.assertion_expiry import is_expired, missed_checks, successors
 from dh_bridge.model.facts import CHECK, CHECK_JOB, JOB_CHECK, LAST_RUN_ENDS, REPLACED_CHECK
 from dh_bridge.model.merge import MIN_VERSION
 from dh_bridge.render.assertions import ENTITY
@@ -25,18 +25,18 @@ class AffectedChecks:
     def __init__(self, shared: SharedEntityStore, options: Options) -> None:
         self._shared = shared
         self._is_native = options.settings.assertions.type == "native"
-        self._retire_rule = options.settings.assertions.retire
+        self._expiry_rule = options.settings.assertions.expire
         self._can_remove = options.profile.has_aspect(ENTITY, "status")
 
     def select_checks(self) -> tuple[list[str], FactsByEntity]:
-        """Return the checks that have retired, which are removed, and the cells of all that are to be rendered for others' sake."""
+        """Return the checks that have expired, which are removed, and the cells of all that are to be rendered for others' sake."""
         affected_urns = set(self._checks_of_changed_datasets()) if self._is_native else set()
-        if self._retire_rule == "off":
+        if self._expiry_rule == "off":
             return [], self._registers_by_urn(affected_urns)
         affected_urns.update(self._restored_checks())
-        retired_urns = self._retired_checks(affected_urns)
-        return retired_urns, {
-            **self._registers_by_urn(affected_urns.union(retired_urns)),
+        expired_urns = self._expired_checks(affected_urns)
+        return expired_urns, {
+            **self._registers_by_urn(affected_urns.union(expired_urns)),
             **self._successor_registers(affected_urns),
         }
 
@@ -49,27 +49,27 @@ class AffectedChecks:
             yield from self._shared.registers_of(urn).get(CHECK, ())
 
     def _restored_checks(self) -> Iterator[str]:
-        """Yield the checks of jobs that had fewer runs than it seemed: one that had retired may be back."""
+        """Yield the checks of jobs that had fewer runs than it seemed: one that had expired may be back."""
         for job_urn, fact_kind in self._shared.withdrawn_kinds:
             if fact_kind is LAST_RUN_ENDS:
                 yield from self._shared.registers_of(job_urn).get(JOB_CHECK, ())
 
-    def _retired_checks(self, candidate_urns: set[str]) -> list[str]:
+    def _expired_checks(self, candidate_urns: set[str]) -> list[str]:
         """Return the checks, of those and of what the batch changed, that their jobs have gone on without."""
         if not self._can_remove:
             return []
-        rule, registers_of, changed_urns = self._retire_rule, self._shared.registers_of, self._shared.changed_urns
+        rule, registers_of, changed_urns = self._expiry_rule, self._shared.registers_of, self._shared.changed_urns
         check_urns = {urn for urn in changed_urns if urn.startswith(_CHECK_URN_PREFIX)} | candidate_urns
         for urn in changed_urns:
             check_urns.update(missed_checks(registers_of(urn), rule))
-        return sorted(urn for urn in check_urns if is_retired(urn, registers_of, rule))
+        return sorted(urn for urn in check_urns if is_expired(urn, registers_of, rule))
 
     def _successor_registers(self, candidate_urns: set[str]) -> FactsByEntity:
-        """Return the cells of the checks, of the jobs that make those and what the batch changed, that replace retired ones."""
-        rule, registers_of, changed_urns = self._retire_rule, self._shared.registers_of, self._shared.changed_urns
+        """Return the cells of the checks, of the jobs that make those and what the batch changed, that replace expired ones."""
+        rule, registers_of, changed_urns = self._expiry_rule, self._shared.registers_of, self._shared.changed_urns
         job_urns = {job for urn in changed_urns | candidate_urns for job in registers_of(urn).get(CHECK_JOB, ())}
         registers_by_urn: FactsByEntity = {}
         for job in sorted(job_urns | changed_urns):
-            for urn, retired_urn in successors(registers_of(job), registers_of, rule):
-                registers_by_urn[urn] = {**registers_of(urn), REPLACED_CHECK: {"": (MIN_VERSION, retired_urn)}}
+            for urn, expired_urn in successors(registers_of(job), registers_of, rule):
+                registers_by_urn[urn] = {**registers_of(urn), REPLACED_CHECK: {"": (MIN_VERSION, expired_urn)}}
         return registers_by_urn

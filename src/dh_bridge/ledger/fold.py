@@ -101,7 +101,7 @@ class StatefulAggregator:
             self._contributed_urns = set()
         for state, _ in closed_runs.values():
             self._ancestry.apply_ancestors(state)
-        retired_urns, check_registers = self._checks.select_checks()
+        expired_urns, check_registers = self._checks.select_checks()
         selected_entities = self._selected_entities(
             {urn for urn in other_run_urns if urn not in closed_runs and not self.runs.is_known(urn)}
         )
@@ -110,7 +110,7 @@ class StatefulAggregator:
         self.late_event_count = sum(len(state.events) for state in states if state.urn and state.is_complete is False)
         selected_entities.update(check_registers)
         self.rendered_urns = {*selected_entities, *(state.urn for state in states if state.urn and state.is_complete)}
-        removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retired_urns]
+        removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in expired_urns]
         proposals = render_runs(
             list(closed_runs.values()),
             selected_entities,

@@ -78,17 +78,15 @@ class Ledger:
         self._batch_size = settings.batch
         self._aggregator = StatefulAggregator(file.connection, options, full=full)
         self._session = Session(options, report=report, aggregator=self._aggregator)
-        revives_jobs = options.settings.jobs.revive == "on_run"
         self._withheld = WithheldWrites(file.connection, options.settings.writes)
         if self._withheld.is_outdated:
             with file.transaction():
                 self._withheld.restart()
         self._fingerprints = SentFingerprints(
             file.connection,
-            refresh_millis=settings.refresh_days * DAY_MILLIS,
             point_millis=settings.retention_days * DAY_MILLIS,
             full=full,
-            revive=revives_jobs,
+            undelete=options.settings.jobs.undelete == "on_run",
             is_withheld=self._withheld.check_withheld,
         )
         self._history_writer = RunHistoryWriter(file.connection)

@@ -1,4 +1,4 @@
-"""Old runs of ours and retired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them.
+"""Old runs of ours and expired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them.
 
 A run is as old as its last terminal event; one that never ended, as what was last told of it. The newest runs of each job
 stay, whatever their age. What a run said of jobs and datasets stays, too.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.aggregate.assertion_expiry import is_retired
+from dh_bridge.aggregate.assertion_expiry import is_expired
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.ancestry import RunAncestry
@@ -88,14 +88,14 @@ def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *,
             fingerprints.record_removal(urn, removed_at)
 
 
-def retired_checks(file: Database, rule: str) -> list[str]:
-    """Return the URNs of the checks that have retired by ``rule`` (`assertions.retire`), but for those that were pruned before."""
+def expired_checks(file: Database, rule: str) -> list[str]:
+    """Return the URNs of the checks that have expired by ``rule`` (`assertions.expire`), but for those that were pruned before."""
     if rule == "off":
-        raise SettingsError("no check ever retires", location="assertions.retire", remedy="say when, such as runs:5")
+        raise SettingsError("checks do not expire", location="assertions.expire", remedy="set it, e.g. to runs:5")
     shared, fingerprints = SharedEntityStore(file.connection), SentFingerprints(file.connection)
     rows = file.connection.execute("SELECT urn FROM shared WHERE urn GLOB 'urn:li:assertion:*' ORDER BY urn").fetchall()
     return [
-        urn for (urn,) in rows if is_retired(urn, shared.registers_of, rule) and not fingerprints.is_hard_deleted(urn)
+        urn for (urn,) in rows if is_expired(urn, shared.registers_of, rule) and not fingerprints.is_hard_deleted(urn)
     ]
 
 

@@ -60,7 +60,7 @@ class Rerenderer:
             if delivery_id is None
             else DeliveryLog(file.connection).time_range(delivery_id, location=file.path)
         )
-        #: aspects of runs that the ledger has let go, and of checks that have retired
+        #: aspects of runs that the ledger has let go, and of checks that have expired
         self.missing_count = 0
 
     def proposals(self, is_selected: Callable[[str], bool]) -> Iterator[list[Proposal]]:

@@ -44,6 +44,8 @@ _COUNT_RUNS = """
     + (SELECT count(*) FROM run WHERE state IS NOT NULL AND ended IS NULL)
 """
 _SELECT_LAST_ID = "SELECT max(id) FROM run"
+_OPEN_RUN_AGE_FACTOR = 3
+"""A run without an end is evicted at this multiple of the age of ended runs: its end may still arrive."""
 _RUNS_PER_EXTRA_EVICTION = 100
 """Where there are too many runs, one more of each so many goes: they are not counted again until as many have come."""
 
@@ -66,7 +68,7 @@ class Retention:
         self._connection = connection
         self._edge_settings = edge_settings
         self._max_age_millis = settings.retention_days * DAY_MILLIS
-        self._max_open_age_millis = settings.open_days * DAY_MILLIS
+        self._max_open_age_millis = _OPEN_RUN_AGE_FACTOR * self._max_age_millis
         self._max_runs = settings.max_runs
         self._row_estimate = RowEstimate(connection, "runs", count_query=_COUNT_RUNS, last_id_query=_SELECT_LAST_ID)
         #: evictions of one batch: more than can be new in it, so that a backlog shrinks and no batch stands still for it

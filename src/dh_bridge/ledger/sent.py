@@ -70,7 +70,7 @@ class SentFingerprints:
     ``point_millis``: the age at which points in time are forgotten. Those that a run still comes to must not be, or they would be
     sent again at that age: they are noted anew at half of it. What is noted of ``new_run_keys`` runs was of ones that were pruned.
 
-    ``revive``: a flow or job of that age is made visible again with it. ``is_withheld`` says what is
+    ``undelete``: a flow or job of that age is made visible again with it. ``is_withheld`` says what is
     withheld: what that says, and takes back, is not noted, so it is still to be sent.
     """
 
@@ -81,14 +81,14 @@ class SentFingerprints:
         refresh_millis: int = 7 * DAY_MILLIS,
         point_millis: int = 30 * DAY_MILLIS,
         full: bool = False,
-        revive: bool = True,
+        undelete: bool = True,
         is_withheld: Callable[[Proposal], bool] = lambda _one: False,
     ) -> None:
         self._connection = connection
         self._refresh_millis = refresh_millis
         self._point_millis = point_millis
         self._is_full = full
-        self._revived_types = _REVIVED_TYPES if revive else ()
+        self._revived_types = _REVIVED_TYPES if undelete else ()
         self._is_withheld = is_withheld
         #: URNs, of what was last asked for, of which nothing was sent before
         self.first_sent_urns: set[str] = set()

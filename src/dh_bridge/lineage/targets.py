@@ -25,13 +25,13 @@ def lineage_targets(ctx: FacetContext, *, is_explicit: bool = False) -> tuple[bo
 
     A dataset event has no job, a job event may have none that can be written, and one that many queries share has no
     inputs and outputs. ``is_explicit``: said by a ``lineage``
-    facet, whose pairs ``pair_lineage: upstream`` puts onto the dataset.
+    facet, whose pairs ``target: split`` puts onto the dataset.
     """
     if not ctx.task_urn or (ctx.task_urn == ANY_TASK and ctx.event.kind == "job"):
         return False, True
     if ctx.job is not None and ctx.job.shared:
         return False, True
-    settings = ctx.options.settings.column_lineage
-    if is_explicit and settings.pair_lineage == "upstream":
-        return settings.target == "both", True
-    return settings.target != "dataset", settings.target != "job"
+    target = ctx.options.settings.column_lineage.target
+    if target == "split":
+        return not is_explicit, is_explicit
+    return target != "dataset", target != "job"

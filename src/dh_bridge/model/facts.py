@@ -234,11 +234,11 @@ OUTPUT_EDGE = FactKind("OUTPUT_EDGE", "dataJobInputOutput", edge_interval, share
 EDGE_LAST_USED = FactKind("EDGE_LAST_USED", "dataJobInputOutput", latest, shared=True)
 #: assertion URN -> None: a check of the dataset, where `assertions.type: native` shows it with the type of its column
 CHECK = FactKind("CHECK", "assertionInfo", latest, shared=True)
-#: assertion URN -> None: on a job, when a run of it last made the check, where `assertions.retire` lets checks retire
+#: assertion URN -> None: on a job, when a run of it last made the check, where `assertions.expire` lets checks expire
 JOB_CHECK = FactKind("JOB_CHECK", "status", latest, shared=True)
 #: job URN -> None: the same on the assertion
 CHECK_JOB = FactKind("CHECK_JOB", "status", latest, shared=True)
-#: "" -> URN of the retired check that a check is the successor of; derived, never folded
+#: "" -> URN of the expired check that a check is the successor of; derived, never folded
 REPLACED_CHECK = FactKind("REPLACED_CHECK", "assertionInfo", latest)
 #: "" -> ((end, run), …) of the newest runs of a job that ended
 LAST_RUN_ENDS = FactKind("LAST_RUN_ENDS", "status", latest_elements, shared=True)

@@ -66,7 +66,7 @@ class RunState:
         self.collapsed_urns = _NO_URNS
         #: dataset URNs that get no edge of lineage; set when facts are resolved
         self.unlinked_urns = _NO_URNS
-        #: task URN -> query URN, where `queries: on`
+        #: task URN -> query URN, with `optional_metadata: [queries]`
         self.queries: Mapping[str, str] = _NO_QUERIES
         self.producer: tuple[Version, str] | None = None
         self.schema_url: tuple[Version, str] | None = None

@@ -21,20 +21,19 @@ def event_files(
     path: Path,
     on_skipped_file: Callable[[Path], object] = lambda _: None,
     *,
-    follow_links: bool = False,
     on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Path]:
     """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
 
     So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
     ``on_skipped_file`` is told of files that end otherwise, when they are not empty. ``on_outside_link`` is called with each link that leads out of
-    ``path`` and is not followed; with ``follow_links`` all are. ``path`` itself may be a link.
+    ``path`` and is not followed. ``path`` itself may be a link.
     """
     if not path.is_dir():
         yield path
         return
     unlisted: list[Path] = []
-    root = None if follow_links else realpath(path)
+    root = realpath(path)
     files = [folder / name for folder, names in _folders(path, unlisted, root, on_outside_link) for name in names]
     for file in sorted(files + unlisted):
         if root is not None and _leads_outside(file, root):

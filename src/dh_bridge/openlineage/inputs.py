@@ -22,24 +22,22 @@ _MAX_PATH_LENGTH = 4096
 _encode = msgspec.json.Encoder().encode
 
 
-def iter_events(
-    events: Any, zone: tzinfo = timezone.utc, *, follow_links: bool = False
-) -> Iterator[Event | DeadLetter]:
+def iter_events(events: Any, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
     """Yield each of ``events``, or a DeadLetter where one cannot be used; a TypeError when the whole is nothing of that kind."""
     if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has_any(events, "eventTime", "__iter__"):
         raise TypeError(f"{type(events).__name__} holds no events: {_FORMS}")
-    return _iter_items(events, "event", zone, follow_links=follow_links)
+    return _iter_items(events, "event", zone)
 
 
 def _has_any(item: Any, *names: str) -> bool:
     return any(hasattr(item, name) for name in names)
 
 
-def _iter_items(item: Any, location: str, zone: tzinfo, *, follow_links: bool) -> Iterator[Event | DeadLetter]:
+def _iter_items(item: Any, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
     if isinstance(item, (Event, DeadLetter)):
         yield item
     elif isinstance(item, os.PathLike):
-        yield from read_events([os.fsdecode(item)], zone=zone, follow_links=follow_links)
+        yield from read_events([os.fsdecode(item)], zone=zone)
     elif isinstance(item, str) and _is_file_name(item):
         yield DeadLetter(
             location, f"{location}: is the name of a file, not an event (give Path({item!r}))", _repr_bytes(item)
@@ -56,7 +54,7 @@ def _iter_items(item: Any, location: str, zone: tzinfo, *, follow_links: bool) -
             yield from events_of(raw, location, zone)
     elif hasattr(item, "__iter__"):
         for position, member in enumerate(item):
-            yield from _iter_items(member, f"{location}[{position}]", zone, follow_links=follow_links)
+            yield from _iter_items(member, f"{location}[{position}]", zone)
     else:
         yield DeadLetter(location, f"{location}: {type(item).__name__} is no event ({_FORMS})", _repr_bytes(item))
 

@@ -35,13 +35,12 @@ BUFFER = 256 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def read_events(  # noqa: PLR0913 - what a caller may choose
+def read_events(
     paths: Sequence[str | Path],
     *,
     stdin: BinaryIO | None = None,
     zone: tzinfo = timezone.utc,
     on_skipped_file: Callable[[Path], object] = lambda _: None,
-    follow_links: bool = False,
     on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
@@ -49,7 +48,7 @@ def read_events(  # noqa: PLR0913 - what a caller may choose
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
     A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``on_skipped_file`` is told
     of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`), ``on_outside_link`` of links that lead
-    out of a folder, which are followed only with ``follow_links``.
+    out of a folder, which are not followed.
     """
     for path in paths:
         if str(path) == "-":
@@ -60,9 +59,7 @@ def read_events(  # noqa: PLR0913 - what a caller may choose
             else:
                 yield from _read_safely(pipe, "stdin", zone)
             continue
-        for file in event_files(
-            Path(path), on_skipped_file, follow_links=follow_links, on_outside_link=on_outside_link
-        ):
+        for file in event_files(Path(path), on_skipped_file, on_outside_link=on_outside_link):
             try:
                 stream = file.open("rb", buffering=BUFFER)
             except OSError as error:

@@ -42,6 +42,8 @@ _MAX_EVENTS = 100_000
 """Events of one request, at most: each is a reason in the answer."""
 _MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Bytes of one event, at most."""
+MAX_EVENT_VALUES = 300_000
+"""JSON values of one event, at most; keys count, too."""
 _MAX_DATASETS = 10_000
 """Inputs and outputs of one event, at most: each becomes several proposals."""
 _LEDGER_TIMEOUT = 30.0
@@ -81,7 +83,7 @@ class Receiver:
         self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
         self._large_requests = BoundedSemaphore(max(1, settings.threads // 2))
         self._large_parse_lock = Lock()
-        self._max_event_values = settings.event_values
+        self._max_event_values = MAX_EVENT_VALUES
         #: what is logged of requests that bring nothing
         self.refusals = LogThrottle(log, logging.WARNING)
 
@@ -263,9 +265,7 @@ def _overload_error(retry_after: str) -> RequestError:
 
 
 def _too_many_values_error(subject: str, limit: int) -> RequestError:
-    return RequestError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{subject} has more than {limit:,} JSON values (receiver.event_values)"
-    )
+    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{subject} has more than {limit:,} JSON values")
 
 
 def _method_not_allowed(method: str, allowed: str) -> ReceiverResponse:

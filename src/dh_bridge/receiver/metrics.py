@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _COUNTER_HELP = {
-    "requests": "Requests by status, but those that asked how it is.",
-    "events": "Events that are in the ledger.",
-    "dead_letters": "Events that cannot be used.",
-    "slow_events": "Times that an event took more than a second of CPU time in the ledger.",
-    "inbox_events": "Events that were acknowledged before they were in the ledger, as another one took long.",
-    "filtered": "What the filters left out.",
-    "proposals": "Proposals that events came to.",
-    "left_out": "Proposals of ours that their schema refuses.",
-    "newer": "Aspects that were left out, as only newer versions of DataHub take them.",
-    "cut": "Texts that were cut, as DataHub's search index does not take them whole.",
-    "delivered": "Proposals that the place took.",
-    "refused": "Proposals that the place refused for good.",
+    "requests": "Requests by status, excluding /health and /metrics.",
+    "events": "Events written to the ledger.",
+    "dead_letters": "Invalid events.",
+    "slow_events": "Events that took more than one second of CPU time.",
+    "inbox_events": "Events acknowledged before they were in the ledger, because another transaction took long.",
+    "filtered": "Events, datasets and facets removed by filters.",
+    "proposals": "Proposals made from events.",
+    "invalid_proposals": "Proposals dropped because they violate their schema. This is a bug of dh-bridge.",
+    "unsupported_aspects": "Aspects dropped because only newer versions of DataHub support them.",
+    "cut": "Texts truncated for the search index of DataHub.",
+    "delivered": "Proposals accepted by the target.",
+    "refused": "Proposals rejected permanently by the target.",
 }
 
 
 _GAUGE_HELP = {
-    "waiting": "Proposals that wait in the ledger.",
-    "waiting_seconds": "For how long the oldest of them waits.",
+    "waiting": "Proposals queued in the ledger.",
+    "waiting_seconds": "Age of the oldest queued proposal, in seconds.",
 }
 
 

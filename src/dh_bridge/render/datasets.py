@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.columns import SchemaFields, schema_metadata
 from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
-from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
+from dh_bridge.datahub.urns import DATAHUB_ACTOR, platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.model.facts import (
     COLUMN_TAG,
     CONTAINER_PATH,
@@ -78,7 +78,7 @@ def dataset_proposals(urn: str, registers: Registers, options: Options, *, is_wr
     if subtypes:
         yield upsert(ENTITY, urn, "subTypes", {"typeNames": subtypes})
     yield from owner_and_tag_proposals(ENTITY, urn, registers)
-    if STATUS in registers and _is_dropped(registers) and options.settings.lifecycle.drop_removes == "outputs":
+    if STATUS in registers and _is_dropped(registers) and "drop" in options.settings.lifecycle.soft_delete:
         yield upsert(ENTITY, urn, "status", {"removed": True})
 
 
@@ -125,7 +125,7 @@ def _property_operations(registers: Registers, name: Name, options: Options) -> 
         operations.append(remove_operation(f"/{field}") if text is TOMBSTONE else add_operation(f"/{field}", text))
     modified = value(registers, LAST_MODIFIED)
     if modified is not None:
-        operations.append(add_operation("/lastModified", audit_stamp(modified, options.actor)))
+        operations.append(add_operation("/lastModified", audit_stamp(modified, DATAHUB_ACTOR)))
     properties = combine_properties(registers, DATASET_PROPERTIES, options.prefix)
     # The raw pair makes the URN reversible; credentials are never part of it.
     properties[options.prefix + "namespace"] = truncate(name.safe_namespace)
@@ -133,7 +133,7 @@ def _property_operations(registers: Registers, name: Name, options: Options) -> 
     schema: SchemaFields | None = value(registers, SCHEMA)
     if schema is not None and schema.total:  # more than a schema can have
         properties[options.prefix + "schema.fields"] = str(schema.total)
-    if name.fqn and options.settings.dataplex_fqn == "property":
+    if name.fqn and "dataplex_fqn" in options.settings.optional_metadata:
         properties[options.prefix + "dataplex.fqn"] = name.fqn  # `qualifiedName` belongs to the connectors
     operations += [
         add_operation("/customProperties/" + escape_segment(key), properties[key]) for key in sorted(properties)
@@ -188,7 +188,7 @@ def _upstream_operations(registers: Registers, options: Options) -> list[dict[st
     operations = []
     for upstream in sorted(latest):
         version, query = latest[upstream]
-        edge = {"auditStamp": audit_stamp(version[0], options.actor), "dataset": upstream, "type": kind}
+        edge = {"auditStamp": audit_stamp(version[0], DATAHUB_ACTOR), "dataset": upstream, "type": kind}
         if upstream in properties_by_upstream:
             edge["properties"] = {
                 name: truncate(",".join(texts)) for name, texts in properties_by_upstream[upstream].items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.datahub.urns import DATAHUB_ACTOR
 from dh_bridge.facet_support.airflow import OUTCOMES
 from dh_bridge.model.facts import EVENTLESS_RUN
 from dh_bridge.render.fragments import FULL_TABLE, audit_stamp, message_id, millis
@@ -33,7 +34,7 @@ def eventless_run_proposals(urn: str, registers: Registers, options: Options) ->
         {
             "customProperties": {options.prefix + key: text for key, text in properties.items()},
             "name": label,
-            "created": audit_stamp(min(runs_by_time), options.actor),
+            "created": audit_stamp(min(runs_by_time), DATAHUB_ACTOR),
         },
     )
     relationships = {"parentTemplate": job.job_urn, "parentInstance": dag_run_urn, "upstreamInstances": []}

@@ -179,7 +179,11 @@ def _profile(  # noqa: PLR0913 - the parts of one step
 ) -> dict[str, Any] | None:
     """Return the profile: of metrics, and of the statistics of a run that replaced the whole table."""
     metrics = profile_fields(registers.get(METRIC, {}))
-    if "rowCount" in counts and options.settings.operations.profile_from_overwrite and _has_replaced_table(registers):
+    if (
+        "rowCount" in counts
+        and "profiles_of_overwrites" not in options.settings.excluded_metadata
+        and _has_replaced_table(registers)
+    ):
         metrics.setdefault("rowCount", counts["rowCount"])
         if "size" in counts:
             metrics.setdefault("sizeInBytes", counts["size"])

@@ -40,7 +40,7 @@ def render_proposals(
     for urn in urns:
         if urn.startswith("urn:li:dataJob:"):
             yield from cache.render_job(urn, shared[urn], shared, options)
-    if options.settings.containers == "on":
+    if "containers" in options.settings.optional_metadata:
         yield from _container_proposals(urns, shared, options)
     for urn in urns:
         if urn.startswith("urn:li:dataset:"):

@@ -29,7 +29,7 @@ def run_io(state: RunState, history: History, options: Options) -> Iterator[Prop
         if not datasets:
             continue
         aspect_json: dict[str, Any] = {f"{direction}s": sorted(datasets)}
-        if options.settings.runs.edges and options.profile.has_field(aspect, f"{direction}Edges"):
+        if "run_edges" in options.settings.optional_metadata and options.profile.has_field(aspect, f"{direction}Edges"):
             properties_by_dataset = _properties_by_dataset(state, direction) if history.terminals else {}
             actor = actor_of(state.facts.get(state.urn, {}), options)
             aspect_json[f"{direction}Edges"] = [

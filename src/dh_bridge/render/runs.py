@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.aggregate.ancestry import run_type_of
 from dh_bridge.aggregate.contributions import actor_of, counts_of, run_user
 from dh_bridge.datahub.proposal import Proposal, create, upsert
-from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
+from dh_bridge.datahub.urns import DATAHUB_ACTOR, platform_instance_urn, platform_urn
 from dh_bridge.identity.subtypes import run_subtype
 from dh_bridge.model.facts import (
     ATTEMPT,
@@ -88,7 +88,7 @@ def implied_parent_proposals(urn: str, registers: Registers, options: Options) -
         {
             "customProperties": {options.prefix + "runId": run_id},
             "name": run_id,
-            "created": audit_stamp(first_time, options.actor),
+            "created": audit_stamp(first_time, DATAHUB_ACTOR),
         },
     )
     if template:

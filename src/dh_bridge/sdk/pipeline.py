@@ -90,8 +90,10 @@ class Pipeline(Closable):
         except SinkError as error:
             if self._buffered_sender is None:
                 raise
-            if self._settings.profile is None:  # every server understands the oldest version, whichever will answer
-                self.options = Options(self._settings.model_copy(update={"profile": known_profiles()[0]}))
+            if (
+                self._settings.datahub_version is None
+            ):  # every server understands the oldest version, whichever will answer
+                self.options = Options(self._settings.model_copy(update={"datahub_version": known_profiles()[0]}))
             warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
         self._has_platform = False
 
@@ -109,7 +111,7 @@ class Pipeline(Closable):
             if self._deadline < math.inf:
                 settings = settings_with_deadline(settings, max(0.1, self._deadline - time.monotonic()))
             delivery_target = open_target(target, settings)
-            if delivery_target.settings.profile != self.options.settings.profile:
+            if delivery_target.settings.datahub_version != self.options.settings.datahub_version:
                 self.options = Options(delivery_target.settings)
             self._sink = delivery_target.sink
         if self._deadline < math.inf:
@@ -237,8 +239,8 @@ class Pipeline(Closable):
         )
         raise SettingsError(
             f"{label} needs DataHub {first_version}, the profile is {self.options.profile.name}",
-            location="profile",
-            remedy=f"set profile to {first_version} or later if your server is, or leave it out",
+            location="datahub_version",
+            remedy=f"set datahub_version to {first_version} or later if your server is, or leave it out",
         )
 
     def close(self) -> None:

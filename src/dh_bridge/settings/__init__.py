@@ -1,6 +1,6 @@
-"""Settings: one model per area, composed here; every field has a description and is refused when misspelt.
+"""Settings: one model per area. Each field has a description; unknown keys are rejected.
 
-In Python: ``Settings(profile="1.0", filters={"jobs": ["!tmp_*"]})``. Files, environment and flags are read
+In Python: ``Settings(datahub_version="1.0", filters={"jobs": ["!tmp_*"]})``. Files, environment and flags are read
 by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all settings is docs/settings.md.
 """
 
@@ -23,23 +23,19 @@ from dh_bridge.settings.links import Links
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
-    Containers,
-    DataplexFqn,
-    Edges,
     EventTimeSettings,
+    ExcludedMetadata,
     JobSettings,
     LifecycleSettings,
     Materialize,
-    OperationSettings,
+    OptionalMetadata,
     OwnerSettings,
     PropertySettings,
-    Queries,
     Redaction,
     RunSettings,
     SchemaSettings,
     SourceCode,
     SubsetSettings,
-    SymlinkSettings,
     TagSettings,
     Temporary,
 )
@@ -62,7 +58,6 @@ __all__ = [
     "LedgerSettings",
     "LifecycleSettings",
     "NamingSettings",
-    "OperationSettings",
     "OwnerSettings",
     "PropertySettings",
     "RestSettings",
@@ -71,68 +66,56 @@ __all__ = [
     "Settings",
     "SparkSettings",
     "SubsetSettings",
-    "SymlinkSettings",
     "TagSettings",
     "WritesSettings",
 ]
 
 
 class Settings(BaseModel):
-    """Everything a user may choose; the defaults need no file at all."""
+    """All settings. The defaults need no file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str | None = Field(
+    datahub_version: str | None = Field(
         default=None,
         min_length=1,
-        description="DataHub version to write for, such as `0.15.0` or `1.4`; none means that of the server, or the newest"
-        " version where no server can be asked.",
+        description="DataHub version to write for, such as `0.15.0` or `1.4`. Default: the version that the server reports, else"
+        " the newest.",
     )
     mappings: Path | None = Field(
         default=None,
-        description="Folder with your own mapping files, in `naming`, `producers` and `tables` as ours; a `.yaml` there shadows"
-        " ours of the same name.",
+        description="Folder with your own mapping files, in the subfolders `naming`, `producers` and `tables`. A file replaces the"
+        " built-in file of the same name.",
     )
     window: int = Field(
         default=20000,
         ge=1,
-        description="Events that a run may wait for its end before it is written (bounds the memory).",
+        description="Events in one window, at most 16 MiB of them. After each window, runs that ended before it and runs without an"
+        " event for four windows are written. It limits the memory of calls without a ledger.",
     )
-    follow_links: bool = Field(
-        default=False,
-        description="Follow symbolic links that lead out of a folder of events; else they are skipped, and counted.",
-    )
-    filters: FilterSettings = Field(
-        default=FilterSettings(), description="Events, datasets and facets that are left out."
-    )
+    filters: FilterSettings = Field(default=FilterSettings(), description="Filters of events, datasets and facets.")
     naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
     identity: IdentitySettings = Field(default=IdentitySettings(), description="Identity of jobs and runs.")
     dbt: DbtSettings = Field(default=DbtSettings(), description="Events of dbt.")
     ledger: LedgerSettings = Field(
-        default=LedgerSettings(), description="What is remembered of runs from one call to the next."
+        default=LedgerSettings(), description="The ledger, which stores the state of runs between calls."
     )
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",
-        description="Secrets in events: masked by name and shape before anything else reads the event (`default`); `strict`: also,"
-        " environment variables and configurations keep their names only; `off`: nothing is masked.",
-    )
-    actor: str = Field(
-        default="urn:li:corpuser:datahub",
-        pattern=r"^urn:li:(corpuser|corpGroup):.+$",
-        description="Who stands in audit stamps when the event names no user.",
+        description="Masking of secrets in events, before events are processed: by name and shape (`default`), also all values of"
+        " environment variables and configurations (`strict`), or none (`off`).",
     )
     properties: PropertySettings = Field(default=PropertySettings(), description="Custom properties.")
     runs: RunSettings = Field(default=RunSettings(), description="Runs of a job.")
     jobs: JobSettings = Field(default=JobSettings(), description="Jobs.")
-    edges: Edges = Field(
+    edges: str = Field(
         default="accumulate",
-        description="With a ledger, inputs and outputs of a job that its runs name no more: they stay (`accumulate`), leave with"
-        " the newest COMPLETE run (`last_run`), or when no run named them in the `edges_window_days` before it (`window`)."
-        " Only edges that the bridge wrote leave.",
+        pattern=r"^(accumulate|last_run|window(:[1-9]\d{0,3}d)?)$",
+        description="When an input or output of a job is removed: never (`accumulate`), if the newest COMPLETE run does not have it"
+        " (`last_run`), or if no run had it in the days before the newest COMPLETE run (`window:14d`; `window` is 30 days). Only"
+        " edges that dh_bridge wrote are removed. Requires a ledger.",
     )
-    edges_window_days: int = Field(default=30, ge=1, description="Days for `edges: window`.")
-    operations: OperationSettings = Field(default=OperationSettings(), description="What runs do to datasets.")
     links: Links = Field(
         default={},
         description="URL templates of pages about runs and jobs. `databricks`: runs of jobs, such as"
@@ -144,13 +127,14 @@ class Settings(BaseModel):
     spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")
     materialize: Materialize = Field(
         default="all",
-        description="Datasets that get at least their key, so that no edge points at nothing: `all`, `outputs`, `none`.",
+        description="Datasets that are created with at least their key, so that lineage leads to existing entities: `all`,"
+        " `outputs`, or `none`.",
     )
     temporary: Temporary = Field(
         default="keep",
-        description="Datasets that the facet `datasetType` calls TEMPORARY or JOB_OUTPUT: as others (`keep`), without edges"
-        " of lineage (`drop_edges`), or not written, lineage running through them as with `filters.through` (`collapse`); one"
-        " that another event names without that facet is written, without edges.",
+        description="Datasets with the type TEMPORARY or JOB_OUTPUT in the facet `datasetType`: written as others (`keep`), written"
+        " without lineage (`drop_edges`), or not written, with lineage from their inputs to their outputs as with"
+        " `filters.through` (`collapse`). If another event has the dataset without this facet, it is written without lineage.",
     )
     schema_: SchemaSettings = Field(default=SchemaSettings(), alias="schema", description="Schemas of datasets.")
     column_lineage: ColumnLineageSettings = Field(
@@ -160,50 +144,42 @@ class Settings(BaseModel):
     lifecycle: LifecycleSettings = Field(default=LifecycleSettings(), description="Datasets that come and go.")
     subset: SubsetSettings = Field(default=SubsetSettings(), description="Conditions and partitions of a run.")
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
-    symlinks: SymlinkSettings = Field(default=SymlinkSettings(), description="Other names of datasets.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
     domains: DomainSettings = Field(default=DomainSettings(), description="Domains of datasets, flows and jobs.")
-    containers: Containers = Field(
-        default="off",
-        description="The levels of the facet `hierarchy` as containers, and datasets inside them: `on`, or `off`, since"
-        " connectors place their datasets themselves.",
+    optional_metadata: tuple[OptionalMetadata, ...] = Field(
+        default=(),
+        description="Metadata that is written only if it is listed here: `containers` (the levels of the facet `hierarchy`; DataHub's"
+        " connectors write their own), `queries` (a query entity for each SQL text), `siblings` (a table and its files shown as one"
+        " dataset), `run_edges` (inputs and outputs of runs with times and statistics; each run becomes a lineage node; DataHub 1.0"
+        " and later), `dataplex_fqn` (the property `openlineage.dataplex.fqn` of datasets).",
     )
-    dataplex_fqn: DataplexFqn = Field(
-        default="off",
-        description="Dataplex's fully qualified name of a dataset: as the custom property `openlineage.dataplex.fqn`"
-        " (`property`), or not written.",
-    )
-    queries: Queries = Field(
-        default="off",
-        description="The SQL of a job as a query of its own in DataHub, which lineage between columns and operations name:"
-        " `on`, or `off`, since every other statement becomes one.",
+    excluded_metadata: tuple[ExcludedMetadata, ...] = Field(
+        default=(),
+        description="Metadata that is written unless it is listed here: `unknown_facets` (facets without a mapping, one property"
+        " each; `filters.facet` selects facets by name), `ip_addresses` (of clients, such as those of Hive),"
+        " `profiles_of_overwrites` (profiles of tables from the statistics of runs that replace the whole table), `nested_fields`"
+        " (schema fields parsed from type texts such as `array<struct<a:int,b:string>>`).",
     )
     source_code: SourceCode = Field(
         default="hash",
-        description="Source code that is not SQL: its `hash` and length, or `keep` its first characters.",
+        description="Source code that is not SQL: write its `hash` and length, or `keep` its first 4,000 characters.",
     )
     pipeline_name: str = Field(
         default="dh_bridge",
         min_length=1,
-        description="Name of the pipeline in the systemMetadata of what is written.",
+        description="Pipeline name in the systemMetadata of each proposal.",
     )
     state: Literal["none", "read"] = Field(
         default="none",
-        description="What is known of earlier calls: `none`, or `read`: what the target has (`rest:`, `catalog:`) is read first,"
-        " and what would be replaced is joined with it. A ledger (`emit --ledger`) knows more.",
+        description="State from earlier calls: `none`, or `read` the present aspects of the target (`rest:`, `catalog:`) and merge"
+        " them with the new ones. A ledger (`emit --ledger`) keeps more state.",
     )
-    writes: WritesSettings = Field(default=WritesSettings(), description="What may be written at all.")
+    writes: WritesSettings = Field(default=WritesSettings(), description="Allow-lists of what is written.")
     max_new_entities_per_hour: int | None = Field(
         default=None,
         ge=0,
-        description="Entities that may be new at a server within an hour, runs not counted; the proposals of the others wait"
-        " in the ledger, which this needs. None is no limit.",
-    )
-    ask_new_entities: int | None = Field(
-        default=1000,
-        ge=0,
-        description="New entities, runs not counted, that `emit` writes without asking the person at its terminal; none: it"
-        " never asks.",
+        description="Maximum number of new entities, runs not counted, that are written to a server within one hour. Proposals of"
+        " further entities are queued in the ledger, which this setting requires. Default: no limit.",
     )
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
     kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")

@@ -1,4 +1,4 @@
-"""Airflow: what is told of its tasks, and the callbacks inside it: where they send, and what when something is in the way."""
+"""Airflow: events of Airflow, and the callbacks that run inside Airflow."""
 
 from __future__ import annotations
 
@@ -14,35 +14,28 @@ class AirflowSettings(BaseModel):
 
     task_graph: bool = Field(
         default=True,
-        description="Edges from task to task, as the DAG has them and as sensors wait for tasks of other DAGs; also of tasks"
-        " that send no events.",
+        description="Write the order of tasks as upstream jobs: the edges of the DAG, and the tasks of other DAGs that a sensor"
+        " waits for. Tasks that send no events are included.",
     )
-    silent_tasks: Literal["jobs", "runs"] = Field(
+    tasks_without_events: Literal["jobs", "runs"] = Field(
         default="jobs",
-        description="Tasks that send no events of their own (empty operators, skipped tasks): `jobs` alone, or `runs`, too, as"
-        " the end of the DAG run tells how they ended.",
+        description="What is written for tasks that send no events, such as empty operators and skipped tasks: `jobs` only, or"
+        " also `runs` with the state that the end of the DAG run reports.",
     )
     to: str = Field(
         default="rest:",
         min_length=1,
-        description="Where the callbacks send, as `emit --to`: `rest:` (the server of `rest.server`, `DATAHUB_GMS_URL` or"
-        " `~/.datahubenv`), `rest:URL`, `kafka:BOOTSTRAP`, `catalog:FILE`.",
+        description="Target of the callbacks, in the form of `emit --to`: `rest:` (the server of `rest.server`,"
+        " `DATAHUB_GMS_URL` or `~/.datahubenv`), `rest:URL`, `kafka:BOOTSTRAP` or `catalog:FILE`.",
     )
     namespace: str | None = Field(
         default=None,
-        description="Namespace of the jobs; none means Airflow's own `[openlineage] namespace`, else `OPENLINEAGE_NAMESPACE`,"
-        " else `default`, as the OpenLineage provider has it.",
+        description="Namespace of the jobs that callbacks report. Default: Airflow's option `[openlineage] namespace`, else the"
+        " variable `OPENLINEAGE_NAMESPACE`, else `default`, as in the OpenLineage provider.",
     )
-    on_error: Literal["warn", "raise"] = Field(
-        default="warn",
-        description="What a callback does when nothing could be told: `warn` in the log, or `raise`, which Airflow logs as a"
-        " failed callback; neither fails the task.",
-    )
-    timeout: float = Field(
-        default=8, gt=0, lt=10, description="Seconds that a callback may take in all, retries included."
-    )
-    beside_others: bool = Field(
+    timeout: float = Field(default=8, gt=0, lt=10, description="Seconds that a callback may take, retries included.")
+    run_alongside: bool = Field(
         default=False,
-        description="Tell also while the OpenLineage provider or DataHub's plugin is active, because they send elsewhere;"
-        " into one DataHub every run would be told twice.",
+        description="Run the callbacks even if the OpenLineage provider or DataHub's plugin is active. Set it only if those send"
+        " to another system: otherwise each run is reported twice.",
     )

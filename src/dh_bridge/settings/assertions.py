@@ -1,4 +1,4 @@
-"""Assertions: how checks and their results become DataHub's."""
+"""Assertions: how checks and their results are written to DataHub."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ class AssertionSettings(BaseModel):
 
     type: Literal["auto", "dataset", "native"] = Field(
         default="auto",
-        description="Type of an assertion: `auto` (CUSTOM from DataHub 1.7, DATASET below), always `dataset`, or"
-        " `native`: FIELD, VOLUME, FRESHNESS or SQL where the check has one of them and all that it needs is known, as the"
-        " column in a schema of the same call, with a ledger of any. The URN is the same.",
+        description="Type of an assertion: `auto` (CUSTOM for DataHub 1.7 and later, DATASET for earlier versions), always"
+        " `dataset`, or `native`: FIELD, VOLUME, FRESHNESS or SQL if the check has one of these types and all required values are"
+        " known, such as the column in a schema of the same call (with a ledger: of any call). The URN does not depend on it.",
     )
     identity: Literal["full", "name_only"] = Field(
         default="full",
-        description="What tells a check without a name of its own from others of its kind and column: its parameters and"
-        " text (a changed threshold is a new assertion), or with `name_only` nothing.",
+        description="How the URN of a check without a name is made: from its kind, column, parameters and text (`full`; a changed"
+        " threshold creates a new assertion), or from its kind and column only (`name_only`).",
     )
     warn_as: Literal["failure", "success"] = Field(
-        default="failure", description="Result of a check that failed with the severity `warn` or `info`."
+        default="failure", description="Result of a failed check with the severity `warn` or `info`."
     )
-    retire: str = Field(
+    expire: str = Field(
         default="off",
         pattern=r"^(off|runs:[1-9]\d?|age:[1-9]\d{0,3}d)$",
-        description="With a ledger, remove a check softly that the runs of its job make no more: after so many runs that ended"
-        " (`runs:5`, at most 99) or days of them (`age:30d`); it comes back when a run makes it again. `off`: checks stay.",
+        description="Soft-delete an assertion that was not evaluated in the last N completed runs of its job (`runs:5`, at most"
+        " 99), or in its runs of N days (`age:30d`). A new result restores it. `off`: never. Requires a ledger.",
     )
     multi_dataset: Literal["all", "first", "none"] = Field(
         default="all",
-        description="Datasets that a `test` of a run with several is about when its parameters name none: `all`, the"
-        " `first` by URN, or `none` (it stays on the run).",
+        description="Datasets of a `test` facet whose run has several datasets and whose parameters name none: `all`, the `first`"
+        " by URN, or `none` (the test is written to the run only).",
     )

@@ -1,4 +1,4 @@
-"""What holds for the events of dbt alone."""
+"""dbt: settings for events of dbt."""
 
 from __future__ import annotations
 
@@ -14,20 +14,16 @@ class DbtSettings(BaseModel):
 
     node_identity: Literal["name", "unique_id"] = Field(
         default="name",
-        description="What names the job of a dbt node: the job's `name`, or `unique_id` of the facet `dbt_node`, so that"
-        " run, build, test and structured logs meet in one job.",
+        description="Name of the job of a dbt node: the `name` of the job in the event, or the `unique_id` of the facet"
+        " `dbt_node`. With `unique_id`, run, build, test and structured logs write to one job.",
     )
     ephemeral: Literal["skip", "keep"] = Field(
         default="skip",
-        description="Ephemeral models, which are no tables: not written (`skip`), or `keep` them as datasets.",
+        description="Ephemeral models, for which no table exists: `skip` them, or `keep` them as datasets.",
     )
-    run_tags: Literal["run", "dataset"] = Field(
-        default="run",
-        description="Tags and meta of a model, which dbt sends as tags of the run: properties of the `run`, or tags of the"
-        " `dataset` that it wrote, too.",
-    )
-    model_owner: Literal["keep", "owner"] = Field(
-        default="keep",
-        description="`owner` in the configuration of a model, and in its meta, which dbt sends as a tag (source DBT_META): kept as"
-        " other entries are, as a property and as a tag (`keep`), or an `owner` of the model's dataset.",
+    model_metadata: tuple[Literal["tags", "owners"], ...] = Field(
+        default=(),
+        description="Metadata of a model that is also written to the model's dataset: `tags` (dbt sends tags and meta of a model"
+        " as tags of the run), `owners` (`owner` in the configuration and in the meta of a model). By default tags are"
+        " properties of the run, and owners are properties.",
     )

@@ -76,8 +76,8 @@ def takes_list(annotation: Any) -> bool:
 
 
 def is_path(annotation: Any) -> bool:
-    """Whether the field holds a path of the file system."""
-    return Path in _choices(annotation)
+    """Whether the field holds a path of the file system, or a list of them."""
+    return any(Path in (choice, *get_args(choice)) for choice in _choices(annotation))
 
 
 def is_secret(key: str, value: Any = None) -> bool:

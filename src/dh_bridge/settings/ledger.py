@@ -1,4 +1,4 @@
-"""The ledger: the file that keeps what was said of each run, and what was sent (state mode *ledger*)."""
+"""The ledger: the file that stores the state of runs and what was sent."""
 
 from __future__ import annotations
 
@@ -8,45 +8,38 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class LedgerSettings(BaseModel):
-    """How the ledger works; without a file only `catalog:` has one, its own."""
+    """The ledger. Without a file only `catalog:` targets have one, inside the catalogue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Path | None = Field(
-        default=None, description="SQLite file of the ledger for targets other than `catalog:`, which is its own."
+        default=None, description="SQLite file of the ledger. A `catalog:` target is its own ledger and needs no file."
     )
     batch: int = Field(
         default=5000,
         ge=1,
-        description="Events that are folded in one transaction, 64 MiB of them at most; more send less, for what changes with"
-        " every run is sent once a batch, and need more memory.",
-    )
-    refresh_days: int = Field(
-        default=7, ge=1, description="Age at which an unchanged aspect of an entity that is told of is sent again."
+        description="Events in one transaction, at most 64 MiB of them. A larger batch sends fewer proposals, because aspects that"
+        " change with each run are sent once per batch, and needs more memory.",
     )
     retention_days: int = Field(
         default=30,
         ge=1,
-        description="Age at which a run that has ended is let go: what it said of jobs and datasets stays, later events of it"
-        " are handled as those of a run of which nothing else is known.",
-    )
-    open_days: int = Field(
-        default=90,
-        ge=1,
-        description="Age at which a run that has not ended is let go as well, since its end seems to be lost: counted from when"
-        " it was last told of, by itself (a stream by its RUNNING) or by a run that names it, as those below it do.",
+        description="Days after which the state of an ended run is deleted; for a run without an end, three times as many since it"
+        " was last mentioned. Jobs and datasets are not affected. A later event of the run starts a new state.",
     )
     max_runs: int = Field(
         default=200_000,
         ge=1,
-        description="Runs that are remembered, at most; those that were told of longest ago go first, ended ones before open"
-        " ones.",
+        description="Maximum number of runs with stored state. If there are more, ended runs are deleted first, the least recently"
+        " mentioned ones before the others.",
     )
     implied_parents: bool = Field(
-        default=True, description="Write a parent that only its children name: run, template, job or flow."
+        default=True,
+        description="Create parent runs, jobs and flows that are known only through their children.",
     )
     outbox_limit: int = Field(
         default=1_000_000,
         ge=1,
-        description="Proposals that may wait for a server or be given up, about 1 KB each; then no more events are taken.",
+        description="Maximum number of proposals, about 1 KB each, that are queued for a server or were rejected. At the limit no"
+        " more events are accepted.",
     )

@@ -2,7 +2,7 @@
 
 * file: ``-c FILE``, else ``DH_BRIDGE_CONFIG``, else ``dh_bridge.yml`` in the working folder when there is one
 * environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOBS='!tmp_*,!test_*'``); empty = not set
-* flags: a few have names of their own (``--profile``), all can be given as ``--set area.field=value``
+* flags: a few have names of their own (``--datahub_version``), all can be given as ``--set area.field=value``
 
 Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. One area, or one setting, can be read alone,
 by the same rules, whatever is wrong with the others. The only module of the core's side that reads the environment.
@@ -34,7 +34,7 @@ from dh_bridge.settings.introspection import (
 from dh_bridge.settings.yaml_source import SettingsDocument, Steps, TextLoader, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
 """What a Python caller may mean by settings; see :func:`settings_of`."""
@@ -114,7 +114,7 @@ def load(
 def settings_of(source: SettingsLike) -> Settings:
     """Return the settings that a Python caller means; a SettingsError names the first value that cannot be used.
 
-    A mapping holds settings by their keys (``{"profile": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
+    A mapping holds settings by their keys (``{"datahub_version": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
     or path is a settings file, read with the environment as the commands read theirs. None: the defaults alone.
     """
     if source is None or isinstance(source, Settings):
@@ -186,7 +186,9 @@ def flags_of(settings: Any, location: str, *, ledger: Any = None) -> Iterator[Fl
     ``ledger`` is what it names beside them, ``ledger.file``. A null sets nothing. A SettingsError when they are no mapping.
     """
     if not isinstance(settings, dict | None):
-        raise SettingsError("`settings` holds no settings", location=location, remedy="e.g. settings: {profile: '1.4'}")
+        raise SettingsError(
+            "`settings` holds no settings", location=location, remedy="e.g. settings: {datahub_version: '1.4'}"
+        )
     for key, value in (settings or {}).items():
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
@@ -236,8 +238,8 @@ def _from_file(document: SettingsDocument, path: Path | None) -> dict[Steps, Set
     setting_values = {}
     for steps, value in _iter_settings((), document.data):
         line = document.lines.get(steps, 1)
-        if is_path(annotation_at(Settings, steps)) and isinstance(value, str) and path is not None:
-            value = str(path.parent / value)  # noqa: PLW2901 - a path in a file is relative to that file
+        if path is not None and is_path(annotation_at(Settings, steps)):
+            value = _map_paths(value, lambda text: str(path.parent / text))  # noqa: PLW2901 - relative to the file
         setting_values[steps] = SettingValue(value, f"{path}:{line}", document.lines)
     return setting_values
 
@@ -283,10 +285,17 @@ def _iter_settings(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
     """Yield path and value of each single setting in ``value``; an area that is left empty says nothing."""
     annotation = annotation_at(Settings, steps)
     if model_of(annotation) is None or not isinstance(value, dict | None):
-        yield steps, _expand_home(value) if is_path(annotation) and isinstance(value, str) else value
+        yield steps, _map_paths(value, _expand_home) if is_path(annotation) else value
         return
     for key, inner in (value or {}).items():
         yield from _iter_settings((*steps, str(key)), inner)
+
+
+def _map_paths(value: Any, convert: Callable[[str], str]) -> Any:
+    """Return the value of a setting that is a path, or a list of paths, with each path converted."""
+    if isinstance(value, list):
+        return [_map_paths(member, convert) for member in value]
+    return convert(value) if isinstance(value, str) else value
 
 
 def _expand_home(path: str) -> str:

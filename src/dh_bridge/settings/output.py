@@ -1,4 +1,4 @@
-"""What is written: one small model per concern, each field a choice of the user's."""
+"""What is written to DataHub: one model per concern."""
 
 from __future__ import annotations
 
@@ -18,59 +18,47 @@ Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 Temporary = Literal["keep", "drop_edges", "collapse"]
 SourceCode = Literal["hash", "keep"]
-DataplexFqn = Literal["off", "property"]
-Edges = Literal["accumulate", "last_run", "window"]
-Queries = Literal["off", "on"]
-Containers = Literal["off", "on"]
+OptionalMetadata = Literal["containers", "queries", "siblings", "run_edges", "dataplex_fqn"]
+ExcludedMetadata = Literal["unknown_facets", "ip_addresses", "profiles_of_overwrites", "nested_fields"]
 
 
 class PropertySettings(BaseModel):
-    """Custom properties: what has no field of its own in DataHub is kept there."""
+    """Custom properties: values that have no field of their own in DataHub."""
 
     model_config = _MODEL
 
     prefix: str = Field(
-        default="openlineage", min_length=1, description="First part of every key that the bridge writes."
-    )
-    unknown_facets: Literal["keep", "drop"] = Field(
-        default="keep",
-        description="Facets that the bridge does not know: one property each, or not written; `filters.facet` chooses by"
-        " name.",
-    )
-    ip_addresses: Literal["keep", "drop"] = Field(
-        default="keep", description="Addresses of people's machines, such as that of a Hive client."
+        default="openlineage", min_length=1, description="First part of the key of each property that dh_bridge writes."
     )
 
 
 class RunSettings(BaseModel):
-    """Runs of a job: their events and their results."""
+    """Runs of a job: events and results."""
 
     model_config = _MODEL
 
     abort: Literal["skipped", "failure"] = Field(
-        default="skipped", description="Result of an ABORT: `skipped` (the UI shows Cancelled) or `failure`."
+        default="skipped",
+        description="Result of a run that ends with ABORT: `skipped` (shown as Cancelled) or `failure`.",
     )
     heartbeat: Literal["5m", "hour", "day", "off"] = Field(
-        default="hour", description="How often the RUNNING events of a streaming run leave a point in its history."
+        default="hour", description="Interval at which RUNNING events of a streaming run are written to its history."
     )
     other_as: Literal["none", "started"] = Field(
         default="none",
-        description="An event of the type OTHER: no point in the run's history, or a `started` one, by which a run that"
-        " sends nothing else is seen.",
+        description="What an event of the type OTHER writes to the history of its run: nothing (`none`), or a start (`started`),"
+        " which makes runs visible that send no other events.",
     )
     start_skew_seconds: int = Field(
         default=0,
         ge=0,
-        description="A run's only START that comes less than so many seconds after its end is its own: one clock told the START,"
-        " another the end, as Flink's client and its JobManager do. Otherwise it opens the next attempt.",
-    )
-    edges: bool = Field(
-        default=False,
-        description="From DataHub 1.0, inputs and outputs of a run as edges with times and statistics, too; every run is then"
-        " a node of the lineage.",
+        description="Tolerated clock skew: a START up to this many seconds after the end belongs to the same attempt; a later START"
+        " begins a new attempt. Use it if two machines report one run, such as Flink's client and its JobManager.",
     )
     up_for_retry: bool = Field(
-        default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
+        default=False,
+        description="Result of a failed Airflow try if the task has tries left: UP_FOR_RETRY instead of FAILURE. The events do not"
+        " say whether Airflow retries, so this is a guess.",
     )
 
 
@@ -79,21 +67,10 @@ class JobSettings(BaseModel):
 
     model_config = _MODEL
 
-    revive: Literal["on_run", "off"] = Field(
+    undelete: Literal["on_run", "off"] = Field(
         default="on_run",
-        description="With a ledger: a run of a flow or job that was not written for `ledger.refresh_days` undoes its removal"
-        " (`status.removed`), by whomever it was: DataHub's garbage collector removes jobs without runs.",
-    )
-
-
-class OperationSettings(BaseModel):
-    """What a run did to a dataset."""
-
-    model_config = _MODEL
-
-    profile_from_overwrite: bool = Field(
-        default=True,
-        description="Take the statistics of a run that wrote a whole table anew for a profile of that table.",
+        description="Restore a soft-deleted flow or job (`status.removed`) when it runs and was not written for 7 days. DataHub's"
+        " garbage collector soft-deletes jobs without runs. `off`: never. Requires a ledger.",
     )
 
 
@@ -104,72 +81,64 @@ class SchemaSettings(BaseModel):
 
     write: Literal["all", "outputs", "never", "if_absent"] = Field(
         default="all",
-        description="Datasets whose schema is written: `all`, only those that a job writes, or none; `if_absent` leaves a schema"
-        " alone that another writer holds, where the target can be read (`rest:`).",
-    )
-    expand_types: bool = Field(
-        default=True, description="Read nested fields out of type texts such as `array<struct<a:int,b:string>>`."
+        description="Datasets whose schema is written: `all`, `outputs` (those that a job writes), `never`, or `if_absent` (those"
+        " whose schema no other writer has written; the target must be readable, as `rest:` is).",
     )
     types: dict[str, ColumnKind] = Field(
         default={},
-        description="DataHub's types of type texts, where they differ from the table: `{jsonb: MapType}`. Case does not"
-        " matter; a text with arguments comes before its name alone.",
+        description="DataHub types by type text, if they differ from the built-in table: `{jsonb: MapType}`. Case is ignored. An"
+        " entry with arguments, such as `decimal(10,2)`, takes precedence over the name alone.",
     )
     field_paths: dict[str, Literal["auto", "v1", "v2"]] = Field(
         default={},
-        description="Style of field paths by platform id: `v1` (dotted), `v2` (`[version=2.0]…`), or `auto`, as all others:"
-        " v1 unless it could not tell two fields apart.",
+        description="Form of field paths by platform id: `v1` (dotted), `v2` (`[version=2.0]…`) or `auto` (v2 only if two fields"
+        " would have the same v1 path). Default for all platforms: `auto`.",
     )
     skip_platforms: tuple[str, ...] = Field(
         default=(),
-        description="Platform ids whose schemas are left to their own connectors. Spark tells of a table that it reads over JDBC"
-        " by a `query` only the columns of that query, in events that look like those of the whole table.",
+        description="Platform ids whose schemas are not written, because their own connectors write them. Use it if Spark reads"
+        " tables over JDBC with a `query`: its events list only the columns of the query.",
     )
 
 
 class ColumnLineageSettings(BaseModel):
-    """Lineage between columns."""
+    """Column-level lineage."""
 
     model_config = _MODEL
 
     indirect: Literal["collapse", "keep", "drop"] = Field(
         default="collapse",
-        description="Inputs that only filter, join or sort: `collapse` those that touch every column into the job's"
-        " input fields, `keep` each pair, or `drop` them.",
+        description="Input columns that only filter, join or sort: `collapse` (columns that affect all outputs become input fields"
+        " of the job), `keep` each pair, or `drop` them.",
     )
-    target: Literal["job", "dataset", "both"] = Field(
+    target: Literal["job", "dataset", "both", "split"] = Field(
         default="job",
-        description="Where pairs of columns stand: on the `job` that made them, on the `dataset` that it wrote, with that"
-        " dataset's upstreams, or on `both`.",
-    )
-    pair_lineage: Literal["job", "upstream"] = Field(
-        default="job",
-        description="Which input feeds which output, where a `lineage` facet says so: `upstream` writes those pairs as"
-        " upstreams of the output; an edge of a `job` cannot tell them apart.",
+        description="Entity on which column lineage is written: the `job`, the output `dataset` (together with its upstreams),"
+        " `both`, or `split`: pairs of the facet `lineage` on the dataset, other column lineage on the job. A job does not say"
+        " which input feeds which output.",
     )
 
 
 class LifecycleSettings(BaseModel):
-    """Datasets that come and go."""
+    """Datasets that are dropped or renamed."""
 
     model_config = _MODEL
 
-    drop_removes: Literal["outputs", "never"] = Field(
-        default="outputs",
-        description="A completed DROP marks the dataset as removed when it is an output, or never does.",
-    )
-    rename_removes: bool = Field(
-        default=False, description="A completed RENAME marks the dataset of the earlier name as removed."
+    soft_delete: tuple[Literal["drop", "rename"], ...] = Field(
+        default=("drop",),
+        description="Completed operations that soft-delete a dataset: `drop` (an output that was dropped), `rename` (the dataset"
+        " of the earlier name). Empty: none.",
     )
 
 
 class SubsetSettings(BaseModel):
-    """Subsets: the conditions and partitions that a run read or wrote."""
+    """Subsets: conditions and partitions that a run reads or writes."""
 
     model_config = _MODEL
 
     literals: Literal["keep", "hash", "drop"] = Field(
-        default="keep", description="Values compared with in conditions; they may be personal data."
+        default="keep",
+        description="Literals in conditions, which may be personal data: `keep`, write a `hash`, or `drop` them.",
     )
 
 
@@ -181,28 +150,16 @@ class OwnerSettings(BaseModel):
     email_domain: str = Field(
         default="keep",
         pattern=r"^(keep|strip|@[^@\s,()]+)$",
-        description="The e-mail domain of users, who own something or ran it: `keep` the name as it is, `strip` the domain"
-        " (`ann@example.com` becomes the user `ann`), or a domain to add to names that have none, such as `@example.com`.",
+        description="E-mail domain in the names of owners and of users who start runs: `keep`, `strip` (`ann@example.com` becomes"
+        " `ann`), or a domain to append to names without one, such as `@example.com`.",
     )
     types: dict[str, OwnershipType] = Field(
         default={},
-        description="Ownership types of your own (URNs) by the word that a producer writes; other unknown words become"
-        " TECHNICAL_OWNER.",
+        description="URNs of custom ownership types by the type in the event. Other unknown types become TECHNICAL_OWNER.",
     )
     skip: tuple[str, ...] = Field(
-        default=("***", "airflow", "anonymous", "no-name"), description="Owner names that are placeholders, any case."
-    )
-
-
-class SymlinkSettings(BaseModel):
-    """Other names of datasets."""
-
-    model_config = _MODEL
-
-    siblings: bool = Field(
-        default=False,
-        description="Show a table and the files behind it as one in DataHub: siblings, of which the table is the primary"
-        " one.",
+        default=("***", "airflow", "anonymous", "no-name"),
+        description="Owner names to ignore, because they are placeholders. Case is ignored.",
     )
 
 
@@ -212,11 +169,11 @@ class TagSettings(BaseModel):
     model_config = _MODEL
 
     exclude: tuple[str, ...] = Field(
-        default=("openlineage_client_version",), description="Keys of tags that never become DataHub tags."
+        default=("openlineage_client_version",), description="Keys of tags that are not written as DataHub tags."
     )
     of_runs: Literal["run", "job"] = Field(
         default="run",
-        description="Tags of a run, which DataHub does not have: properties of the `run`, or tags of its `job`, too.",
+        description="Tags of a run, which has no tags in DataHub: properties of the `run`, or also tags of its `job`.",
     )
 
 
@@ -226,7 +183,7 @@ class EventTimeSettings(BaseModel):
     model_config = _MODEL
 
     default_zone: str = Field(
-        default="UTC", description="Zone of an event time that names none, such as `Europe/Berlin`."
+        default="UTC", description="Time zone of event times without an offset, such as `Europe/Berlin`."
     )
 
     @field_validator("default_zone")
@@ -235,5 +192,5 @@ class EventTimeSettings(BaseModel):
         try:
             name.upper() == "UTC" or ZoneInfo(name)  # UTC needs no table of zones
         except (KeyError, ValueError, OSError) as error:
-            raise ValueError("is no zone that this machine knows") from error
+            raise ValueError("is not a time zone of this machine") from error
         return name

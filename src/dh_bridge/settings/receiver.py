@@ -1,4 +1,4 @@
-"""The web door: where it listens, and for whom."""
+"""The HTTP receiver: address, authentication and limits."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ class ReceiverSettings(BaseModel):
     listen: str = Field(
         default="127.0.0.1:5000",
         json_schema_extra={"pattern": _ADDRESS.pattern},
-        description="HOST:PORT that it listens on; `0.0.0.0:5000` for other machines, `[::1]:5000` for IPv6, port 0 for a free"
-        " one.",
+        description="Address to listen on, HOST:PORT. `0.0.0.0:5000` accepts connections from other machines, `[::1]:5000` is"
+        " IPv6, port 0 selects a free port.",
     )
     token: SecretStr | None = Field(
         default=None,
         min_length=1,
-        description="Key that senders must show (`Authorization: Bearer KEY`, OpenLineage's `apiKey`); none takes events of"
-        " everybody who can reach it.",
+        description="Key that clients must send (`Authorization: Bearer KEY`, OpenLineage's `apiKey`). Default: no"
+        " authentication.",
     )
     threads: int = Field(
-        default=16, ge=1, description="Requests that are answered at a time; what comes together is folded together."
+        default=16,
+        ge=1,
+        description="Number of requests that are handled at the same time. Their events share transactions of the ledger.",
     )
     body_bytes: int = Field(
-        default=64 * 1024 * 1024, ge=1024, description="Bytes of one request, at most, before and after unzipping."
-    )
-    event_values: int = Field(
-        default=300_000,
-        ge=1000,
-        description="JSON values of one event, at most (keys count, too); a request may hold eight times as many.",
+        default=64 * 1024 * 1024,
+        ge=1024,
+        description="Maximum size of a request in bytes, before and after decompression.",
     )
     trusted_proxy: str | None = Field(
         default=None,
         min_length=1,
-        description="Address of a proxy in front: senders behind it are told apart by the last address of its `X-Forwarded-For`.",
+        description="Address of a reverse proxy. Limits per client then use the last address of its header `X-Forwarded-For`.",
     )
 
     @field_validator("token")

@@ -1,4 +1,4 @@
-"""The connection to DataHub's metadata service (GMS): address, token, certificates, patience."""
+"""The connection to DataHub's metadata service (GMS): address, authentication, TLS, timeouts and retries."""
 
 from __future__ import annotations
 
@@ -7,63 +7,54 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
-class OAuthSettings(BaseModel):
-    """A token that an identity provider lends for the credentials of a client (OAuth 2.0, client credentials)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    token_endpoint: str = Field(description="Address that tokens are asked for at.")
-    client_id: str = Field(description="The client's id.")
-    client_secret: SecretStr = Field(description="The client's secret.")
-    scope: str | None = Field(default=None, description="Scopes, where the provider wants them named.")
-    audience: str | None = Field(default=None, description="Audience, where the provider wants it named.")
-
-
 class RestSettings(BaseModel):
-    """How proposals reach a server by REST; what is not said here, DATAHUB_GMS_* and ~/.datahubenv may say."""
+    """Connection to DataHub over REST. Values that are not set come from `DATAHUB_GMS_*`, `DATAHUB_AUTH_*` and `~/.datahubenv`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     server: str | None = Field(
         default=None,
-        description="Address of the metadata service, such as `http://localhost:8080`; none means that of"
-        " `DATAHUB_GMS_URL`, else that of `~/.datahubenv`.",
+        description="URL of the metadata service, such as `http://localhost:8080`. Default: `DATAHUB_GMS_URL`, else the server of"
+        " `~/.datahubenv`.",
     )
     token: SecretStr | None = Field(
         default=None,
-        description="Access token; none means `DATAHUB_GMS_TOKEN`, else that of `~/.datahubenv`, for their server.",
+        description="Access token. Default: `DATAHUB_GMS_TOKEN`, else the token of `~/.datahubenv`; each is sent only to the"
+        " server that it belongs to. For OAuth 2.0, set `DATAHUB_AUTH_TYPE` and its variables.",
     )
     token_file: Path | None = Field(
-        default=None, description="File that holds the token, read for each request: whoever mounts it may renew it."
-    )
-    oauth: OAuthSettings | None = Field(
-        default=None,
-        description="Ask an identity provider for the token; none means what `DATAHUB_AUTH_TYPE` and its variables say.",
+        default=None, description="File with the token. It is read for each request, so that it can be renewed."
     )
     headers: dict[str, SecretStr] = Field(
-        default_factory=dict, description="More headers for each request, for a proxy for example; shown as stars."
+        default_factory=dict,
+        description="Additional headers of each request, for example for a proxy. Values are masked in output.",
     )
     ca_bundle: Path | None = Field(
-        default=None, description="Certificates of the authorities that the server's own is checked against."
+        default=None, description="File with the certificates of the authorities that issue the server's certificate."
     )
-    verify: bool = Field(default=True, description="Check the server's certificate.")
-    client_certificate: Path | None = Field(default=None, description="Our certificate, where the server wants one.")
-    client_key: Path | None = Field(
-        default=None, description="Key of our certificate, when it is in a file of its own."
+    verify: bool = Field(default=True, description="Verify the server's certificate.")
+    client_certificate: tuple[Path, ...] = Field(
+        default=(),
+        max_length=2,
+        description="Client certificate for mutual TLS: one PEM file with certificate and key (`[client.pem]`), or two files"
+        " (`[tls.crt, tls.key]`).",
     )
     timeout: float = Field(
-        default=30.0, gt=0, description="Seconds that a whole answer may take; a connection may take 10 of them."
+        default=30.0,
+        gt=0,
+        description="Seconds until a response must be complete. Opening the connection takes at most 10 of them.",
     )
     retries: int = Field(
         default=4,
         ge=0,
-        description="How often a request is sent again when the connection fails or the server answers 429 (which counts"
-        " half) or 5xx; the pauses grow, and are as long as the server asks for.",
+        description="Number of retries if the connection fails or the server answers 429 (which counts half) or 5xx. The pauses"
+        " grow, or are as long as the server requests.",
     )
-    refuse_late: bool = Field(
+    conditional_writes: bool = Field(
         default=False,
-        description="Let the server refuse what it comes to write only after `timeout`, when something newer is there"
-        " (`If-Unmodified-Since` on each proposal; DataHub 0.14 and later).",
+        description="Send each proposal with `If-Unmodified-Since`, so that the server rejects a write that it processes after"
+        " `timeout` if a newer value is present. DataHub 0.14 and later.",
     )
-    max_rate: float | None = Field(default=None, gt=0, description="Proposals a second, at most; none is no limit.")
-    batch_size: int = Field(default=200, ge=1, description="Proposals in one request, at most.")
+    max_rate: float | None = Field(
+        default=None, gt=0, description="Maximum number of proposals per second. Default: no limit."
+    )

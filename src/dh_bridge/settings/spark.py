@@ -1,4 +1,4 @@
-"""What holds for the events of Spark alone."""
+"""Spark: settings for events of Spark."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class SparkSettings(BaseModel):
 
     run_name: Literal["application", "databricks"] = Field(
         default="application",
-        description="What names a run on Databricks: the id of the `application`, or that of `databricks`' own job run.",
+        description="Name of a run on Databricks: the id of the Spark `application`, or the id of the `databricks` job run.",
     )

@@ -1,4 +1,4 @@
-"""What may be written at all: a switch for careful beginnings, heeded by everything that delivers."""
+"""Allow-lists of entity types and aspects, applied to all targets."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from dh_bridge.settings.filters import PatternList, Patterns
 
 
 class WritesSettings(BaseModel):
-    """Allow-lists of entity types and aspects; an empty one allows all. Patterns are globs, as in ``filters``."""
+    """Allow-lists of entity types and aspects. An empty list allows all. Patterns are globs, as in ``filters``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    entities: Patterns = Field(
-        default=(), description="Types of entities that may be written, such as `dataJob`; empty: all."
-    )
-    aspects: Patterns = Field(
-        default=(), description="Aspects that may be written, such as `dataProcessInstance*`; empty: all."
-    )
+    entities: Patterns = Field(default=(), description="Entity types to write, such as `dataJob`. Empty: all.")
+    aspects: Patterns = Field(default=(), description="Aspects to write, such as `dataProcessInstance*`. Empty: all.")
 
     def refusal(self, entity_type: str, aspect_name: str) -> str | None:
-        """Return the rule that keeps an aspect of an entity from being written; None when it may be."""
+        """Return the rule that rejects an aspect of an entity; None if it may be written."""
         return _refusal(self.entities, self.aspects, entity_type, aspect_name)
 
 

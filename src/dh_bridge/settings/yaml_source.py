@@ -1,6 +1,6 @@
 """The text of a settings file: YAML whose values stay text, with line numbers and ``${VAR}``.
 
-Every plain scalar but null is text, and the models turn it into what their fields want: ``profile: 1.10`` is not the
+Every plain scalar but null is text, and the models turn it into what their fields want: ``datahub_version: 1.10`` is not the
 number 1.1, and ``redaction: off`` is not false. ``${NAME}`` takes a variable, ``${NAME:-default}`` one that may be
 missing or empty, ``$${`` is a literal ``${``.
 """

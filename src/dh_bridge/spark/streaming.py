@@ -123,7 +123,7 @@ class StreamBatch:
             pieces = self._cache(
                 run_output.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
             )
-            if self._settings.queries == "on":
+            if "queries" in self._settings.optional_metadata:
                 pieces = self._cache(pieces.unionByName(self._withdrawn_pieces(aggregated_keys, pieces)))
             entity_changes = self._aggregate_entities(aggregated_keys, pieces)
             output = entity_changes.unionByName(run_output)

@@ -50,8 +50,8 @@ class DataHubConfig(Config):
             raise SettingsError("`config` is no text", location=_LOCATION, remedy="e.g. dh_bridge.yml")
         flags = flags_of(options.get("settings") or None, _LOCATION, ledger=options.get("ledger"))
         settings = load(file, flags=[*flags]).settings
-        if settings.profile is not None:
-            profile(settings.profile)
+        if settings.datahub_version is not None:
+            profile(settings.datahub_version)
         if settings.ledger.file is None:
             require_ledger(target, settings)
         return cls(target, settings)

@@ -29,16 +29,8 @@ class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """``dh_bridge.settings.kafka`` describes each; ``timeout`` in seconds."""
 
     url: str | None = None
-    user: str | None = None
-    password: str | None = None
-    token: str | None = None
-    headers: Mapping[str, str] = {}
-    ca_bundle: str | None = None
-    verify: bool = True
-    client_certificate: str | None = None
-    client_key: str | None = None
+    config: Mapping[str, str] = {}
     timeout: float = REGISTRY_TIMEOUT
-    register: bool = True
 
 
 @prepare_type

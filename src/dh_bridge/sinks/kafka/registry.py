@@ -20,6 +20,8 @@ from dh_bridge.sinks.bounded_http import ACCEPT_ENCODING, BoundedAdapter, Respon
 from dh_bridge.sinks.kafka.options import DEFAULT_REGISTRY_URL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dh_bridge.sinks.kafka.options import RegistryOptions
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -28,10 +30,10 @@ _NO_LATEST_STATUSES = (404, 405, 501)
 """No such subject, or no such call: GMS answers the latter."""
 _MAX_MESSAGE_CHARS = 300
 _REMEDIES = {
-    401: "set kafka.registry.user and password, or kafka.registry.token",
-    403: "give the user the right to read the subject and to register, or set kafka.registry.register to false",
+    401: "set basic.auth.user.info or bearer.auth.token in kafka.registry.config",
+    403: "give the user the right to read the subject and to register, or set auto.register.schemas to false in kafka.registry.config",
     404: "is kafka.registry.url the address of a schema registry, with its path?",
-    409: "another schema stands there that ours does not fit: set kafka.registry.register to false to write that one",
+    409: "the subject has an incompatible schema: set auto.register.schemas to false in kafka.registry.config to write that one",
 }
 
 
@@ -52,13 +54,16 @@ class SchemaRegistry:
             {
                 "Accept": f"{_CONTENT_TYPE}, application/json",
                 "Accept-Encoding": ACCEPT_ENCODING,
-                **options.headers,
             }
         )
-        self._session.auth = _RegistryAuth(options)
-        self._verify: bool | str = (_check_file(options.ca_bundle, "ca_bundle") or True) if options.verify else False
-        certificate = _check_file(options.client_certificate, "client_certificate")
-        key = _check_file(options.client_key, "client_key")
+        self._session.auth = _RegistryAuth(options.config)
+        self._verify: bool | str = (
+            _config_file(options, "ssl.ca.location") or True
+            if _is_enabled(options, "enable.ssl.certificate.verification")
+            else False
+        )
+        certificate = _config_file(options, "ssl.certificate.location")
+        key = _config_file(options, "ssl.key.location")
         if certificate:
             self._session.cert = (certificate, key) if key else certificate
         retry_policy = Retry(
@@ -78,11 +83,11 @@ class SchemaRegistry:
         if latest.status not in _NO_LATEST_STATUSES:
             document = self._parse_response(latest)
             return self._schema_id(document), self._parse_schema(document)
-        if not self._options.register:
+        if not _is_enabled(self._options, "auto.register.schemas"):
             raise SinkError(
                 f"has no schema of {subject}, and we are not to register ours",
                 location=self.location,
-                remedy="register it, or set kafka.registry.register to true",
+                remedy="register it, or set auto.register.schemas to true in kafka.registry.config",
             )
         schema_id = self._schema_id(
             self._parse_response(self._request("POST", path, {"schema": json.dumps(bundled_schema)}))
@@ -117,7 +122,7 @@ class SchemaRegistry:
             return SinkError(
                 "its certificate cannot be trusted",
                 location=self.location,
-                remedy="name your authority's certificates in kafka.registry.ca_bundle",
+                remedy="name your authority's certificates: ssl.ca.location in kafka.registry.config",
             )
         if isinstance(error, ResponseTooLargeError):
             return SinkError(f"answers with {error}", location=self.location, remedy=_REMEDIES[404])
@@ -170,11 +175,13 @@ class SchemaRegistry:
 class _RegistryAuth(requests.auth.AuthBase):
     """Says who we are; an auth of our own, else requests would say what ~/.netrc says."""
 
-    def __init__(self, options: RegistryOptions) -> None:
+    def __init__(self, config: Mapping[str, str]) -> None:
         self._basic = None
-        self._bearer = f"Bearer {options.token}" if options.token else None
-        if options.user is not None:
-            self._basic = requests.auth.HTTPBasicAuth(options.user, options.password or "")
+        token = config.get("bearer.auth.token")
+        self._bearer = f"Bearer {token}" if token else None
+        user, _, password = config.get("basic.auth.user.info", "").partition(":")
+        if user:
+            self._basic = requests.auth.HTTPBasicAuth(user, password)
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._basic is not None:
@@ -200,14 +207,21 @@ def _check_url(url: str | None) -> str:
         raise SettingsError(
             "the address holds a user or a password, which would be shown",
             location="kafka.registry.url",
-            remedy="use kafka.registry.user and kafka.registry.password",
+            remedy="use basic.auth.user.info in kafka.registry.config",
         )
     return url.rstrip("/")
 
 
-def _check_file(path: str | None, key: str) -> str | None:
+def _is_enabled(options: RegistryOptions, name: str) -> bool:
+    """Return a switch of the configuration, which is on unless it is ``false``."""
+    return options.config.get(name, "true").lower() != "false"
+
+
+def _config_file(options: RegistryOptions, name: str) -> str | None:
+    """Return the path that the configuration names; a SettingsError when there is no such file."""
+    path = options.config.get(name)
     if path is not None and not Path(path).exists():
         raise SettingsError(
-            f"{path} does not exist", location=f"kafka.registry.{key}", remedy="name a file in PEM form"
+            f"{path} does not exist", location=f"kafka.registry.config, {name}", remedy="name a file in PEM form"
         )
     return path

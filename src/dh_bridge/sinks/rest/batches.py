@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BATCH_PATH = "/aspects?action=ingestProposalBatch"
 SINGLE_PATH = "/aspects?action=ingestProposal"
 
+PROPOSALS_PER_REQUEST = 200
 _BODY_END = b',"async":"false"}'  # a server that writes later refuses in silence
 _ENVELOPE_BYTES = 64
 """Bytes around the proposals of a body, or in the header of one, rounded up."""
@@ -63,10 +64,10 @@ def encode_proposal(
 
 def split_requests(items: Sequence[EncodedProposal], options: RestOptions) -> Iterator[Sequence[EncodedProposal]]:
     """Yield runs of ``items`` that fit into one request each; one that is too large by itself is a request of its own."""
-    max_items = options.batch_size
+    max_items = PROPOSALS_PER_REQUEST
     if options.max_rate is not None:
         max_items = max(1, min(max_items, int(options.max_rate)))  # no burst of more than a second's worth
-    separator_bytes = _ENVELOPE_BYTES if options.refuse_late else 1
+    separator_bytes = _ENVELOPE_BYTES if options.conditional_writes else 1
     start, size = 0, _ENVELOPE_BYTES
     for index, encoded in enumerate(items):
         new_size = size + len(encoded.data) + separator_bytes

@@ -59,7 +59,7 @@ class GmsConnection:
         #: the moment of the monotonic clock after which nothing is sent, and no answer waited for
         self.send_deadline = inf
         #: when the server is to refuse what it comes to write; None: never
-        self.write_deadline = WriteDeadline(options.timeout) if options.refuse_late else None
+        self.write_deadline = WriteDeadline(options.timeout) if options.conditional_writes else None
         self._verify: bool | str | None = (
             (_check_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
         )
@@ -70,8 +70,9 @@ class GmsConnection:
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
         self._login = TokenAuth(options, self._post_form)
         self._session.auth = self._login
-        certificate = _check_file(options.client_certificate, "rest.client_certificate")
-        key = _check_file(options.client_key, "rest.client_key")
+        for path in options.client_certificate:
+            _check_file(path, "rest.client_certificate")
+        certificate, key = [*options.client_certificate, None, None][:2]
         if certificate:
             self._session.cert = (certificate, key) if key else certificate
         # What the environment says of proxies and certificates; requests would look through all of it for each request.
@@ -198,7 +199,7 @@ class GmsConnection:
             return response.status_code, read_response(response)
         except (exceptions.RequestException, OSError) as error:
             empty_frames(error)
-            raise self._connection_error(error, "rest.oauth.token_endpoint") from error
+            raise self._connection_error(error, "DATAHUB_AUTH_TYPE") from error
 
     def _connection_error(self, error: Exception, location: str = "") -> SinkError:  # noqa: PLR0911 - one for each kind
         """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     PostForm = Callable[[str, bytes], tuple[int, bytes]]
     """Sends a form to an address without a login of ours; returns the answer's status and body."""
 
-_ENDPOINT_SETTING = "rest.oauth.token_endpoint"
+_LOGIN_VARIABLE = "DATAHUB_AUTH_TYPE"
+_LOGIN_REMEDY = "check the variables DATAHUB_AUTH_*"
 _is_number = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?").fullmatch
 _RENEWAL_MARGIN_SECONDS = 300.0
 """Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
@@ -44,7 +45,9 @@ class TokenAuth:
             )
         if options.oauth is not None and urlsplit(options.oauth.token_endpoint).scheme not in ("http", "https"):
             raise SettingsError(
-                "is no address", location=_ENDPOINT_SETTING, remedy="e.g. https://idp.example.com/oauth2/token"
+                "the address of its tokens is no URL",
+                location=_LOGIN_VARIABLE,
+                remedy="set DATAHUB_AUTH_TOKEN_ENDPOINT, e.g. https://idp.example.com/oauth2/token",
             )
         self._options = options
         self._post = post
@@ -57,7 +60,7 @@ class TokenAuth:
         """What to do when the server refuses the token; empty for one that a setting holds, and for none."""
         options = self._options
         if options.oauth is not None:
-            return "look at rest.oauth: the server refuses a token that was issued a moment ago"
+            return f"{_LOGIN_REMEDY}: the server rejects a token that was issued a moment ago"
         if options.token_file is not None:
             return f"write a valid token to {options.token_file} (rest.token_file)"
         return ""
@@ -103,8 +106,8 @@ class TokenAuth:
             error_text = f": {content['error']}" if isinstance(content.get("error"), str) else ""
             raise SinkError(
                 f"lends no token, it answers {status}{error_text}",
-                location=_ENDPOINT_SETTING,
-                remedy="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
+                location=_LOGIN_VARIABLE,
+                remedy=_LOGIN_REMEDY if status < 500 and status != 429 else "send it again later",
                 retryable=status >= 500 or status == 429,
             )
         lifetime = content.get("expires_in")

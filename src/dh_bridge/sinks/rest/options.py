@@ -27,7 +27,7 @@ _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a pas
 
 
 class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``dh_bridge.settings.rest`` describes each."""
+    """A client of an identity provider (OAuth 2.0), from the variables ``DATAHUB_AUTH_*``."""
 
     token_endpoint: str
     client_id: str
@@ -38,7 +38,7 @@ class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @prepare_type
 class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second.
+    """``dh_bridge.settings.rest`` describes the fields; times in seconds, sizes in bytes, ``max_rate`` in proposals a second.
 
     ``named_by``: what names the server.
     """
@@ -51,13 +51,11 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     headers: Mapping[str, str] = {}
     ca_bundle: str | None = None
     verify: bool = True
-    client_certificate: str | None = None
-    client_key: str | None = None
+    client_certificate: tuple[str, ...] = ()
     timeout: float = 30.0
     retries: int = 4
-    refuse_late: bool = False
+    conditional_writes: bool = False
     max_rate: float | None = None
-    batch_size: int = 200
 
     @property
     def connect_timeout(self) -> float:

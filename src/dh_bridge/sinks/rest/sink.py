@@ -12,6 +12,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import SINK_KINDS, Closable, Delivery, Failure
 from dh_bridge.sinks.rest.batches import (
     BATCH_PATH,
+    PROPOSALS_PER_REQUEST,
     SINGLE_PATH,
     EncodedProposal,
     batch_body,
@@ -109,7 +110,7 @@ class RestSink(Closable):
         proposals = self._drop_existing_creates(proposals)
         failures: list[Failure] = []
         written_count = 0
-        chunk_size = _REQUESTS_PER_CHUNK * self._rest.batch_size
+        chunk_size = _REQUESTS_PER_CHUNK * PROPOSALS_PER_REQUEST
         for start in range(0, len(proposals), chunk_size):
             metadata = self._options.system_metadata()
             results = [

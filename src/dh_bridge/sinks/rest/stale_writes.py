@@ -1,6 +1,6 @@
 """Writes that come late: what a server writes only after we gave up waiting for it may bring back what is old.
 
-With ``rest.refuse_late`` each proposal says: write me only if nobody has written this aspect after a moment that lies half a
+With ``rest.conditional_writes`` each proposal says: write me only if nobody has written this aspect after a moment that lies half a
 timeout ahead. Who gave up after the timeout and wrote something newer is past that moment. DataHub compares
 ``If-Unmodified-Since`` with the time at which it received the last write of the aspect (its ConditionalWriteValidator, since
 0.14: https://github.com/datahub-project/datahub/pull/10868), inside the transaction that writes.
