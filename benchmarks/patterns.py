@@ -59,6 +59,13 @@ BOUNDS = {
     "_PRECEDING_VALUE": 300,
     "_CALL": 1000,
     "_CONSTANT": 10_000,
+    "_SECRET_KEY": 200,
+    "_ISO": 1000,
+    "_TOKENS": 2000,
+    "_COMMENT": 4000,
+    "_WHOLE_ROW_WRITE": 4000,
+    "_DELIMITER": 65_536,
+    "_find_delimiters": 1024,
 }
 
 
@@ -142,7 +149,7 @@ def _uses(tree: ast.Module, line: int, attributes: dict[str, set[str]]) -> tuple
         and node.value.lineno <= line <= (node.value.end_lineno or 0)
     }
     if bound:  # re.compile(…).fullmatch
-        return "", tuple(sorted(bound))
+        return _assigned_name(tree, line), tuple(sorted(bound))
     for node in ast.walk(tree):
         if (
             not isinstance(node, (ast.Assign, ast.AnnAssign))
@@ -171,6 +178,14 @@ def _uses(tree: ast.Module, line: int, attributes: dict[str, set[str]]) -> tuple
             - {"split"}
         )
     )
+
+
+def _assigned_name(tree: ast.Module, line: int) -> str:
+    """Return the name that the value of a line is given, "" if it has none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and node.lineno <= line <= (node.end_lineno or 0):
+            return str(getattr(node.targets[0], "id", ""))
+    return ""
 
 
 # -- attacks ---------------------------------------------------------------------------------------------------------

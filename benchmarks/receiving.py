@@ -40,9 +40,9 @@ ROWS = [(1, "one by one"), (1, "together"), (16, "one by one"), (16, "together")
 
 
 @contextmanager
-def bridge(folder: Path, target: str, *options: str) -> Iterator[str]:
-    """Run ``dh-bridge serve``; its host and port."""
-    command = [PYTHON, "-m", "dh_bridge", "serve", "--to", target, "--ledger", str(folder / "runs.db")]
+def bridge(folder: Path, target: str, *options: str, python: str = PYTHON) -> Iterator[str]:
+    """Run ``dh-bridge serve`` of the package that ``python`` has; its host and port."""
+    command = [python, "-m", "dh_bridge", "serve", "--to", target, "--ledger", str(folder / "runs.db")]
     command += ["--listen", "127.0.0.1:0", "--set", "receiver.threads=64", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr or ():

@@ -14,7 +14,7 @@ from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, PROCEDURE, SCHEM
 
 #: Literals, quoted names and comments; a dollar-quoted text by its opening sign alone.
 _QUOTED = re.compile(
-    r"'[^']*(?:''[^']*)*'?|\"[^\"]*\"?|--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?|\$(?:[A-Za-z_]\w{0,40})?\$"
+    r"'[^']*(?:''[^']*)*'?|\"[^\"]*\"?|--[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?|\$(?:[A-Za-z_]\w{0,40})?\$"
 )
 #: Unquoted passwords: ``IDENTIFIED BY tiger``, ``PASSWORD = abc123``.
 _IDENTIFIED = re.compile(
@@ -91,7 +91,7 @@ def mask_literals(text: str, kinds: int, depth: int = 0) -> str:
         if "(" in text and "'" in text:
             text = mask_inserted_values(text)
     if kinds & FUNCTION and "(" in text:
-        text = mask_arguments(text, secret_rules.sql_parts, secret_rules.sql_arguments)
+        text = mask_arguments(text, secret_rules.sql_calls, secret_rules.sql_arguments)
     if kinds & (NAME | PROCEDURE) or (kinds & HALF_KEY and _may_have_key(text)):
         return _mask_quoted(text, depth)
     return text
