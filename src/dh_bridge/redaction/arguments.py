@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _INSERT_COLUMNS = re.compile(
-    r"\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|overwrite\s{1,8})?(?:into\s{1,8})?(?:table\s{1,8})?[^\s(;]{1,200}\s{0,8}\(([^()]{1,8000})\)\s{0,8}(values?|select)\b",
+    r"\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|overwrite\s{1,8})?(?:into\s{1,8})?(?:table\s{1,8})?[^\s(;]{1,200}\s{0,8}\(([^()]{1,100000})\)\s{0,8}(values?|select)\b",
     re.IGNORECASE,
 )
 #: Literals, quoted names, and runs of brackets and commas: a run is one match, so a megabyte of brackets costs little.

@@ -120,7 +120,7 @@ class TokenPattern:
     def __init__(self, prefix: str, row: TokenRow) -> None:
         self._preceding_length = row.before
         self._prefix = prefix
-        self._is_random = row.alphabet not in ("hex", "base32")
+        self._is_random = row.alphabet not in ("hex", "base32", "path")
         self._is_mixed = row.mixed
         max_length = "" if row.most is None else row.most
         end_pattern = "(?![A-Za-z0-9])" if row.most is not None else ""
