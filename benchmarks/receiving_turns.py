@@ -4,12 +4,13 @@
 
 Both versions get the same events, from the same senders, into a ledger of their own; the metadata service behind them answers at once.
 The order changes from turn to turn. Each row shows the medians of events per second, and the median of the ratios of the turns: a
-ratio above 1 means that this version is faster.
+ratio above 1 means that this version is faster. CPU time per event depends less on other work of the machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from itertools import islice
 from pathlib import Path
@@ -17,41 +18,58 @@ from statistics import median
 
 import inputs
 from delivery import loopback
-from receiving import bridge, measured
+from receiving import bridge_process, measured
 from results import PYTHON, Table, machine, markdown
 
+WARM_UP_EVENTS = 100
 
-def events_per_second(python: str, bodies: list[bytes], senders: int) -> float:
-    """Return the events per second that one version acknowledges."""
+
+def measure_turn(python: str, bodies: list[bytes], senders: int) -> tuple[float, float]:
+    """Return the events per second that one version acknowledges, and the milliseconds of CPU that it takes for an event."""
     with (
         tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name,
         loopback() as url,
-        bridge(Path(name), f"rest:{url}", python=python) as place,
+        bridge_process(python, Path(name), f"rest:{url}") as (place, process),
     ):
-        seconds, _ = measured(place, bodies, senders)
-    return len(bodies) / seconds
+        measured(place, bodies[:WARM_UP_EVENTS], senders)
+        begun = cpu_seconds(process)
+        seconds, _ = measured(place, bodies[WARM_UP_EVENTS:], senders)
+        used = cpu_seconds(process) - begun
+    count = len(bodies) - WARM_UP_EVENTS
+    return count / seconds, 1000 * used / count
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the CPU seconds of a process so far (Linux)."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--before", required=True, metavar="PYTHON", help="the interpreter that has the earlier version")
+    parser.add_argument(
+        "--before", required=True, metavar="PYTHON", help="the interpreter that has the earlier version"
+    )
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--senders", type=int, nargs="+", default=[1, 16, 64])
     parser.add_argument("--count", type=int, default=2000, help="events of a turn (default 2000)")
     options = parser.parse_args()
     print(machine(), flush=True)
     bodies = [line.encode() for line in islice(inputs.runs(10**12), options.count)]
-    table: Table = [("senders", "events/s before", "events/s now", "ratio, median", "lowest", "highest")]
+    table: Table = [
+        ("senders", "events/s before", "now", "ratio, median", "lowest", "highest", "CPU ms/event before", "now")
+    ]
     for senders in options.senders:
-        rates: dict[str, list[float]] = {options.before: [], PYTHON: []}
+        turns: dict[str, list[tuple[float, float]]] = {options.before: [], PYTHON: []}
         for turn in range(options.turns):
-            for python in list(rates)[:: 1 if turn % 2 else -1]:
-                rates[python].append(events_per_second(python, bodies, senders))
-        before, now = rates[options.before], rates[PYTHON]
-        ratios = sorted(new / old for old, new in zip(before, now, strict=True))
-        cells = [f"{median(before):,.0f}", f"{median(now):,.0f}"]
+            for python in list(turns)[:: 1 if turn % 2 else -1]:
+                turns[python].append(measure_turn(python, bodies, senders))
+        rates = [[rate for rate, _ in measured_turns] for measured_turns in turns.values()]
+        ratios = sorted(now / before for before, now in zip(*rates, strict=True))
+        cells = [f"{median(values):,.0f}" for values in rates]
         cells += [f"{ratio:.2f}" for ratio in (median(ratios), ratios[0], ratios[-1])]
+        cells += [f"{median(cpu for _, cpu in measured_turns):.2f}" for measured_turns in turns.values()]
         table.append((str(senders), *cells))
         print(table[-1], flush=True)
     print("\n" + markdown(table), end="")

@@ -49,7 +49,9 @@ _AUTHORIZATION = re.compile(
     r"(?!\*{3})([^\s\"',]{4,})(?=[\s\"',]|\Z)(?![ \t]{1,4}\*{3})",
     re.IGNORECASE,
 )
-_DIGEST = re.compile(r"(\bdigest\s[^\r\n]{0,400}?\bresponse\s{0,2}=\s{0,2}\\{0,3}\"?)([^\s\"',\\*]{4,200})", re.IGNORECASE)
+_DIGEST = re.compile(
+    r"(\bdigest\s[^\r\n]{0,400}?\bresponse\s{0,2}=\s{0,2}\\{0,3}\"?)([^\s\"',\\*]{4,200})", re.IGNORECASE
+)
 _LAST_WORD = re.compile(r"[A-Za-z]{2,20}\Z")
 _KEY = re.compile(r" keys?(?![\w.\-])")
 _MIN_BEARER_LENGTH = 20
@@ -132,7 +134,9 @@ def _mask_values(text: str, classified: tuple[str, ...] = ()) -> str:
         else:
             mention_count += 1
             if mention_count > _MAX_MENTIONS:
-                if text.find(_TRUNCATION_START, max(0, start - len(_TRUNCATION_TEXT)), start) >= 0:  # it was truncated before
+                if (
+                    text.find(_TRUNCATION_START, max(0, start - len(_TRUNCATION_TEXT)), start) >= 0
+                ):  # it was truncated before
                     break
                 return "".join([*parts, text[cursor:start], _TRUNCATION_TEXT.format(_MAX_MENTIONS)])
         for span in _find_secrets(text, start, end, name, operator) or ():
@@ -176,9 +180,10 @@ def _find_secrets(  # noqa: PLR0911 - a rule each
     type_match = _TYPE_ANNOTATION.match(text, end)
     if type_match is not None and type_match[2].lower() in rules().types:
         return _to_list(find_value(text, type_match.end(), "=", name, is_quoted=False))
+    if name.lower().endswith(prose.PIPED_FLAGS):
+        return prose.find_piped_secret(text, start, name)
     return (
         _find_flag_value(text, start, end, name)
-        or prose.find_piped_secret(text, start, name)
         or pairs.find_secrets(text, start, end, name)
         or prose.find_prose_secrets(text, start, end, name)
     )

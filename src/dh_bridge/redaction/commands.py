@@ -77,7 +77,10 @@ def mask_program_arguments(text: str, classified: Iterable[str]) -> str:
         if len(arguments) == _MAX_ARGUMENTS:
             begin = arguments[-1].begin
             line_end = text.find("\n", begin)
-            spans = [*(span for span in spans if span.begin < begin), SecretSpan(begin, line_end if line_end >= 0 else len(text))]
+            spans = [
+                *(span for span in spans if span.begin < begin),
+                SecretSpan(begin, line_end if line_end >= 0 else len(text)),
+            ]
         for span in spans:
             if span.begin >= cursor:
                 parts += text[cursor : span.begin], span.mask

@@ -25,7 +25,8 @@ _PROPERTY_ROOTS = ("spark.", "fs.", "hive.", "hadoop.", "javax.", "flink.", "kaf
 _PIPED = re.compile(
     r"\b(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4}|[\"']?%s[\"']?[ \t]{1,4})?([\"']?)([^\s\"'|]{4,200})\1[ \t]{0,4}\|[^|\n]{0,200}\Z"
 )
-_PIPED_FLAGS = ("password-stdin", "passphrase-fd", "token-stdin")
+#: Flags that take no argument: the secret comes from the program before.
+PIPED_FLAGS = ("password-stdin", "passphrase-fd", "token-stdin")
 _LOOKBEHIND_LENGTH = 400
 
 
@@ -50,8 +51,6 @@ def find_prose_secrets(text: str, start: int, end: int, name: str) -> list[Secre
 
 def find_piped_secret(text: str, start: int, name: str) -> list[SecretSpan] | None:
     """Return the secret that is piped into a program: ``echo x | docker login --password-stdin``."""
-    if not name.lower().endswith(_PIPED_FLAGS):
-        return None
     match = _PIPED.search(text, max(0, start - _LOOKBEHIND_LENGTH), start)
     return None if match is None or is_harmless(name, match[2]) else [SecretSpan(*match.span(2))]
 

@@ -27,7 +27,25 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
 _HEAD = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"[a-z_][a-z_]*\Z")
 _JDBC_PREFIX = "jdbc:"
-_PASSWORDS = ("password", "passwd", "passphrase", "pwd", "_key", "-key", "apikey", "secret", "_pw", "passcode", "pass", "secretkey", "accesskey", "privatekey", "kennwort", "passwort", "passe")
+_PASSWORDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "_key",
+    "-key",
+    "apikey",
+    "secret",
+    "_pw",
+    "passcode",
+    "pass",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "kennwort",
+    "passwort",
+    "passe",
+)
 #: Algorithms, versions, dates and numbers with a unit.
 _NAMED = re.compile(
     r"(?:sha|md|base|aes|utf|rsa|pbkdf|argon|hmac|pkcs|x|http|oauth|iso|ipv|int|float|python|java|v)-?\d|\d{4}-\d\d|\d+[a-z]{0,3}\Z|[\d.]+\Z",
@@ -83,7 +101,10 @@ def looks_random(value: str) -> bool:
 def _is_random(part: str) -> bool:
     if len(_KIND_CHANGES.findall(part)) >= 3:
         return True
-    return any(map(str.isdigit, part)) and 5 * len(_RUN.findall(part)) >= 2 * len(part) >= 24
+    run_count = len(_RUN.findall(part))
+    if len(part) >= 16 and 2 * run_count >= len(part):
+        return True
+    return any(map(str.isdigit, part)) and 5 * run_count >= 2 * len(part) >= 24
 
 
 def is_password(name: str) -> bool:

@@ -118,7 +118,6 @@ def escape_variables(text: str) -> str:
 
 def substitute_variables(text: str, environ: Mapping[str, str], location: str) -> str:
     """Return ``text`` with its ``${VAR}`` filled in; a SettingsError names a variable that is not set."""
-
     before, *pieces = text.split("${")
     parts = [before]
     for piece in pieces:
