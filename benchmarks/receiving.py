@@ -42,12 +42,19 @@ ROWS = [(1, "one by one"), (1, "together"), (16, "one by one"), (16, "together")
 @contextmanager
 def bridge(folder: Path, target: str, *options: str) -> Iterator[str]:
     """Run ``dh-bridge serve``; its host and port."""
-    command = [PYTHON, "-m", "dh_bridge", "serve", "--to", target, "--ledger", str(folder / "runs.db")]
+    with bridge_process(PYTHON, folder, target, *options) as (place, _):
+        yield place
+
+
+@contextmanager
+def bridge_process(python: str, folder: Path, target: str, *options: str) -> Iterator[tuple[str, int]]:
+    """Run ``dh-bridge serve`` of the package that ``python`` has; its host and port, and the number of its process."""
+    command = [python, "-m", "dh_bridge", "serve", "--to", target, "--ledger", str(folder / "runs.db")]
     command += ["--listen", "127.0.0.1:0", "--set", "receiver.threads=64", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr or ():
             if found := re.search(r"taking events at http://([^/]+)", line):
-                yield found[1]
+                yield found[1], process.pid
                 process.send_signal(signal.SIGTERM)
                 process.communicate()
                 return

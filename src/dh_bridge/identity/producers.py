@@ -91,7 +91,7 @@ def load_producer_mappings(overlay: Path | None = None) -> Iterator[tuple[str, P
 def uri_pattern(text: str, location: str) -> re.Pattern[str]:
     """Compile a pattern of producers' URIs: literal text, ``{part}`` (no slash), ``{*rest}``, ``[optional]``."""
     parts = []
-    for token in _TOKENS.findall(text):
+    for token in _TOKENS.findall(text[:_MAX_URI_LENGTH]):
         if token in _BRACKETS:
             parts.append(_BRACKETS[token])
         elif token in "{}":  # noqa: S105 - no secret

@@ -19,7 +19,7 @@ MISSING_PARTS = frozenset({"", "None", "null", "NULL"})
 
 # A quote opens at the start of a part and closes before a dot or the end; doubled inside it stands for itself.
 _QUOTED = re.compile(
-    r'"(?P<d>(?:[^"]|"")*)"(?=\.|\Z)|`(?P<b>(?:[^`]|``)*)`(?=\.|\Z)|\[(?P<s>(?:[^\]]|\]\])*)\](?=\.|\Z)'
+    r'"(?P<d>[^"]*(?:""[^"]*)*)"(?=\.|\Z)|`(?P<b>[^`]*(?:``[^`]*)*)`(?=\.|\Z)|\[(?P<s>[^\]]*(?:\]\][^\]]*)*)\](?=\.|\Z)'
 )
 _DOUBLED = {"d": ('""', '"'), "b": ("``", "`"), "s": ("]]", "]")}
 

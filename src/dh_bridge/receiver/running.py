@@ -25,6 +25,7 @@ from dh_bridge.receiver.metrics import ReceiverMetrics
 from dh_bridge.receiver.sending import DeliveryWorker, delivery_ledger
 from dh_bridge.receiver.web import WebServer
 from dh_bridge.redaction import OFF
+from dh_bridge.redaction.rules import rules
 from dh_bridge.sinks.base import target_kind
 from dh_bridge.storage.connection import MEMORY_PATH
 
@@ -84,6 +85,8 @@ def run_receiver(
             location="--ledger",
             remedy="name a file for what is known of runs and waits to be sent",
         )
+    if settings.redaction != OFF:
+        rules()  # takes half a second, which the first sender would wait for
     metrics = ReceiverMetrics()
     with ExitStack() as stack:
         stack.enter_context(_shorten_switch_interval())

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dh_bridge.redaction import pairs
+from dh_bridge.redaction import pairs, prose
 from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
@@ -49,14 +49,19 @@ _AUTHORIZATION = re.compile(
     r"(?!\*{3})([^\s\"',]{4,})(?=[\s\"',]|\Z)(?![ \t]{1,4}\*{3})",
     re.IGNORECASE,
 )
+_DIGEST = re.compile(
+    r"(\bdigest\s[^\r\n]{0,400}?\bresponse\s{0,2}=\s{0,2}\\{0,3}\"?)([^\s\"',\\*]{4,200})", re.IGNORECASE
+)
 _LAST_WORD = re.compile(r"[A-Za-z]{2,20}\Z")
-_KEY = re.compile(r" keys?(?=[\"']?[ \t]{0,4}[:=])")
+_KEY = re.compile(r" keys?(?![\w.\-])")
 _MIN_BEARER_LENGTH = 20
 _MAX_ASSIGNMENTS = 4_000
 """Names of secrets with a sign behind them that are looked at in one text, one by one. A text with more is hidden from there on."""
-_MAX_MENTIONS = 4_000
-"""Names of secrets without a sign that are looked at in one text. Those behind them are mentions, as in prose and in plans."""
-_TRUNCATION_TEXT = "[REDACTED: the rest of this text, which has more than {:,} names of secrets]"
+_MAX_MENTIONS = 20_000
+"""The same for names of secrets without a sign, as in prose and in plans."""
+_MAX_LIST_ITEMS = 10_000
+_TRUNCATION_START = "[REDACTED: the rest of this text"
+_TRUNCATION_TEXT = f"{_TRUNCATION_START}, which has more than {{:,}} names of secrets]"
 _ESCAPE_CHARS = "nrt"
 _MAX_NAME_LENGTH = 200
 _LONG_TEXT_LENGTH, _MAX_PATTERN_NAMES = 20_000, 100
@@ -74,6 +79,8 @@ def mask_assignments(text: str, kinds: int, classified: tuple[str, ...] = ()) ->
     if kinds & SCHEME:
         if "uthoriz" in text or "UTHORIZ" in text:
             text = _AUTHORIZATION.sub(_mask_credentials, text)
+            if "igest " in text:
+                text = _DIGEST.sub(rf"\1{MASK}", text)
         text = _SCHEME.sub(_mask_scheme_token, text)
     if kinds & NAME or (kinds & HALF_KEY and _has_key_phrase(text)):
         return _mask_values(text, classified)
@@ -127,7 +134,11 @@ def _mask_values(text: str, classified: tuple[str, ...] = ()) -> str:
         else:
             mention_count += 1
             if mention_count > _MAX_MENTIONS:
-                continue
+                if (
+                    text.find(_TRUNCATION_START, max(0, start - len(_TRUNCATION_TEXT)), start) >= 0
+                ):  # it was truncated before
+                    break
+                return "".join([*parts, text[cursor:start], _TRUNCATION_TEXT.format(_MAX_MENTIONS)])
         for span in _find_secrets(text, start, end, name, operator) or ():
             if span.begin >= cursor:
                 parts += text[cursor : span.begin], span.mask
@@ -169,7 +180,13 @@ def _find_secrets(  # noqa: PLR0911 - a rule each
     type_match = _TYPE_ANNOTATION.match(text, end)
     if type_match is not None and type_match[2].lower() in rules().types:
         return _to_list(find_value(text, type_match.end(), "=", name, is_quoted=False))
-    return _find_flag_value(text, start, end, name) or pairs.find_secrets(text, start, end, name)
+    if name.lower().endswith(prose.PIPED_FLAGS):
+        return prose.find_piped_secret(text, start, name)
+    return (
+        _find_flag_value(text, start, end, name)
+        or pairs.find_secrets(text, start, end, name)
+        or prose.find_prose_secrets(text, start, end, name)
+    )
 
 
 def _to_list(span: SecretSpan | None) -> list[SecretSpan] | None:
@@ -184,7 +201,7 @@ def _find_list_secrets(text: str, start: int, name: str) -> list[SecretSpan] | N
     spans: list[SecretSpan] = []
     position = list_start.end()
     last_is_secret = name.lower().endswith("auth")
-    while len(spans) < 100 and (item := _ITEM.match(text, position)) is not None:
+    while len(spans) < _MAX_LIST_ITEMS and (item := _ITEM.match(text, position)) is not None:
         position = item.end()
         is_secret = looks_secret(item[2]) or (
             last_is_secret and not item[3] and spans == [] and text[position : position + 1] == ")"

@@ -27,12 +27,15 @@ _MEMBER = re.compile(r"[\"']?\s{0,8},\s{0,8}([\"'])([^\"'\n]{0,400})(?=\1)")
 _LOGIN = re.compile(r"(?:userid=)?[\w$#.]{1,60}/(\"[^\"]{1,100}\"|[^@\s/\"',]{1,100})(@?)")
 _LOGON = re.compile(r"(?:[\w.-]{1,60}/)?[\w$.-]{1,60},([^\s;,\"']{1,100})")
 _ACCOUNT = re.compile(r"([^\s:%,\"'/@]{1,100}[:%,])(?!//)(.{1,400})\Z", re.DOTALL)
-_MAX_ARGUMENTS = 60
+_MAX_ARGUMENTS = 1_000
+"""Arguments of one command that are looked at. The rest of its line is hidden."""
 _MAX_PROGRAMS = 20
 _MAX_COMMANDS = 4_000
-"""Commands of one text that are looked at."""
+"""Commands of one text that are looked at. A text with more is hidden from there on."""
+_TRUNCATION_TEXT = f"[REDACTED: the rest of this text, which has more than {_MAX_COMMANDS:,} commands]"
 _LINE_ENDS = ("\\n", "\\r", "\\t")
 _QUOTES = "\"'"
+_COMMENT_CHARS = "-/*;:"
 
 
 class Argument(NamedTuple):
@@ -68,12 +71,28 @@ def mask_program_arguments(text: str, classified: Iterable[str]) -> str:
             continue
         command_count += 1
         if command_count > _MAX_COMMANDS:
-            break
-        for span in _find_secrets(rows, list(_arguments(text, program.end(), program[1]))):
+            return "".join([*parts, text[cursor:start], _TRUNCATION_TEXT])
+        arguments = list(_arguments(text, program.end(), program[1]))
+        spans = list(_find_secrets(rows, arguments))
+        if len(arguments) == _MAX_ARGUMENTS:
+            begin = arguments[-1].begin
+            line_end = text.find("\n", begin)
+            spans = [
+                *(span for span in spans if span.begin < begin),
+                SecretSpan(begin, line_end if line_end >= 0 else len(text)),
+            ]
+        for span in spans:
             if span.begin >= cursor:
                 parts += text[cursor : span.begin], span.mask
                 cursor = span.end
     return "".join([*parts, text[cursor:]]) if parts else text
+
+
+def mask_commands(text: str) -> str:
+    """Return ``text``, a comment of SQL, without the secrets of its command lines."""
+    words = {word.strip(_COMMENT_CHARS) for word in text.split()}
+    programs = [word for word in words if _command_rows(word) is not None]
+    return mask_program_arguments(text, programs) if programs else text
 
 
 def _command_rows(program: str) -> tuple[ProgramCommand, ...] | None:

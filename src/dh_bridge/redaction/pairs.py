@@ -15,7 +15,7 @@ from dh_bridge.redaction.values import SecretSpan, find_value, is_harmless, is_p
 _NAME_PREFIX = re.compile(r"(?:name|key|id|variable)\\{0,3}[\"']?\s{0,4}[:=>]\s{0,4}\\{0,3}[\"']?\Z", re.IGNORECASE)
 #: Behind it: ``", "value": ``, a new line and ``value: ``, ``</name><value>``.
 _VALUE = re.compile(
-    r"[^{}\[\]]{0,160}?\bw?(?:default_?|parameter|secret)?value\\{0,3}[\"']?\s{0,4}([:=>])(?!=)[ \t\r\n]{0,40}",
+    r"[^{}\[\]]{0,160}?\bw?(?:default_?|parameter|secret|string_?|plain_?|text_?)?value\\{0,3}[\"']?\s{0,4}([:=>])(?!=)[ \t\r\n]{0,40}",
     re.IGNORECASE,
 )
 _OTHER_NAME = re.compile(r"\b(?:name|key)\\{0,3}[\"']?\s{0,4}[:=]|<name>|\n\s{0,40}- |\w\s{0,4}[{(]", re.IGNORECASE)
@@ -53,6 +53,7 @@ _PASSWORDS = ("password", "passwd", "passphrase", "pwd")
 _DEFAULT = re.compile(r"[\"'][ \t]{0,8}\{[^{}]{0,200}?\bdefault[ \t]{0,8}=[ \t]{0,8}[\"']([^\"'\n]{1,400})[\"']")
 _SETTER_PREFIXES = ("set_", "with_", "put_", "add_")
 _LOOKBEHIND_LENGTH = 120
+_MAX_LIST_ITEMS = 10_000
 
 
 def find_secrets(text: str, start: int, end: int, name: str) -> list[SecretSpan] | None:
@@ -153,7 +154,7 @@ def _find_compared_literals(text: str, end: int, name: str) -> list[SecretSpan] 
         return None
     spans: list[SecretSpan] = []
     position = comparison.end()
-    while len(spans) < 200 and (item := _ITEM.match(text, position)) is not None:
+    while len(spans) < _MAX_LIST_ITEMS and (item := _ITEM.match(text, position)) is not None:
         position = item.end()
         value = item[2]
         if value and "%" not in value and not is_harmless(name, value) and (looks_secret(value) or is_password(name)):
@@ -176,6 +177,7 @@ def _find_directive_value(text: str, start: int, end: int, name: str) -> list[Se
             word_match is not None
             and not is_harmless(name, word_match[1])
             and word_match[1].lower() not in rules().prose
+            and not is_type(text, word_match[1], word_match.end(1))
         ):
             return [SecretSpan(*word_match.span(1))]
         quoted_match = _FOLLOWING_QUOTED.match(text, end)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dh_bridge.bundled import MAPPINGS, convert_document, load_yaml, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _ALPHABETS = {
     "hex": "0-9a-f",
@@ -115,7 +120,7 @@ class TokenPattern:
     def __init__(self, prefix: str, row: TokenRow) -> None:
         self._preceding_length = row.before
         self._prefix = prefix
-        self._is_random = row.alphabet not in ("hex", "base32")
+        self._is_random = row.alphabet not in ("hex", "base32", "path")
         self._is_mixed = row.mixed
         max_length = "" if row.most is None else row.most
         end_pattern = "(?![A-Za-z0-9])" if row.most is not None else ""
@@ -198,18 +203,19 @@ class RedactionRules:
         self.procedure_names = frozenset(document.sql_procedures)
         self.sql_arguments = _positions_by_function(document.sql_arguments)
         self.code_arguments = _positions_by_function(document.code_arguments)
-        self.sql_parts = _call_pattern(self.sql_arguments)
-        self.code_parts = _call_pattern(self.code_arguments)
+        self.sql_calls = _call_pattern(self.sql_arguments)
+        self.code_calls = _call_pattern(self.code_arguments)
 
 
 def _token_start_pattern(rows: tuple[TokenRow, ...], inner_prefixes: tuple[str, ...]) -> re.Pattern[str]:
     """Return the expression for tokens at the beginning of a word, longer prefixes first."""
-    alphabets = {prefix: row.alphabet for row in rows for prefix in row.prefixes if prefix not in inner_prefixes}
-    beginnings = [
-        rf"{re.escape(prefix)}(?=[{_ALPHABETS[alphabets[prefix]]}]{{8}})"
-        for prefix in sorted(alphabets, key=len, reverse=True)
-    ]
-    return re.compile(f"(?<![A-Za-z0-9])({'|'.join(beginnings)})", re.ASCII)
+    endings = {
+        prefix: f"(?=[{_ALPHABETS[row.alphabet]}]{{8}})"
+        for row in rows
+        for prefix in row.prefixes
+        if prefix not in inner_prefixes
+    }
+    return re.compile(f"{_first_chars(endings)}(?<![A-Za-z0-9])({_grouped(endings, endings)})", re.ASCII)
 
 
 def _commands_by_program(rows: tuple[ProgramCommand, ...]) -> dict[str, tuple[ProgramCommand, ...]]:
@@ -222,8 +228,8 @@ def _commands_by_program(rows: tuple[ProgramCommand, ...]) -> dict[str, tuple[Pr
 
 
 def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    alternatives = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in phrases)
-    return re.compile(rf"\b(?:{alternatives})\b")
+    alternatives = _grouped(phrases).replace(r"\ ", r"\s{1,8}")
+    return re.compile(rf"{_first_chars(phrases)}\b(?:{alternatives})\b")
 
 
 def _positions_by_function(rows: tuple[FunctionArguments, ...]) -> dict[str, tuple[int, ...]]:
@@ -236,9 +242,24 @@ def _positions_by_function(rows: tuple[FunctionArguments, ...]) -> dict[str, tup
 
 
 def _call_pattern(functions: dict[str, tuple[int, ...]]) -> re.Pattern[str]:
-    """Return the pattern that finds literals, brackets, commas and the calls of functions (group 1) in a text in lower case."""
-    names = _alternation(tuple(functions)).replace("(?:", "(", 1)
-    return re.compile(rf"'[^']*(?:''[^']*)*'|\"[^\"]*\"|(?<!\w){names}\s{{0,4}}\(|[(),\[\]]")
+    """Return the pattern that finds the calls of functions (group 1) in a text in lower case."""
+    return re.compile(rf"{_first_chars(functions)}(?<!\w)({_grouped(functions)})\s{{0,4}}\(")
+
+
+def _first_chars(words: Iterable[str]) -> str:
+    """Return the condition that the next character begins one of the words; it spares most places the long alternation."""
+    return f"(?=[{re.escape(''.join(sorted({word[0] for word in words})))}])"
+
+
+def _grouped(words: Iterable[str], endings: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return an alternation by the first character, longer words first, so that a place is compared with few words.
+
+    ``endings``: the expression behind a word, by the word.
+    """
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[0], []).append(re.escape(word[1:]) + endings.get(word, ""))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in groups.items())
 
 
 def _alternation(alternatives: tuple[str, ...]) -> str:

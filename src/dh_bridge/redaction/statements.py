@@ -6,15 +6,16 @@ import re
 
 from dh_bridge.redaction.arguments import mask_arguments, mask_inserted_values
 from dh_bridge.redaction.assignments import mask_assignments
+from dh_bridge.redaction.commands import mask_commands
 from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.values import is_harmless, looks_secret
-from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, PROCEDURE, SCHEME
+from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, PROCEDURE, PROGRAM, SCHEME
 
 #: Literals, quoted names and comments; a dollar-quoted text by its opening sign alone.
 _QUOTED = re.compile(
-    r"'[^']*(?:''[^']*)*'?|\"[^\"]*\"?|--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?|\$(?:[A-Za-z_]\w{0,40})?\$"
+    r"'[^']*(?:''[^']*)*'?|\"[^\"]*\"?|--[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?|\$(?:[A-Za-z_]\w{0,40})?\$"
 )
 #: Unquoted passwords: ``IDENTIFIED BY tiger``, ``PASSWORD = abc123``.
 _IDENTIFIED = re.compile(
@@ -44,7 +45,7 @@ _NAMED_VALUE = re.compile(
 #: A literal inside a literal, of a call: ``… PASSWORD = ''x''``.
 _DOUBLED = re.compile(r"''(?=[^'\s])([^'\n]{1,400})''")
 #: ``api_key IN ('x', 'y')``.
-_IN_LIST = re.compile(r"\s[iI][nN]\s{0,4}\(([^()]{1,4000})\)")
+_IN_LIST = re.compile(r"\s[iI][nN]\s{0,4}\(([^()]{1,1000000})\)")
 _NOT = re.compile(r"\s{1,4}not\Z", re.IGNORECASE)
 _PRECEDING_NAME = re.compile(r"([\w.]{2,60})\s{0,4}=?\s{0,4}\Z")
 _LOOKBEHIND_LENGTH = 64  # characters before a literal that are looked at
@@ -65,8 +66,9 @@ _ALIAS = re.compile(r"\s{1,4}(?:as\s{1,4})[\"'`\[]?(\w{2,60})", re.IGNORECASE)
 _CALL = re.compile(r"(\w{2,40})\s{0,2}\([^()]{0,60}\Z")
 _EXECUTE_WORDS = ("immediate", "exec", "execute", "sp_executesql", "do")
 _MAX_DEPTH = 2
-_MAX_LITERALS = 5_000
-"""Literals of one statement that are looked at; those behind them are found by the name and the sign before them alone."""
+_MAX_LITERALS = 10_000
+"""Literals and comments of one statement that are looked at. All behind them are hidden, so that a long statement costs little."""
+_HIDDEN = {"'": f"'{MASK}'", '"': f'"{MASK}"', "-": f"--{MASK}", "/": f"/*{MASK}*/"}
 
 
 def is_statement(text: str) -> bool:
@@ -91,7 +93,9 @@ def mask_literals(text: str, kinds: int, depth: int = 0) -> str:
         if "(" in text and "'" in text:
             text = mask_inserted_values(text)
     if kinds & FUNCTION and "(" in text:
-        text = mask_arguments(text, secret_rules.sql_parts, secret_rules.sql_arguments)
+        text = mask_arguments(text, secret_rules.sql_calls, secret_rules.sql_arguments)
+    if kinds & PROGRAM and not kinds & (NAME | PROCEDURE):
+        text = _QUOTED.sub(_mask_commented_commands, text)
     if kinds & (NAME | PROCEDURE) or (kinds & HALF_KEY and _may_have_key(text)):
         return _mask_quoted(text, depth)
     return text
@@ -102,6 +106,10 @@ def mask_statement_forms(text: str) -> str:
     return _FORMS.sub(_mask_password, text)
 
 
+def _mask_commented_commands(quoted: re.Match[str]) -> str:
+    return mask_commands(quoted[0]) if quoted[0][0] in "-/" else quoted[0]
+
+
 def _may_have_key(text: str) -> bool:
     lower = text.lower()
     return "pragma" in lower or "attach" in lower or "encryption" in lower
@@ -110,14 +118,17 @@ def _may_have_key(text: str) -> bool:
 def _mask_quoted(text: str, depth: int) -> str:
     parts: list[str] = []
     cursor = position = literal_count = 0
-    while literal_count < _MAX_LITERALS and (match := _QUOTED.search(text, position)) is not None:
+    replacement: str | None
+    while (match := _QUOTED.search(text, position)) is not None:
         literal_count += 1
         start, position = match.span()
         quoted_text = match[0]
-        if quoted_text[0] == "$":
+        if literal_count > _MAX_LITERALS:
+            position, replacement = _hide(text, position, quoted_text)
+        elif quoted_text[0] == "$":
             position, replacement = _mask_dollar_quoted(text, start, position, quoted_text)
         elif quoted_text[0] in "-/":
-            replacement = mask_assignments(quoted_text, NAME | SCHEME)
+            replacement = mask_assignments(mask_commands(quoted_text), NAME | SCHEME)
         else:
             replacement = _mask_literal(text, start, position, quoted_text, depth)
         if replacement is not None and replacement != text[start:position]:
@@ -126,12 +137,23 @@ def _mask_quoted(text: str, depth: int) -> str:
     return "".join([*parts, text[cursor:]]) if parts else text
 
 
+def _hide(text: str, end: int, quoted_text: str) -> tuple[int, str]:
+    """Return where to go on behind a literal or comment, and the mask of it, whatever it holds."""
+    if quoted_text[0] != "$":
+        return end, quoted_text if len(quoted_text) == 2 else _HIDDEN[quoted_text[0]]
+    return _skip_dollar_quoted(text, end, quoted_text)
+
+
+def _skip_dollar_quoted(text: str, end: int, tag: str) -> tuple[int, str]:
+    close = text.find(tag, end)
+    return (len(text), f"{tag}{MASK}") if close < 0 else (close + len(tag), f"{tag}{MASK}{tag}")
+
+
 def _mask_dollar_quoted(text: str, start: int, end: int, tag: str) -> tuple[int, str | None]:
     """Return where to go on behind the tag of a dollar-quoted text, and the mask of a secret."""
     if not _is_secret(text[max(0, start - _LOOKBEHIND_LENGTH) : start], ""):
         return end, None
-    close = text.find(tag, end)
-    return (len(text), f"{tag}{MASK}") if close < 0 else (close + len(tag), f"{tag}{MASK}{tag}")
+    return _skip_dollar_quoted(text, end, tag)
 
 
 def _mask_literal(text: str, start: int, end: int, quoted_text: str, depth: int) -> str | None:
@@ -146,12 +168,9 @@ def _mask_literal(text: str, start: int, end: int, quoted_text: str, depth: int)
             if len(quoted_text) > 1 and quoted_text[-1] == quoted_text[0]
             else f"{quoted_text[0]}{MASK}"
         )
-    if (
-        depth < _MAX_DEPTH
-        and quoted_text[0] == "'"
-        and " " in content
-        and (is_statement(content) or _is_executed(preceding))
-    ):
+    if quoted_text[0] == "'" and " " in content and (is_statement(content) or _is_executed(preceding)):
+        if depth >= _MAX_DEPTH:  # a statement in a statement in a statement
+            return _HIDDEN["'"]
         nested = mask_literals(content.replace("''", "'"), NAME | PROCEDURE | FUNCTION, depth + 1).replace("'", "''")
         return f"'{nested}'" if len(quoted_text) > 1 and quoted_text[-1] == "'" else f"'{nested}"
     return mask_assignments(quoted_text, NAME | SCHEME) if "=" in quoted_text or ":" in quoted_text else None

@@ -98,5 +98,5 @@ def _mask_named_values(text: str, words: WordKinds) -> str:
     if kinds & PROGRAM or (kinds & NAMED_PROGRAM and kinds & NAME):
         text = mask_program_arguments(text, words.classified)
     if kinds & CALL and "(" in text:
-        text = mask_arguments(text, rules().code_parts, rules().code_arguments)
+        text = mask_arguments(text, rules().code_calls, rules().code_arguments)
     return mask_assignments(text, kinds, words.classified)

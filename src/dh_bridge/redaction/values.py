@@ -19,7 +19,7 @@ _BARE_OF_URL = re.compile(r"(?:[^\s\"'&;<>|\\,]|,(?![\w.-]{1,40}=|\s|$)){1,2000}
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 PLACEHOLDER = re.compile(
     r"\$\{|\$\(|\{\{|%\(|%[A-Z_]{2,60}%|\$[A-Za-z_]+\Z|\$env:|\{[a-z_]{0,40}\}?\Z|<[\w -]+>|\[REDACTED|\*{3}|[*xX.•]{3,}\Z|os\.environ|os\.getenv|env\[|None\b|null\b|true\Z|false\Z"
-    r"|[^\w]{0,8}\Z|%s\b|:\w{1,30}\Z|!?ENC\[|\?\Z",
+    r"|[^\w]{0,8}\Z|%s\b|:\w{1,30}\Z|!?ENC\[|\?\Z|!(?:vault|reference|ref|sub|env|secret|include)\b",
     re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -27,7 +27,38 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
 _HEAD = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"[a-z_][a-z_]*\Z")
 _JDBC_PREFIX = "jdbc:"
-_PASSWORDS = ("password", "passwd", "passphrase", "pwd", "_key", "-key", "apikey", "secret", "_pw", "passcode", "pass")
+_PASSWORDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "_key",
+    "-key",
+    "apikey",
+    "secret",
+    "_pw",
+    "passcode",
+    "pass",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "kennwort",
+    "passwort",
+    "passe",
+)
+#: Algorithms, versions, dates and numbers with a unit.
+_NAMED = re.compile(
+    r"(?:sha|md|base|aes|utf|rsa|pbkdf|argon|hmac|pkcs|x|http|oauth|iso|ipv|int|float|python|java|v)-?\d|\d{4}-\d\d|\d+[a-z]{0,3}\Z|[\d.]+\Z",
+    re.IGNORECASE,
+)
+_NAMING_CHARS = frozenset("_/\\()[]{}<>|=#:")
+_KIND_CHANGES = re.compile(r"(?<=[A-Za-z])[0-9!@$%^&+~?]|(?<=[0-9!@$%^&+~?])[A-Za-z]")
+#: Letters of one case, or digits: names have long runs, secrets have short ones.
+_RUN = re.compile("[a-z]+|[A-Z]+|[0-9]+|.")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_MIN_RANDOM_LENGTH = 8
+#: ``Bearer {token}``: the scheme before a placeholder.
+_SCHEME_PREFIX = re.compile(r"(?:bearer|basic|token|apikey)[ \t]{1,4}", re.IGNORECASE)
 _SYMBOL_CHARS = frozenset("!@#$%^&*+=~?")
 _MIN_LENGTH, _MIN_DIGITS_LENGTH = 6, 8
 _MIN_PATH_LENGTH = 16
@@ -54,6 +85,28 @@ def looks_secret(value: str) -> bool:
     return (digits and (letters or len(value) >= _MIN_DIGITS_LENGTH)) or (symbols and letters)
 
 
+def looks_random(value: str) -> bool:
+    """Return whether a word of prose looks like a generated secret: letters and digits take turns, and it names nothing.
+
+    >>> looks_random("Xk9vQ2mZpL7r"), looks_random("base64-encoded"), looks_random("customer_2024"), looks_random("v1.20.3")
+    (True, False, False, False)
+    """
+    if len(value) < _MIN_RANDOM_LENGTH or _NAMED.match(value) or _NAMING_CHARS.intersection(value):
+        return False
+    if _UUID.match(value):
+        return True
+    return any(len(part) >= _MIN_RANDOM_LENGTH and _is_random(part) for part in value.split("-"))
+
+
+def _is_random(part: str) -> bool:
+    if len(_KIND_CHANGES.findall(part)) >= 3:
+        return True
+    run_count = len(_RUN.findall(part))
+    if len(part) >= 16 and 2 * run_count >= len(part):
+        return True
+    return any(map(str.isdigit, part)) and 5 * run_count >= 2 * len(part) >= 24
+
+
 def is_password(name: str) -> bool:
     """Return whether a name leaves no doubt that its value is a secret."""
     lower = name.lower()
@@ -63,8 +116,10 @@ def is_password(name: str) -> bool:
 def is_harmless(name: str, value: str) -> bool:
     """Return whether the value of a secret's name says something about it: a mechanism, a type, a directory, a placeholder."""
     lower = value.lower()
+    scheme = _SCHEME_PREFIX.match(value)
     return (
-        PLACEHOLDER.match(value) is not None
+        PLACEHOLDER.match(value, 0 if scheme is None else scheme.end()) is not None
+        or (lower.isdigit() and len(lower) < _MIN_LENGTH and name.lower() == "pass")  # PASS=12 WARN=0 of dbt
         or lower in rules().placeholders
         or lower in rules().types
         or is_description(name, value)
@@ -180,7 +235,7 @@ def _is_secret_after_colon(text: str, value: str, end: int, name: str, *, is_spa
 
 def _is_password_at_line_end(text: str, value: str, end: int, name: str) -> bool:
     """Return whether a word may be a password: the last one of a line, behind a name that leaves no doubt."""
-    is_last = end >= len(text) or text[end] in "\r\n\\"
+    is_last = end >= len(text) or text[end] in "\r\n\\)'\""
     return is_last and is_password(name) and len(value) >= _MIN_LENGTH and value.isalnum()
 
 

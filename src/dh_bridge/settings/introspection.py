@@ -12,11 +12,12 @@ from pydantic import BaseModel, SecretStr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_SECRET = re.compile(
+_SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)[-_.]?key|authorization|keytab|signature|^sig$"
     r"|^pem$|^config$",  # ssl.key.pem and sasl.oauthbearer.config of librdkafka
     re.IGNORECASE,
 )
+_MAX_KEY_LENGTH = 200
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _QUERY = re.compile(r"(?P<sign>[?&])(?P<name>[^=&#\s]+)=(?P<value>[^&#\s]+)")
 MASK = "********"
@@ -82,7 +83,7 @@ def is_path(annotation: Any) -> bool:
 
 def is_secret(key: str, value: Any = None) -> bool:
     """Whether a value may not be shown, by its type or by its key's name."""
-    return isinstance(value, SecretStr) or bool(_SECRET.search(key.rsplit(".", 1)[-1]))
+    return isinstance(value, SecretStr) or bool(_SECRET_KEY.search(key.rsplit(".", 1)[-1][-_MAX_KEY_LENGTH:]))
 
 
 def mask_secrets(key: str, value: Any) -> Any:

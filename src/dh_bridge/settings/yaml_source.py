@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Steps = tuple[str | int, ...]
 
-_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>(?:(?!\$\{)[^}])*))?\}|(?P<broken>\$\{)")
+#: What stands behind ``${``; the text of a default ends before the next one.
+_VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>[^}]*))?\}")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -123,25 +124,30 @@ def escape_variables(text: str) -> str:
 
 def substitute_variables(text: str, environ: Mapping[str, str], location: str) -> str:
     """Return ``text`` with its ``${VAR}`` filled in; a SettingsError names a variable that is not set."""
-
-    def fill(match: re.Match[str]) -> str:
-        if match["name"] is None:
-            if match["broken"]:
-                raise SettingsError(
-                    "the value holds a `${` that names no variable, or stands in the default of another",
-                    location=location,
-                    remedy="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
-                )
-            return "${"
+    before, *pieces = text.split("${")
+    parts = [before]
+    for piece in pieces:
+        if before.endswith("$"):  # $${ is the text ${
+            parts[-1] = parts[-1][:-1]
+            before = piece
+            parts.append(f"${{{piece}")
+            continue
+        match = _VARIABLE.match(piece)
+        if match is None:
+            raise SettingsError(
+                "the value holds a `${` that names no variable, or stands in the default of another",
+                location=location,
+                remedy="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
+            )
         value = environ.get(match["name"], "")
         if match["or"] is not None:
-            return value or match["default"]
-        if match["name"] not in environ:
+            value = value or match["default"]
+        elif match["name"] not in environ:
             raise SettingsError(
                 f"the variable {match['name']} is not set",
                 location=location,
                 remedy=f"set it, or write ${{{match['name']}:-default}}",
             )
-        return value
-
-    return _VARIABLE.sub(fill, text) if "${" in text else text
+        before = piece[match.end() :]
+        parts += value, before
+    return "".join(parts)

@@ -13,9 +13,9 @@ from dh_bridge.errors import MappingError
 
 OperationType = Literal["ALTER", "CREATE", "DELETE", "DROP", "INSERT", "UPDATE"]
 
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/|'[^']*(?:''[^']*)*'", re.DOTALL)
 _MAX_SQL_CHARS = 4000
-_NAME = r'(?:"(?:[^"]|"")*"|[\w$]+)'
+_NAME = r'(?:"[^"]*(?:""[^"]*)*"|[\w$]+)'
 _ROWS = r"(?:select|with|values|table)\b"
 _WHOLE_ROW_WRITE = re.compile(
     rf"\s*(?:create\b|refresh\b|insert\s+into\s+{_NAME}(?:\s*\.\s*{_NAME})*\s*(?:{_ROWS}|\(\s*(?:{_ROWS}|\()))",
