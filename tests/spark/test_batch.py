@@ -140,7 +140,7 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
         SparkTranslation(events, SETTINGS, between=("then", None))
     with pytest.raises(SettingsError, match="no column 'value', only id, payload"):
         frame(table)
-    with pytest.raises(SettingsError, match="'id' is of type integer"):
+    with pytest.raises(SettingsError, match="'id' has the type integer"):
         frame(table, "id")
     with pytest.raises(SettingsError, match="there is no"):
         read(session, str(tmp_path / "nothing"))

@@ -40,11 +40,11 @@ class TokenAuth:
         token_settings = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
         if len(token_settings) > 1:
             raise SettingsError(
-                f"{' and '.join(token_settings)} exclude each other", location="rest", remedy="name one of them"
+                f"{' and '.join(token_settings)} exclude each other", location="rest", remedy="set only one of them"
             )
         if options.oauth is not None and urlsplit(options.oauth.token_endpoint).scheme not in ("http", "https"):
             raise SettingsError(
-                "is no address", location=_ENDPOINT_SETTING, remedy="e.g. https://idp.example.com/oauth2/token"
+                "not a web address", location=_ENDPOINT_SETTING, remedy="e.g. https://idp.example.com/oauth2/token"
             )
         self._options = options
         self._post = post
@@ -57,7 +57,7 @@ class TokenAuth:
         """What to do when the server refuses the token; empty for one that a setting holds, and for none."""
         options = self._options
         if options.oauth is not None:
-            return "look at rest.oauth: the server refuses a token that was issued a moment ago"
+            return "check rest.oauth: the server rejects a token that was just issued"
         if options.token_file is not None:
             return f"write a valid token to {options.token_file} (rest.token_file)"
         return ""
@@ -102,9 +102,9 @@ class TokenAuth:
         if status >= 300 or not isinstance(token, str):
             error_text = f": {content['error']}" if isinstance(content.get("error"), str) else ""
             raise SinkError(
-                f"lends no token, it answers {status}{error_text}",
+                f"no token in the response: HTTP {status}{error_text}",
                 location=_ENDPOINT_SETTING,
-                remedy="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
+                remedy="check rest.oauth" if status < 500 and status != 429 else "try again later",
                 retryable=status >= 500 or status == 429,
             )
         lifetime = content.get("expires_in")
@@ -117,5 +117,5 @@ def _read_token(path: str) -> str:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SinkError(  # as of an identity provider that is down: who mounts it may put it back
-            f"{path} cannot be read", location="rest.token_file", remedy="name the file of the token"
+            f"cannot read {path}", location="rest.token_file", remedy="set it to the file of the token"
         ) from error
