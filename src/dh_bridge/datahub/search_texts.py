@@ -37,7 +37,7 @@ class LongText(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.field}: the text of a search field has {self.size:,} bytes. DataHub's search index accepts {MAX_TERM_BYTES:,} and "
+            f"{self.field}: the text of a search field has {self.size:,} bytes. DataHub's search index accepts at most {MAX_TERM_BYTES:,} and "
             "drops the update of the entity: shorten the text"
         )
 

@@ -71,7 +71,7 @@ def sink_error(error: KafkaError, location: str, cause: KafkaError | None = None
     text = _error_text(reported_error)
     if is_permanent(reported_error):
         return SinkError(text, location=location, remedy=REMEDIES[reported_error.name()])
-    return SinkError(text, location=location, remedy="send it again later", retryable=True)
+    return SinkError(text, location=location, remedy="try again later", retryable=True)
 
 
 def _error_text(error: KafkaError) -> str:

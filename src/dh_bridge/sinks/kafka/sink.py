@@ -129,7 +129,7 @@ class KafkaSink(Closable):
                 continue
             if len(key) + len(value) > limit:
                 failures[position] = Failure(
-                    proposal, f"the proposal has {len(value):,} bytes, the topic accepts {limit:,}"
+                    proposal, f"the proposal has {len(value):,} bytes, the topic accepts at most {limit:,}"
                 )
             else:
                 messages.append(Message(position, self._kafka.topic, key, value))

@@ -56,7 +56,7 @@ def encode_proposal(
     except _ENCODING_ERRORS as error:
         return Failure(proposal, f"cannot encode the proposal as JSON: {error}")
     if len(data) + 2 * _ENVELOPE_BYTES > MAX_GMS_BYTES:
-        return Failure(proposal, f"the proposal has {len(data):,} bytes, DataHub accepts {MAX_GMS_BYTES:,}")
+        return Failure(proposal, f"the proposal has {len(data):,} bytes, DataHub accepts at most {MAX_GMS_BYTES:,}")
     has_forms = proposal.change_type == "PATCH" and proposal.aspect_name in KEYED_ASPECTS
     return EncodedProposal(proposal, data, keyed if has_forms else None)
 
