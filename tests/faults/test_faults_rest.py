@@ -118,7 +118,7 @@ def test_one_poison_proposal_in_200(trial):
     trial.server.poison = lambda found: "I do not like it" if poisonous(found) else None
     said = trial.emit()
     assert said.code == 3
-    assert "422: I do not like it" in said.stderr
+    assert "HTTP 422: I do not like it" in said.stderr
     trial.ends_well(said, without=poisonous)
     assert trial.queue()[1] > 0
     trial.server.poison = lambda _found: None

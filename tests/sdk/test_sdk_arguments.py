@@ -24,7 +24,7 @@ def pipeline():
     ("said", "named"),
     [
         ({"inputs": 5}, "dataset: expected a dataset, got 5"),
-        ({"inputs": Path("/data/in.csv")}, "is not the name of a dataset"),
+        ({"inputs": Path("/data/in.csv")}, "expected a dataset, got PosixPath"),
         ({"upstream": 5}, "run: expected a run, got 5"),
         ({"parent": 5}, "run: expected a run, got 5"),
         ({"name": 5}, "name: expected a string, got int"),

@@ -151,7 +151,7 @@ def test_statuses_about_the_content_are_permanent_failures(gms, naps, status):
     with opened(gms) as sink:
         delivery = sink.emit(named("a", "bad", "b"))
     assert names_of(gms.proposals) == ["a", "b"]
-    assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [(f"{status}: no", False)]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [(f"HTTP {status}: no", False)]
     assert naps == []
 
 

@@ -69,11 +69,11 @@ def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
     [
         (
             ["--events", "{client}", "--format", "text", "--column", "payload"],
-            "--column: unknown column 'payload', only value",
+            "--column: unknown column 'payload'; the columns are value",
         ),
         (["--events", "{client}", "--format", "no-such-format"], "no-such-format"),
         (["--events", "{client}", "--format", "parquet"], "Parquet"),
-        (["--events", "no-such-file"], "there is no no-such-file"),
+        (["--events", "no-such-file"], "no-such-file does not exist"),
         (["--events", "{client}", "--from", "yesterday"], "--from, --until: not an ISO 8601 time"),
     ],
     ids=["column", "format", "content", "file", "time"],
