@@ -180,7 +180,7 @@ def test_a_run_that_names_another_job_and_checked_something_tells_both():
 
 @pytest.mark.parametrize("nothing", [None, 5, object()])
 def test_what_holds_no_events_is_a_clear_error(nothing):
-    with pytest.raises(TypeError, match="holds no events: give dicts"):
+    with pytest.raises(TypeError, match=": give dicts"):
         translate(nothing)
 
 
@@ -249,7 +249,7 @@ def test_an_unknown_zone_is_refused_when_the_settings_or_the_bridge_are_built():
     with pytest.raises(ValueError, match="is not a time zone of this machine"):
         Settings(event_time={"default_zone": "Mars/Olympus"})
     unchecked = Settings(event_time=EventTimeSettings.model_construct(default_zone="Mars/Olympus"))
-    with pytest.raises(SettingsError, match="no time zone"):
+    with pytest.raises(SettingsError, match="unknown time zone"):
         Bridge(unchecked)
 
 
@@ -321,7 +321,7 @@ def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_setting
     sent = [event("COMPLETE", job=job, run=str(uuid5(UUID(RUN), job)), outputs=[to]) for job, to in named.items()]
     found = Bridge(settings).translate(sent)
     assert [letter.reason for letter in found.dead] == [
-        "food: no naming system knows this namespace (add a rule, or set naming.unknown to keep or drop)"
+        "food: no naming system matches this namespace (add a rule to naming.rules, or set naming.unknown to keep or drop)"
     ]
     assert {one.entity_urn for one in found.proposals if one.entity_type == "dataset"} == {
         "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)",
@@ -366,18 +366,18 @@ def test_identity_and_translation_agree_on_real_events():
 
 
 def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
-    with pytest.raises(SettingsError, match=r"mappings: .*nosuch is no folder"):
+    with pytest.raises(SettingsError, match=r"mappings: .*nosuch is not a folder"):
         Bridge(Settings(mappings=tmp_path / "nosuch"))
 
 
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
-        ("acmedb.yaml", "has no folder of mapping files"),  # the folder `naming` itself is named
+        ("acmedb.yaml", "contains no folder of mapping files"),  # the folder `naming` itself is named
         ("naming/acmedb.yml", "rename it to acmedb.yaml"),
-        ("producer/acme.yaml", "producer: is not read by this name .rename it to producers"),
+        ("producer/acme.yaml", "producer: unknown folder of mapping files .rename it to producers"),
         ("Tables/owner_types.yaml", "rename it to tables"),
-        ("tables/owners.yaml", "is no table of ours .one of assertion_errors, assertions, .*owner_types"),
+        ("tables/owners.yaml", "unknown table .use one of assertion_errors, assertions, .*owner_types"),
     ],
 )
 def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path, file, reason):

@@ -60,7 +60,7 @@ def test_a_server_without_a_version_leaves_the_profile_open(gms):
 
 def test_a_server_older_than_every_profile_is_refused(gms):
     gms.version = "0.13.0"
-    with pytest.raises(SettingsError, match=r"no schemas for DataHub '0\.13\.0'"):
+    with pytest.raises(SettingsError, match=r"unknown DataHub version '0\.13\.0'"):
         opened(f"rest:{gms.url}")
 
 
@@ -76,7 +76,7 @@ def test_bare_rest_goes_where_datahubs_file_says(gms, tmp_path):
 
 
 def test_bare_rest_without_a_server_is_refused():
-    with pytest.raises(SettingsError, match="names no server"):
+    with pytest.raises(SettingsError, match="no DataHub server is set"):
         opened("rest:")
 
 
@@ -177,13 +177,13 @@ def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
 
 
 def test_an_unknown_target_is_refused_in_a_dry_run_too():
-    with pytest.raises(SettingsError, match="no known target"):
+    with pytest.raises(SettingsError, match="unknown target"):
         opened("ftp:x", dry_run=True)
 
 
 def test_what_is_no_metadata_service_is_told_so(gms):
     gms.token = None
-    with pytest.raises(SinkError, match="is no metadata service of DataHub") as caught:
+    with pytest.raises(SinkError, match="not a DataHub metadata service") as caught:
         opened(f"rest:{gms.url}/openapi")
     assert not caught.value.retryable
 
@@ -229,11 +229,10 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
     destination = opened("rest:", nobody, target_notes=LedgerNotes(version="1.4.0.2"))
     assert (destination.version, destination.settings.datahub_version) == ("1.4.0.2", "1.4.0.2")
-    assert (
-        "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): for DataHub 1.4"
-        in destination.describe("rest:")
+    assert "rest:http://127.0.0.1:9 (unreachable; last seen: DataHub 1.4.0.2): for DataHub 1.4" in destination.describe(
+        "rest:"
     )
-    with pytest.raises(SinkError, match="the connection failed") as caught:
+    with pytest.raises(SinkError, match="connection failed") as caught:
         opened("rest:", nobody)
     assert caught.value.retryable
     assert "is that DataHub's address?" in str(caught.value)
@@ -264,7 +263,7 @@ def test_a_server_that_answers_says_its_version_anew(gms):
 
 def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
     gms.token = None
-    with pytest.raises(SinkError, match="is no metadata service"):
+    with pytest.raises(SinkError, match="not a DataHub metadata service"):
         opened(f"rest:{gms.url}/openapi", target_notes=LedgerNotes(version="1.4.0.2"))
 
 

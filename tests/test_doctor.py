@@ -67,7 +67,7 @@ def test_an_extra_that_is_there_or_needs_nothing_is_not_missing(monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda _: "1.6.1")
     found = _by_subject()
     assert found["great-expectations"][2:4] == (OK, "great-expectations 1.6.1")
-    assert found["airflow"][2:4] == (OK, "nothing more is needed")
+    assert found["airflow"][2:4] == (OK, "no further package is required")
 
 
 def test_plain_checkout_has_no_requirements_to_compare(monkeypatch):
@@ -104,7 +104,7 @@ def test_no_java_is_only_missing(monkeypatch, tmp_path):
     [
         ("#!/bin/sh\necho 'openjdk version \"17.0.9\" 2023' >&2\n", OK, "17.0.9 ("),
         ("#!/bin/sh\necho hm\n", OK, "unknown version ("),
-        ("#!/no/such/shell\n", MISSING, "does not run"),
+        ("#!/no/such/shell\n", MISSING, "cannot run"),
     ],
 )
 def test_java_is_asked_for_its_version(script, status, found, tmp_path, monkeypatch):
@@ -163,13 +163,13 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     assert own()[2:] == (OK, f"1 files in {tmp_path / 'mine'}", "")
     file.write_text("mappings: other\n")
     (found,) = [one for one in diagnose(file) if one.status == WRONG]
-    assert "is no folder" in found.found
+    assert "is not a folder" in found.found
 
 
 def test_a_setting_that_only_a_translation_would_refuse_is_wrong():
     flag = Flag("naming.rules", "[{namespace: x, rename: '{y}'}]", "--set")
     (found,) = [one for one in diagnose(flags=[flag]) if one.status == WRONG]
-    assert (found.subject, found.found) == ("naming.rules[0].rename", "no such part: y")
+    assert (found.subject, found.found) == ("naming.rules[0].rename", "unknown part: y")
 
 
 def test_a_fault_of_the_doctor_is_a_finding(monkeypatch):
@@ -218,7 +218,7 @@ def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "old")
     (found,) = connections(connect=True)
     assert found.status == WRONG
-    assert "answers 401" in found.found
+    assert "HTTP 401" in found.found
     assert "old" not in found.found
     assert "a personal access token that has not expired" in found.remedy
     assert found.remedy not in found.found  # said once

@@ -7,46 +7,10 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from support.retired_words import RETIRED_WORDS
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "src" / "dh_bridge").rglob("*.py"))
-
-RETIRED_WORDS = frozenset(
-    [
-        "courier",
-        "door",
-        "doors",
-        "floor",
-        "heart",
-        "heirs",
-        "heritage",
-        "house",
-        "kin",
-        "ladder",
-        "law",
-        "laws",
-        "leaf",
-        "leaves",
-        "mending",
-        "newcomer",
-        "newcomers",
-        "rung",
-        "rungs",
-        "settle",
-        "settled",
-        "settling",
-        "slot",
-        "slots",
-        "stub",
-        "stubs",
-        "tally",
-        "tell",
-        "telling",
-        "told",
-        "twin",
-        "twins",
-    ]
-)
-"""Words that no identifier contains; the glossary of ARCHITECTURE.md has the words that replace them."""
 
 VAGUE_VARIABLES = frozenset(
     ["anew", "apart", "at", "found", "given", "it", "known", "noted", "one", "ours", "said", "told", "whole"]

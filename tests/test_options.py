@@ -80,6 +80,6 @@ def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_
     ],
 )
 def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):
-    with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 does not know "):
+    with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 has no environment "):
         Bridge({**settings, "datahub_version": "1.0"})
     assert lines(Bridge(settings).translate(event()))

@@ -163,7 +163,7 @@ def test_event_that_cannot_be_used_is_named_once_and_a_nameless_file_is_no_case(
 
 
 def test_folder_without_cases_is_no_test(tmp_path):
-    with pytest.raises(SettingsError, match="there are no golden cases"):
+    with pytest.raises(SettingsError, match="no golden cases"):
         cases(tmp_path)
 
 
@@ -213,13 +213,13 @@ def test_path_that_is_no_json_pointer_is_an_error_and_finds_nothing_by_chance():
 def test_golden_patch_that_is_none_is_named_with_its_line(folder, value):
     said = f'{{"entityType":"dataset","entityUrn":"{URN}","changeType":"PATCH","aspectName":"globalTags","aspect":{{"json":{value}}}}}'
     (folder / "a.proposals.ndjson").write_text(said)
-    with pytest.raises(SettingsError, match=r"a\.proposals\.ndjson:1: no proposal: "):
+    with pytest.raises(SettingsError, match=r"a\.proposals\.ndjson:1: not a proposal: "):
         assert_golden(folder, Settings())
 
 
 def test_golden_file_that_cannot_be_read_or_written_is_named(folder):
     (folder / "a.proposals.ndjson").unlink()
     (folder / "a.proposals.ndjson").mkdir()
-    for update, words in ((False, "cannot be read"), (True, "cannot be written")):
+    for update, words in ((False, "cannot read the file"), (True, "cannot write the file")):
         with pytest.raises(SettingsError, match=rf"a\.proposals\.ndjson: {words}: "):
             assert_golden(folder, Settings(), update=update)

@@ -56,8 +56,8 @@ class Bridge(Closable):
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process (Spark's, multiprocessing's) as what it was made of; a SettingsError for a sink that is open here."""
         if not isinstance(self._sink, str | None):
-            remedy = 'name its place, e.g. Bridge(sink="catalog:shop.db")'
-            raise SettingsError("a sink object cannot go to another process", location="sink", remedy=remedy)
+            remedy = 'pass its target, e.g. Bridge(sink="catalog:shop.db")'
+            raise SettingsError("a sink object cannot be sent to another process", location="sink", remedy=remedy)
         return partial(type(self), sink=self._sink, on_error=self._on_error), (self.settings,)
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
@@ -121,7 +121,9 @@ class Bridge(Closable):
     def pipeline(self) -> Any:
         """The :class:`dh_bridge.sdk.Pipeline` of this configuration; a SettingsError without a sink."""
         if self._sink is None:
-            raise SettingsError("the bridge has no sink", location="sink", remedy='e.g. Bridge(sink="catalog:shop.db")')
+            raise SettingsError(
+                "the bridge has no sink", location="sink", remedy='pass one, e.g. Bridge(sink="catalog:shop.db")'
+            )
         with self._pipeline_lock:  # of threads that begin together one opens the place
             if self._pipeline is None:
                 # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
@@ -168,5 +170,5 @@ def zone_of(settings: Settings) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise SettingsError(
-            f"no time zone {name!r}", location="event_time.default_zone", remedy="e.g. Europe/Berlin"
+            f"unknown time zone {name!r}", location="event_time.default_zone", remedy="use a name such as Europe/Berlin"
         ) from error

@@ -70,7 +70,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise MappingError(f"cannot be read: {error}", location=str(path), remedy="write a file in UTF-8") from error
+        raise MappingError(
+            f"cannot read the file: {error}", location=str(path), remedy="check its permissions, and that it is UTF-8"
+        ) from error
 
 
 def load_yaml(text: str, location: str) -> Any:
@@ -78,7 +80,7 @@ def load_yaml(text: str, location: str) -> Any:
     try:
         return yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - the loader is a safe one
     except yaml.YAMLError as error:
-        raise MappingError(str(error).replace("\n", " "), location=location, remedy="mend the YAML") from error
+        raise MappingError(str(error).replace("\n", " "), location=location, remedy="fix the YAML") from error
 
 
 def profile_names() -> list[str]:
@@ -105,15 +107,15 @@ def _user_files(folder: str, overlay: Path | None) -> dict[str, Path]:
     """Return the files of the user's by stem; see :func:`mapping_files`."""
     if overlay is None:
         return {}
-    remedy = "name the folder of your mapping files"
+    remedy = "set it to the folder of your mapping files"
     try:
         if not overlay.is_dir():
-            raise SettingsError(f"{overlay} is no folder", location="mappings", remedy=remedy)
+            raise SettingsError(f"{overlay} is not a folder", location="mappings", remedy=remedy)
         _check_overlay(overlay)
         return _yaml_files(overlay / folder)
     except OSError as error:
         raise SettingsError(
-            f"{error.filename} cannot be read: {error.strerror}", location="mappings", remedy=remedy
+            f"cannot read {error.filename}: {error.strerror}", location="mappings", remedy=remedy
         ) from error
 
 
@@ -127,19 +129,23 @@ def _check_overlay(overlay: Path) -> None:
     folders = [overlay / name for name in FOLDERS if (overlay / name).is_dir()]
     if not folders and any(path.suffix in _YAML_SUFFIXES for path in overlay.iterdir()):
         raise MappingError(
-            "has no folder of mapping files", location=str(overlay), remedy=f"one of {', '.join(FOLDERS)}"
+            "contains no folder of mapping files",
+            location=str(overlay),
+            remedy=f"move the files into one of {', '.join(FOLDERS)}",
         )
     for folder in sorted(overlay.iterdir()):
         suggestions = get_close_matches(folder.name.lower(), FOLDERS, 1, 0.7) if folder.name not in FOLDERS else []
         if suggestions and folder.is_dir() and any(path.suffix in _YAML_SUFFIXES for path in folder.iterdir()):
             raise MappingError(
-                "is not read by this name", location=str(folder), remedy=f"rename it to {suggestions[0]}"
+                "unknown folder of mapping files", location=str(folder), remedy=f"rename it to {suggestions[0]}"
             )
     for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML_SUFFIXES):
         if path.suffix != ".yaml":
-            raise MappingError("is not read by this name", location=str(path), remedy=f"rename it to {path.stem}.yaml")
+            raise MappingError(
+                "mapping files end in .yaml", location=str(path), remedy=f"rename it to {path.stem}.yaml"
+            )
         if path.parent.name == "tables" and path.stem not in (tables := _yaml_files(MAPPINGS / "tables")):
-            raise MappingError("is no table of ours", location=str(path), remedy=f"one of {', '.join(sorted(tables))}")
+            raise MappingError("unknown table", location=str(path), remedy=f"use one of {', '.join(sorted(tables))}")
 
 
 def user_tables(overlay: Path | None) -> dict[str, Path]:

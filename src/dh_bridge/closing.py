@@ -123,7 +123,7 @@ class RejectedProposal(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         """One line that names the proposal and the reason."""
-        return f"left out: {self.proposal.entity_urn}: {self.reason}"
+        return f"not sent: {self.proposal.entity_urn}: {self.reason}"
 
 
 def valid_proposals(

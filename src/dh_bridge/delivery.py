@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Delivery, Failure
 
 _LOGINS = ("token", "token_file")
-_VERSION_REMEDY = "is that DataHub's address? its version is asked first, unless the setting `datahub_version` names it"
+_VERSION_REMEDY = (
+    "check the address of DataHub, or set `datahub_version` to start without asking the server for its version"
+)
 _VERSION_TIMEOUT_SECONDS = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 _LIBRDKAFKA_TIMEOUTS = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
@@ -79,7 +81,7 @@ class DeliveryTarget(NamedTuple):
         A target that leaves its address to settings and environment is shown with it.
         """
         target = self.address if self.kind.is_server and not address_of(target) else target
-        answer_text = "" if self.is_current_version else "does not answer; the last time "
+        answer_text = "" if self.is_current_version else "unreachable; last seen: "
         version = f" ({answer_text}DataHub {self.version})" if self.version else ""
         identity_text = f", identity {identity}" if identity else ""
         return f"{target}{version}: {self._profile_text()}{identity_text}, run {self.options.run_id}"
@@ -193,9 +195,9 @@ def require_ledger(target: str, settings: Settings) -> None:
     """Refuse, with a SettingsError, to deliver without a ledger what only a ledger can hold back; those call it who have none."""
     if settings.max_new_entities_per_hour is not None and target_kind(target).is_server:
         raise SettingsError(
-            "what is too much waits in a ledger, and there is none",
+            "requires a ledger, where proposals beyond the limit wait",
             location="max_new_entities_per_hour",
-            remedy="name one: dh-bridge emit --ledger FILE",
+            remedy="use dh-bridge emit --ledger FILE",
         )
 
 
@@ -203,7 +205,7 @@ def delivery_error(failures: Sequence[Failure], total: int) -> SinkError:
     """Return the error that ``failures`` of ``total`` proposals come to; it is retryable when all of them are."""
     first = failures[0]
     return SinkError(
-        f"{len(failures)} of {total} proposals were refused, first: {first.reason}",
+        f"the target rejected {len(failures)} of {total} proposals, first: {first.reason}",
         location=f"{first.proposal.entity_urn} {first.proposal.aspect_name}",
         retryable=all(failure.retryable for failure in failures),
     )
@@ -220,7 +222,9 @@ def wrap_sink(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
     elif join and kind_of(sink).is_persistent:
         with sink:  # left by an error, it leaves what is there alone
             raise SettingsError(
-                f"{sink.name}: cannot be read", location="state", remedy="deliver to rest: or catalog:, or set none"
+                f"cannot read aspects from {sink.name}",
+                location="state",
+                remedy="use a target rest: or catalog:, or set it to none",
             )
     if not ledger and can_read(sink):
         sink = RunCompletingSink(sink, prefix=settings.properties.prefix + ".")

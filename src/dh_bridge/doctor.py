@@ -43,10 +43,10 @@ _EXTRAS = {
     "datahub": "use acryl-datahub's emitters and recipes",
     "kafka": "deliver to and read from Kafka",
     "spark": "translate with PySpark",
-    "server": "take events over HTTP",
+    "server": "receive events over HTTP",
     "airflow": "run inside Airflow",
     "openlineage": "send from OpenLineage's Python client",
-    "great-expectations": "tell checkpoints of Great Expectations",
+    "great-expectations": "report checkpoints of Great Expectations",
 }
 
 
@@ -86,11 +86,17 @@ def _run_check(check: Callable[[], Iterator[Diagnostic]]) -> list[Diagnostic]:
     try:
         return list(check())
     except Exception as error:  # noqa: BLE001 - a doctor who faints helps nobody: the fault is a finding
-        return [Diagnostic("doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "please report this")]
+        return [
+            Diagnostic(
+                "doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "a bug in dh-bridge, please report it"
+            )
+        ]
 
 
 def _versions() -> Iterator[Diagnostic]:
-    yield Diagnostic("versions", "dh-bridge", OK, _version(_DISTRIBUTION) or "not installed (a plain checkout)")
+    yield Diagnostic(
+        "versions", "dh-bridge", OK, _version(_DISTRIBUTION) or "not installed: dh-bridge runs from a checkout"
+    )
     python = platform.python_version()
     is_supported = sys.version_info >= (3, 10)
     yield Diagnostic(
@@ -113,7 +119,7 @@ def _sqlite() -> tuple[str, str, str]:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info >= (3, 24):
         return OK, version, ""
-    return WRONG, version, "the catalogue needs SQLite 3.24 (upsert): use a newer Python"
+    return WRONG, version, "the catalogue requires SQLite 3.24 (upsert): use a newer Python"
 
 
 def _bundled_files() -> Iterator[Diagnostic]:
@@ -133,10 +139,12 @@ def _extras() -> Iterator[Diagnostic]:
         missing_names = [name for name, version in versions.items() if version is None]
         if missing_names or not requirements:
             remedy = f"to {purpose}: pip install 'dh-bridge[{extra}]'"
-            yield Diagnostic("extras", extra, MISSING, f"absent: {', '.join(missing_names) or 'all of it'}", remedy)
+            yield Diagnostic(
+                "extras", extra, MISSING, f"not installed: {', '.join(missing_names) or 'all of it'}", remedy
+            )
         else:
             versions_text = ", ".join(f"{name} {version}" for name, version in versions.items())
-            yield Diagnostic("extras", extra, OK, versions_text or "nothing more is needed")
+            yield Diagnostic("extras", extra, OK, versions_text or "no further package is required")
 
 
 def _java() -> Iterator[Diagnostic]:
@@ -150,7 +158,7 @@ def _java() -> Iterator[Diagnostic]:
         process = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=False)  # noqa: S603 - the user's own java
     except (OSError, subprocess.TimeoutExpired) as error:
         yield Diagnostic(
-            "java", "Java", MISSING, f"{java} does not run: {error}", "only Spark needs it: install a JRE 17"
+            "java", "Java", MISSING, f"cannot run {java}: {error}", "only Spark needs it: install a JRE 17"
         )
         return
     version = _JAVA_VERSION.search(process.stderr + process.stdout)
@@ -163,7 +171,7 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Diag
         yield Diagnostic("settings", problem.location or "settings", WRONG, problem.problem, problem.remedy)
     if loaded is None:
         return
-    yield Diagnostic("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
+    yield Diagnostic("settings", "file", OK, str(loaded.file) if loaded.file else "none, the defaults apply")
     yield from _profile(loaded.settings.datahub_version)
     try:
         Options(loaded.settings.model_copy(update={"datahub_version": None}))
@@ -177,7 +185,7 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Diag
 def _user_mappings(folder: Path) -> Diagnostic:
     """Count the files that take part: those of the folders that ours have, too."""
     file_count = sum(1 for name in bundled.FOLDERS for _ in (folder / name).glob("*.yaml"))
-    remedy = "" if file_count else f"files are looked for in its folders {', '.join(bundled.FOLDERS)}"
+    remedy = "" if file_count else f"move the files into its folders {', '.join(bundled.FOLDERS)}"
     return Diagnostic("settings", "mappings", OK if file_count else MISSING, f"{file_count} files in {folder}", remedy)
 
 
@@ -195,7 +203,7 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
         description = "none configured: emit writes to files and catalogues"
         yield Diagnostic("connections", "servers", OK, description, "rest: set DATAHUB_GMS_URL or rest.server")
     elif not connect:
-        yield Diagnostic("connections", "rest", OK, server, "dh-bridge doctor --connect asks it")
+        yield Diagnostic("connections", "rest", OK, server, "run dh-bridge doctor --connect to test the connection")
     else:
         yield _check_server(loaded.settings, server)
 
@@ -209,7 +217,7 @@ def _check_server(settings: Settings, server: str) -> Diagnostic:
                 sink.read({_PROBE_URN: ["corpUserKey"]})
     except BridgeError as error:
         return Diagnostic("connections", "rest", WRONG, error.fault, error.remedy)
-    version = target.version or "of an unknown version"
+    version = target.version or "(unknown version)"
     profile_name = profile(settings.datahub_version or target.settings.datahub_version).name
     return Diagnostic("connections", "rest", OK, f"{server}: DataHub {version}, written for DataHub {profile_name}")
 
@@ -223,13 +231,13 @@ def _profile(datahub_version: str | None) -> Iterator[Diagnostic]:
     remedy = (
         ""
         if datahub_version
-        else "if your server is older and cannot be asked, set datahub_version to its version, such as 1.4"
+        else "if your server is older and unreachable, set datahub_version to its version, such as 1.4"
     )
     yield Diagnostic(
         "settings",
         "datahub_version",
         OK,
-        f"DataHub {profile_name}" + ("" if datahub_version else " (the newest: none is set)"),
+        f"DataHub {profile_name}" + ("" if datahub_version else " (the newest, as none is set)"),
         remedy,
     )
 

@@ -63,9 +63,11 @@ class Options:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
         for setting_path, env in _environments(self.settings):
             if env not in self.profile.environments:
-                remedy = "choose a later `datahub_version`, that of your server, or another environment"
+                remedy = (
+                    "set `datahub_version` to the version of your server if that is later, or use another environment"
+                )
                 raise SettingsError(
-                    f"DataHub {self.profile.name} does not know {env}", location=setting_path, remedy=remedy
+                    f"DataHub {self.profile.name} has no environment {env}", location=setting_path, remedy=remedy
                 )
 
     def rejection_reason(self, event: Event) -> str | None:

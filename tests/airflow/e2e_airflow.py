@@ -228,7 +228,7 @@ def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_e
         DAY, "shop_nightly", "shop_audit", name="provider", DH_BRIDGE_AIRFLOW__TO=f"catalog:{airflow.home / 'shop.db'}",
         AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps({"type": "composite", "transports": transports}),
     )  # fmt: skip
-    assert "emit_on_success tells nothing: Airflow's OpenLineage provider is active and tells of every run" in text
+    assert "emit_on_success sends nothing: Airflow's OpenLineage provider is enabled and reports every run" in text
     ours = {urn for urn in entities(catalog.entities()) if urn not in TOOLS and ",tools)" not in urn}
     theirs = entities(
         one.entity_urn for one in Bridge().translate(told.read_text(encoding="utf-8").splitlines()).proposals
@@ -247,4 +247,4 @@ def test_an_outage_of_datahub_fails_no_task(airflow):
         DH_BRIDGE_AIRFLOW__TIMEOUT="0.5", DH_BRIDGE_REST__RETRIES="0",
     )  # fmt: skip
     assert "shop_nightly ended as success" in text
-    assert "shop_nightly.load (try 2) is not told to DataHub" in text
+    assert "shop_nightly.load (try 2): not sent to DataHub" in text

@@ -132,7 +132,7 @@ def test_what_was_told_is_counted_in_the_log(caplog):
     emit_on_success(airflow3(map_index=4, operator={"inlets": ["not-a-uri"]}))
     left_out, told = caplog.messages
     assert "not-a-uri" in left_out
-    assert told.startswith("shop.load[4] (try 1) is told to DataHub: ")
+    assert told.startswith("shop.load[4] (try 1): sent ")
 
 
 # Options
@@ -162,7 +162,7 @@ def test_a_ledger_is_not_used_and_that_is_said_once(shop, tmp_path, monkeypatch,
     emit_on_execute(airflow3(end_date=None))
     emit_on_success(airflow3())
     assert [message for message in caplog.messages if "ledger.file" in message] == [
-        f"ledger.file ({ledger}) is not used: callbacks tell each event by itself; dh-bridge emit has a ledger"
+        f"ledger.file ({ledger}) is ignored: callbacks send each event on its own. Use a ledger with dh-bridge emit"
     ]
     assert not ledger.exists()
     with shop() as catalog:
@@ -177,7 +177,9 @@ def test_a_configured_callback_is_one_that_airflow_can_copy(callback):
 
 @pytest.mark.parametrize("callback", CALLBACKS)
 def test_an_option_that_does_not_exist_is_found_when_the_dag_is_read(callback):
-    with pytest.raises(TypeError, match=rf"^{callback.__name__}\(\) knows no target; it knows to, config, namespace"):
+    with pytest.raises(
+        TypeError, match=rf"^{callback.__name__}\(\): unknown argument target; use to, config, namespace"
+    ):
         callback(target="memory:")
 
 
@@ -295,7 +297,7 @@ OTHERS = [
 def test_where_others_tell_a_callback_warns_and_does_nothing(module, name, place, airflow_with, tmp_path, caplog):
     airflow_with(listener(module), place=place)
     emit_on_success(airflow3())
-    assert caplog.messages == [f"emit_on_success tells nothing: {name} is active and tells of every run"]
+    assert caplog.messages == [f"emit_on_success sends nothing: {name} is enabled and reports every run"]
     assert not (tmp_path / "shop.db").exists()
 
 
@@ -325,7 +327,7 @@ def test_who_sends_elsewhere_may_say_so(airflow_with, shop):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"to": "pigeon:home"}, "'pigeon:home' is no known target"),
+        ({"to": "pigeon:home"}, "unknown target 'pigeon:home'"),
         ({"to": "catalog:/no/such/folder/shop.db"}, "/no/such/folder/shop.db"),
         ({"timeout": "soon"}, "argument timeout"),
         ({"timeout": 10}, "argument timeout"),
@@ -402,7 +404,7 @@ def test_what_is_refused_is_told_with_the_servers_words(server, caplog):
     emit_on_success(airflow3())
     assert len(found.got) == 1
     (message,) = caplog.messages
-    assert "of its proposals 5 did not arrive" in message
+    assert "5 of its proposals were not sent" in message
     assert message.count("unknown aspect") == 3
 
 
@@ -473,7 +475,7 @@ def test_a_server_that_never_answers_is_left_behind(server, caplog):
     emit_on_success(airflow3(), timeout=0.2)
     assert not hung.is_set()  # the callback is back before the server is
     hung.set()
-    assert "no answer in time" in caplog.messages[0]
+    assert "no response within the timeout" in caplog.messages[0]
 
 
 def test_what_is_done_in_time_is_done_and_what_it_raises_is_raised():
@@ -514,7 +516,7 @@ def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):
         taken = len(gms.proposals)
         gms.faults = [Fault(503)] * 100
         emit_on_success(airflow3(try_number=2), to=f"rest:{gms.url}", timeout=0.3)
-        assert "is not told to DataHub" in caplog.messages[-1]
+        assert ": not sent to DataHub: " in caplog.messages[-1]
         told = len(gms.requests)
         time.sleep(2)
         assert len(gms.requests) == told
@@ -530,7 +532,7 @@ def test_what_is_opened_too_late_is_not_written(server, clock, monkeypatch):
         return opened(to, settings)
 
     monkeypatch.setattr(sending_module, "open_target", slowly)
-    with pytest.raises(SinkError, match="no answer in time"):
+    with pytest.raises(SinkError, match="no response within the timeout"):
         sending_module._deliver_with_retries(
             build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
         )
@@ -551,7 +553,7 @@ def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
     )
     emit_on_success(airflow3())
     assert "urn:li:dataFlow:(airflow,x,y): not in its schema" in caplog.messages[0]
-    assert "2 did not arrive" in caplog.messages[0]
+    assert "2 of its proposals were not sent" in caplog.messages[0]
 
 
 # Secrets and weight

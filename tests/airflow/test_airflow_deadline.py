@@ -44,7 +44,7 @@ def test_no_half_of_a_refused_batch_is_sent_after_the_deadline(gms, caplog):
     end = told(gms, 3.5)  # a busy machine takes a second to come to its first request
     assert len(gms.writes) > 1
     assert max(one.at for one in gms.writes) < end + SLACK
-    assert "is not told to DataHub" in caplog.messages[-1]
+    assert ": not sent to DataHub: " in caplog.messages[-1]
 
 
 def test_nothing_waits_beyond_the_deadline_for_its_pace(gms, monkeypatch, caplog):
@@ -52,7 +52,7 @@ def test_nothing_waits_beyond_the_deadline_for_its_pace(gms, monkeypatch, caplog
     end = told(gms, 3)
     assert gms.writes
     assert max(one.at for one in gms.writes) < end + SLACK
-    assert "is not told to DataHub" in caplog.messages[-1]
+    assert ": not sent to DataHub: " in caplog.messages[-1]
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -62,7 +62,7 @@ def test_a_pause_that_the_server_asks_for_is_kept_where_it_fits(gms, status, cap
     told(gms, 8)
     first, second = (one.at for one in gms.writes)
     assert second - first >= 0.7
-    assert "is told to DataHub" in caplog.messages[-1]
+    assert " proposals to DataHub" in caplog.messages[-1]
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -72,5 +72,5 @@ def test_a_longer_one_ends_the_callback_at_once_which_says_so(gms, status, caplo
     told(gms, 8)
     assert time.monotonic() - began < 4
     assert len(gms.writes) == 1
-    assert "is not told to DataHub" in caplog.messages[-1]
-    assert f"answers {status}: Rate limit exceeded (it asks to be left alone for 3,600 s)" in caplog.messages[-1]
+    assert ": not sent to DataHub: " in caplog.messages[-1]
+    assert f"HTTP {status}: Rate limit exceeded (the server asks to wait for 3,600 s)" in caplog.messages[-1]

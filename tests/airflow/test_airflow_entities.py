@@ -54,7 +54,7 @@ def test_what_is_no_dataset_is_named_in_the_log_and_costs_nothing_else(shop, cap
     other = "urn:li:dataJob:(urn:li:dataFlow:(airflow,other,PROD),x)"
     nowhere = "urn:li:dataset:(urn:li:dataPlatform:snowflake,a.b.c,NOWHERE)"
     emit_on_success(airflow3(operator={"inlets": [Urn(other), nowhere, ORDERS]}))
-    assert caplog.messages[0].endswith(f"is left out: {other}, {nowhere}")
+    assert caplog.messages[0].endswith(f"that are not OpenLineage datasets: {other}, {nowhere}")
     with shop() as catalog:
         (edge,) = catalog.aspects(JOB)["dataJobInputOutput"]["inputDatasetEdges"]
         assert edge["destinationUrn"] == ORDERS

@@ -201,7 +201,7 @@ def test_a_run_without_a_logical_date_goes_by_when_it_may_run():
 
 
 def test_a_context_without_a_dag_run_says_so():
-    with pytest.raises(EventError, match=r"^manual__1: the context has no DAG run"):
+    with pytest.raises(EventError, match=r"^manual__1: the callback context has no DAG run"):
         read_context({"dag": None, "run_id": "manual__1", "reason": "success"})
 
 

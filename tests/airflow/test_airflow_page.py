@@ -80,7 +80,7 @@ def test_the_bash_operator_fails_no_task_while_datahub_is_down(place):
     )
     gms.start()
     assert done.returncode == 0, done.stderr
-    assert "the connection failed" in done.stderr
+    assert "connection failed" in done.stderr
 
 
 def test_the_command_in_a_callback_delivers_it_too(place):

@@ -23,7 +23,7 @@ def test_a_new_file_says_what_it_is(tmp_path):
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("these are notes, longer than a header of SQLite is, to be sure" * 9)
     for readonly in (False, True):
-        with pytest.raises(SinkError, match="is no catalogue") as caught:
+        with pytest.raises(SinkError, match="not a catalogue") as caught:
             Catalog(tmp_path / "notes.txt", readonly=readonly)
         assert "notes.txt" in str(caught.value)
     assert (tmp_path / "notes.txt").read_text().startswith("these are notes")
@@ -66,9 +66,9 @@ def test_a_reader_needs_no_place_to_write(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    with pytest.raises(SinkError, match=r"cannot be opened: there is no folder .*missing \(name a file"):
+    with pytest.raises(SinkError, match=r"cannot open the file: the folder .*missing does not exist \(use a file"):
         Catalog(tmp_path / "missing" / "c.db")
-    with pytest.raises(SinkError, match="cannot be opened: it is a folder"):
+    with pytest.raises(SinkError, match="cannot open the file: it is a folder"):
         Catalog(tmp_path)
 
 
@@ -79,7 +79,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("sqlite3.connect", refused)
     monkeypatch.setattr("os.access", lambda *_: False)
     monkeypatch.setattr("dh_bridge.private_files.create_private", lambda _: None)
-    with pytest.raises(SinkError, match="cannot be opened: nothing may be written into the folder"):
+    with pytest.raises(SinkError, match="cannot open the file: no permission to write to the folder"):
         Catalog(tmp_path / "c.db")
 
 
@@ -114,5 +114,5 @@ def test_a_catalogue_in_memory_can_be_read_only_in_name():
 
 
 def test_a_name_that_no_file_can_have_is_refused():
-    with pytest.raises(SinkError, match="cannot be opened"):
+    with pytest.raises(SinkError, match="cannot open the file"):
         Catalog("a\0b")

@@ -35,8 +35,8 @@ TABLE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.raw.orders,PROD)"
 @pytest.mark.parametrize(
     ("closed", "arguments", "code", "said"),
     [
-        ("<&-", ("translate", "-"), 1, "stdin: it is closed (name a file)"),
-        ("<&-", ("urn", "-"), 1, "stdin: it is closed (name a file)"),
+        ("<&-", ("translate", "-"), 1, "stdin: standard input is closed (pass a file)"),
+        ("<&-", ("urn", "-"), 1, "stdin: standard input is closed (pass a file)"),
         (">&-", ("translate", EVENTS), 2, "stdout is closed"),
         (">&-", ("emit", EVENTS, "--to", "file:-"), 2, "stdout is closed"),
         (">&-", ("config", "show"), 2, "stdout is closed"),

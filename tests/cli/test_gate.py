@@ -96,7 +96,7 @@ def test_a_limit_needs_a_ledger(run, gms):
     limit = ("--set", "max_new_entities_per_hour=2")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *limit)
     assert result.exit_code == 2
-    assert "max_new_entities_per_hour: what is too much waits in a ledger, and there is none" in result.stderr
+    assert "max_new_entities_per_hour: requires a ledger, where proposals beyond the limit wait" in result.stderr
     assert gms.writes == []
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run", *limit).exit_code == 0
     assert run("emit", EVENTS, "--to", "catalog:c.db", *limit).exit_code == 0
@@ -108,6 +108,6 @@ def test_what_is_held_back_is_said_and_is_exit_code_3(run, gms):
     said = r"(\d+) new entities are held back, more than max_new_entities_per_hour \(2\), the next may go at 20\S+Z\."
     assert int(re.search(said, result.stderr)[1]) > 10
     listed = run("queue", "list", "--ledger", "l.db").stdout
-    assert "held back: more new entities than max_new_entities_per_hour" in listed
+    assert "waits: more new entities than max_new_entities_per_hour" in listed
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db").exit_code == 0
     assert run("queue", "list", "--ledger", "l.db").stdout == "0 wait, 0 given up\n"

@@ -66,4 +66,4 @@ def test_folder_without_cases_is_wrong_usage(run, tmp_path):
     (tmp_path / "none").mkdir()
     result = run("golden", "none")
     assert result.exit_code == 2
-    assert "there are no golden cases" in result.stderr
+    assert "no golden cases" in result.stderr

@@ -114,7 +114,7 @@ def test_events_that_cannot_be_used_are_told(run, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     result = run("identity-diff", empty, empty, "-", stdin="{}\n")
     assert result.exit_code == 1
-    assert "neither run, job nor dataset" in result.stderr
+    assert "not an OpenLineage event: run, job and dataset are missing" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_told(run, events, tmp_path):

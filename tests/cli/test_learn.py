@@ -31,5 +31,5 @@ def test_learn_writes_json_for_programs(run):
 def test_events_that_cannot_be_used_are_told(run):
     result = run("learn", "-", stdin="{}\n")
     assert result.exit_code == 1
-    assert "neither run, job nor dataset" in result.stderr
+    assert "not an OpenLineage event: run, job and dataset are missing" in result.stderr
     assert result.stdout.startswith("# 0 events")

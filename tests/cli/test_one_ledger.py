@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 EVENT = "event.json"
-ELSEWHERE = "what it sent there is not sent again (use one ledger for each destination)"
+ELSEWHERE = ": proposals that were sent there are not sent again (use one ledger for each target)"
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
     assert ELSEWHERE not in told("--to", f"file:{tmp_path / 'one.ndjson'}")
     assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full", "--dry-run")
     dry, wet = told("--to", "file:two.ndjson", "--dry-run"), told("--to", "file:two.ndjson")
-    assert f"this ledger was delivered to file:{tmp_path / 'one.ndjson'}; {ELSEWHERE}" in dry
+    assert f"this ledger belongs to the target file:{tmp_path / 'one.ndjson'}{ELSEWHERE}" in dry
     assert ELSEWHERE in wet
     assert (tmp_path / "two.ndjson").read_text() == ""
     assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full")
@@ -82,7 +82,7 @@ def test_a_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
     assert run("emit", EVENT, *words).exit_code == 3
     result = run("emit", EVENT, "--to", "catalog:l.db")
     assert result.exit_code == 2
-    assert "--to catalog:l.db: is the ledger of another target, not a catalogue" in result.stderr
+    assert "--to catalog:l.db: this file is the ledger of another target, not a catalogue" in result.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
@@ -90,9 +90,15 @@ def test_a_catalogue_is_the_ledger_of_itself_alone(more, run, tmp_path):
     assert run("emit", EVENT, "--to", "catalog:c.db").exit_code == 0
     result = run("emit", EVENT, "--to", "file:out.ndjson", "--ledger", "c.db", *more)
     assert result.exit_code == 2
-    assert "--ledger c.db: is a catalogue, and the ledger of itself alone (name a file of its own)" in result.stderr
+    assert (
+        "--ledger c.db: this file is a catalogue, and can be the ledger of itself only (use another file)"
+        in result.stderr
+    )
     assert not (tmp_path / "out.ndjson").exists()
     assert run("emit", EVENT, "--to", "file:out.ndjson", "--ledger", "l.db").exit_code == 0
     result = run("emit", EVENT, "--to", "catalog:l.db", *more)
     assert result.exit_code == 2
-    assert f"--to catalog:l.db: is the ledger of file:{tmp_path / 'out.ndjson'}, not a catalogue" in result.stderr
+    assert (
+        f"--to catalog:l.db: this file is the ledger of file:{tmp_path / 'out.ndjson'}, not a catalogue"
+        in result.stderr
+    )

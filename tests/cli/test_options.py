@@ -90,7 +90,7 @@ def test_a_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, com
     assert (result.exit_code, "there/naming cannot be read: Permission denied" in result.stderr) == (2, True)
     doctor = run("doctor", "--set", "mappings=there").stdout
     assert "there/naming cannot be read: Permission denied" in doctor
-    assert "please report this" not in doctor
+    assert "a bug in dh-bridge, please report it" not in doctor
 
 
 def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):

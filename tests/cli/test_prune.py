@@ -143,7 +143,7 @@ def test_a_dry_run_shows_and_leaves_all(run, events):
     ("arguments", "words"),
     [
         (("--to", "file:x.ndjson"), "no ledger is named"),
-        (("--to", "catalog:none.db"), "there is no such catalogue"),
+        (("--to", "catalog:none.db"), "no such catalogue"),
         (("--to", "catalog:none.db", "--runs-older-than", "3w"), "is no age"),
     ],
 )
@@ -256,4 +256,7 @@ def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
     refused = run("prune", *SERVER, "--expired", "--hard", "no/such/urns.txt")
     assert (refused.exit_code, "--hard no/such/urns.txt cannot be written: " in refused.stderr) == (2, True)
     monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "off")
-    assert "checks do not expire" in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr
+    assert (
+        "this setting is off, so no assertion can be removed"
+        in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr
+    )

@@ -212,6 +212,6 @@ def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run,
         assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
     result = run("emit", EVENTS, *to, *told)
     assert result.exit_code == 3
-    assert "(does not answer; the last time DataHub 1.4.0): for DataHub 1.4," in result.stderr
+    assert "(unreachable; last seen: DataHub 1.4.0): for DataHub 1.4," in result.stderr
     assert "proposals wait in the ledger" in result.stderr
     assert "cannot be reached" in result.stderr or "connect" in result.stderr.lower()

@@ -180,7 +180,7 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
     assert result.stdout == ""
     told = result.stderr.splitlines()
     assert [line.split()[1] for line in told[:20]] == jobs[:20]
-    assert all(line.startswith("refused: ") and "which it must have" in line for line in told[:20])
+    assert all(line.startswith("refused: ") and "which is required" in line for line in told[:20])
     assert told[20:] == [
         "… and 5 more are refused",
         "0 held, 0 missing, 0 trimmed, 0 overwritten; 0 points were not read",
@@ -196,7 +196,7 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
         (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
         (("plan", EVENTS, "--against", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
         (("plan", EVENTS, "--against", "rest:http://ann:secret@datahub:8080"), "--against: the address holds a user"),
-        (("plan", EVENTS, "--against", "rest:"), "--against: rest: names no server"),
+        (("plan", EVENTS, "--against", "rest:"), "--against: no DataHub server is set"),
         (("verify", EVENTS, "--against", "/dev/null"), "holds no aspects"),
         (("verify", EVENTS, "--against", "rest:", "--sample", "some"), "is no share"),
         (("verify", EVENTS, "--against", "rest:", "--sample", "0"), "is no share"),

@@ -126,7 +126,7 @@ def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (["--to", "rest:http://127.0.0.1:9"], 2, "name a file"),
+        (["--to", "rest:http://127.0.0.1:9"], 2, "pass the path of a file"),
         (["--to", "catalogue:{}/shop.db"], 2, "--to: "),
         (["--to", "catalog:{}/shop.db", "--listen", "5000"], 2, "`receiver.listen` should be HOST:PORT, not '5000'"),
         (["--to", "catalog:{}/shop.db", "--listen", "http://[::]:5000"], 2, "`receiver.listen` should be HOST:PORT"),

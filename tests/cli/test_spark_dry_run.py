@@ -25,9 +25,7 @@ def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, mon
     for command in (("batch",), ("stream", "--checkpoint", "state")):
         result = run("spark", *command, "--events", ".", "--to", "proposals")
         assert result.exit_code == 2
-        assert (
-            "--to: 'proposals' is no known target (write parquet:DIR, ndjson:DIR, or use one of file:" in result.stderr
-        )
+        assert "--to: unknown target 'proposals' (write parquet:DIR, ndjson:DIR, or use one of file:" in result.stderr
 
 
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):

@@ -105,7 +105,7 @@ def test_folder_of_mappings_that_is_none_is_refused(run):
 def test_namespace_that_may_not_be_unknown_is_exit_code_1(run):
     result = run("urn", "food://x", "y", "--set", "naming.unknown=fail")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "no naming system knows this namespace" in result.stderr
+    assert "no naming system matches this namespace" in result.stderr
 
 
 def test_name_is_needed(run):

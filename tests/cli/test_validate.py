@@ -64,7 +64,7 @@ def test_proposals_of_another_version_are_no_fault_of_the_translation(run, scrip
     result = run("validate", "-", "--datahub-version", "0.15.0", stdin=line)
     assert (
         result.stdout
-        == "stdin:1: dataJob/dataTransformLogic $: DataHub 0.15.0 knows no dataTransformLogic on dataJob\n"
+        == "stdin:1: dataJob/dataTransformLogic $: DataHub 0.15.0 has no aspect dataTransformLogic on dataJob\n"
     )
     assert run("validate", "-", "--datahub-version", "1.4", stdin=line).exit_code == 0
 
@@ -144,5 +144,5 @@ def test_findings_of_one_kind_are_counted_after_twenty_and_json_has_all(run):
     events = "{}\n" * 100
     result = run("validate", "-", stdin=events)
     assert len(result.stdout.splitlines()) == 20
-    assert "80 more like this: neither run, job nor dataset" in result.stderr
+    assert "80 more like this: not an OpenLineage event: run, job and dataset are missing" in result.stderr
     assert len(run("validate", "-", "--json", stdin=events).stdout.splitlines()) == 100

@@ -75,8 +75,8 @@ def test_a_sound_proposal_passes(proposal):
         ("schemaMetadata", {**TABLE, "hash": None}, "$.hash", "Expected `str`, got `null`"),
         ("schemaMetadata", {**TABLE, "cluster": None}, "$.cluster", "Expected `str`, got `null`"),
         ("schemaMetadata", {**TABLE, "version": 2**63}, "$.version", "Expected `int` <= 9223372036854775807"),
-        ("schemaMetadata", {**TABLE, "platform": "postgres"}, "$.platform", "'postgres' is no URN of dataPlatform"),
-        ("schemaMetadata", {**TABLE, "platform": DATASET}, "$.platform", "is no URN of dataPlatform"),
+        ("schemaMetadata", {**TABLE, "platform": "postgres"}, "$.platform", "'postgres' is not a URN of dataPlatform"),
+        ("schemaMetadata", {**TABLE, "platform": DATASET}, "$.platform", "is not a URN of dataPlatform"),
         ("schemaMetadata", {**TABLE, "platform": 7}, "$.platform", "Expected a URN, got `int`"),
         ("schemaMetadata", {**TABLE, "platform": [7]}, "$.platform", "Expected a URN, got `list`"),
         ("schemaMetadata", {**TABLE, "platformSchema": {}}, "$.platformSchema", "an object with one tag"),
@@ -105,7 +105,7 @@ def test_a_sound_proposal_passes(proposal):
             "$.operationType",
             "'LOOK'",
         ),
-        ("browsePathsV2", {"path": [{"id": "a", "urn": "x"}]}, "$.path[0].urn", "'x' is no URN"),
+        ("browsePathsV2", {"path": [{"id": "a", "urn": "x"}]}, "$.path[0].urn", "'x' is not a URN"),
     ],
 )
 def test_a_defect_is_named_with_its_place(aspect, value, where, what):
@@ -120,12 +120,12 @@ def test_a_defect_is_named_with_its_place(aspect, value, where, what):
 @pytest.mark.parametrize(
     ("name", "entity", "urn", "aspect", "what"),
     [
-        ("0.15.0", "dataset", DATASET, "dataJobInfo", "DataHub 0.15.0 knows no dataJobInfo on dataset"),
-        ("0.15.0", "dataset", DATASET, "noSuchAspect", "knows no noSuchAspect on dataset"),
-        ("0.15.0", "spaceship", "urn:li:spaceship:x", "status", "knows no status on spaceship"),
-        ("0.15.0", "dataProcessInstance", RUN, "subTypes", "DataHub 0.15.0 knows no subTypes"),
-        ("1.7", "dataProcessInstance", RUN, "ownership", "DataHub 1.7 knows no ownership"),
-        ("1.7", "dataset", DATASET, "forms", "forms is not among the bundled schemas"),
+        ("0.15.0", "dataset", DATASET, "dataJobInfo", "DataHub 0.15.0 has no aspect dataJobInfo on dataset"),
+        ("0.15.0", "dataset", DATASET, "noSuchAspect", "has no aspect noSuchAspect on dataset"),
+        ("0.15.0", "spaceship", "urn:li:spaceship:x", "status", "has no aspect status on spaceship"),
+        ("0.15.0", "dataProcessInstance", RUN, "subTypes", "DataHub 0.15.0 has no aspect subTypes"),
+        ("1.7", "dataProcessInstance", RUN, "ownership", "DataHub 1.7 has no aspect ownership"),
+        ("1.7", "dataset", DATASET, "forms", "dh-bridge has no schema of the aspect forms"),
     ],
 )
 def test_an_aspect_that_the_entity_does_not_have_is_refused(name, entity, urn, aspect, what):

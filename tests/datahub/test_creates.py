@@ -37,7 +37,7 @@ def test_a_create_is_validated_as_an_upsert():
     check.check(CREATE)
     with pytest.raises(AspectError, match="name"):
         check.check(create("dataProcessInstance", RUN, CREATE.aspect_name, {"created": PROPERTIES["created"]}))
-    with pytest.raises(AspectError, match="a point in time takes no CREATE"):
+    with pytest.raises(AspectError, match="a timeseries aspect does not support CREATE"):
         check.check(create("dataProcessInstance", RUN, "dataProcessInstanceRunEvent", {}))
 
 

@@ -141,20 +141,32 @@ DEFECTS = [
     ("dataset", "globalTags", [{"op": "replace", "path": "/x"}], "$[0].op", "'replace'"),
     ("dataset", "globalTags", [{"op": "add"}], "$[0]", "`path`"),
     ("dataset", "globalTags", [{**remove("x"), "from": "/y"}], "$[0]", "unknown field `from`"),
-    ("dataset", "globalTags", [{**remove("tags", TAG), "value": {}}], "$[0]", "a removal has no value"),
-    ("dataset", "globalTags", [{"op": "add", "path": "/tags/urn:li:tag:x"}], "$[0]", "an addition needs a value"),
-    ("dataset", "globalTags", [remove("tags")], "$[0]", "does not know this path"),
-    ("dataset", "globalTags", [remove("tags", "")], "$[0]", "does not know this path"),
+    (
+        "dataset",
+        "globalTags",
+        [{**remove("tags", TAG), "value": {}}],
+        "$[0]",
+        "an operation with op remove must not have a value",
+    ),
+    (
+        "dataset",
+        "globalTags",
+        [{"op": "add", "path": "/tags/urn:li:tag:x"}],
+        "$[0]",
+        "an operation with op add requires a value",
+    ),
+    ("dataset", "globalTags", [remove("tags")], "$[0]", "has no such path"),
+    ("dataset", "globalTags", [remove("tags", "")], "$[0]", "has no such path"),
     ("dataset", "globalTags", [{"op": "remove", "path": "tags/x"}], "$[0]", "no"),
     ("dataset", "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:a~b"}], "$[0]", "not a JSON pointer"),
-    ("dataset", "globalTags", [remove("tags", TERM)], "$[0]", "is no URN of tag"),
-    ("dataset", "globalTags", [remove("tags", TAG), remove("tags", "pii")], "$[1]", "'pii' is no URN of tag"),
+    ("dataset", "globalTags", [remove("tags", TERM)], "$[0]", "is not a URN of tag"),
+    ("dataset", "globalTags", [remove("tags", TAG), remove("tags", "pii")], "$[1]", "'pii' is not a URN of tag"),
     (
         "dataset",
         "globalTags",
         [add({"tag": "urn:li:tag:x"}, "tags", TAG)],
         "$[0]",
-        "the value's tag is not the 'urn:li:tag:a/b' of the path",
+        "expected 'urn:li:tag:a/b', as in the path, for the value's tag",
     ),
     ("dataset", "globalTags", [add({"tag": TAG, "x": 1}, "tags", TAG)], "$[0].value", "unknown field `x`"),
     (
@@ -172,12 +184,12 @@ DEFECTS = [
         "$[0]",
         "the value's type is not",
     ),
-    ("dataset", "ownership", [add({"owner": USER, "type": "NONE"}, "owners", USER)], "$[0]", "does not know this path"),
+    ("dataset", "ownership", [add({"owner": USER, "type": "NONE"}, "owners", USER)], "$[0]", "has no such path"),
     ("dataset", "siblings", [add({}, "siblings", S3)], "$[0].value", "Expected a URN"),
     ("dataset", "siblings", [add(TABLE, "siblings", S3)], "$[0]", "the value's text is not"),
-    ("dataset", "datasetProperties", [add({"k": "v"}, "customProperties")], "$[0]", "does not know this path"),
+    ("dataset", "datasetProperties", [add({"k": "v"}, "customProperties")], "$[0]", "has no such path"),
     ("dataset", "datasetProperties", [add(7, "customProperties", "k")], "$[0].value", "Expected `str`, got `int`"),
-    ("dataset", "datasetProperties", [add("a", "customProperties", "k", "l")], "$[0]", "does not know this path"),
+    ("dataset", "datasetProperties", [add("a", "customProperties", "k", "l")], "$[0]", "has no such path"),
     ("dataset", "datasetProperties", [add({"time": "x"}, "created")], "$[0].value.time", "Expected `int`"),
     ("dataJob", "dataJobInputOutput", [add({}, "inputDatasetFields", UP)], "$[0].value", "Expected a URN"),
     (
@@ -185,14 +197,14 @@ DEFECTS = [
         "dataJobInputOutput",
         [add({}, "fineGrainedLineages", "NONE", TABLE, "NONE", UP)],
         "$[0]",
-        "is no URN of schemaField",
+        "is not a URN of schemaField",
     ),
     (
         "dataJob",
         "dataJobInputOutput",
         [add({}, "fineGrainedLineages", "NONE", DOWN, "q", UP)],
         "$[0]",
-        "'q' is no URN of query",
+        "'q' is not a URN of query",
     ),
     (
         "dataJob",
@@ -233,7 +245,7 @@ DEFECTS = [
         "editableSchemaMetadata",
         [add("b", "editableSchemaFieldInfo", "a/b", "fieldPath")],
         "$[0]",
-        "the value's text is not the 'a/b'",
+        "expected 'a/b', as in the path, for the value's text",
     ),
 ]
 
@@ -269,7 +281,7 @@ def test_a_field_that_a_version_lacks_has_no_shape_there():
     bare = {"type": "record", "name": "Bare", "namespace": "x", "fields": [{"name": "name", "type": "string"}]}
     check = patches.PatchCheck("datasetProperties", bare)
     check([add("orders", "name")])
-    with pytest.raises(ValueError, match="does not know this path"):
+    with pytest.raises(ValueError, match="has no such path"):
         check([add("d", "description")])
-    with pytest.raises(ValueError, match="does not know this path"):
+    with pytest.raises(ValueError, match="has no such path"):
         patches.PatchCheck("upstreamLineage", bare)([remove("fineGrainedLineages", "NONE", DOWN, "NONE", UP)])

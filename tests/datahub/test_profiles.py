@@ -113,7 +113,8 @@ def test_server_newer_than_all_profiles_has_the_newest():
 @pytest.mark.parametrize("name", ["0.14.1", "head", "", "1", "1.x", "latest 1.3", "2.0", "3.1.4", "0.0.0"])
 def test_an_unknown_profile_is_the_operators_fault_and_the_known_ones_are_named(name):
     with pytest.raises(
-        SettingsError, match=r"datahub_version: no schemas for DataHub .*known are 0\.15\.0, 0\.15\.0\.5, 1\.0, .*1\.7"
+        SettingsError,
+        match=r"datahub_version: unknown DataHub version .*use one of 0\.15\.0, 0\.15\.0\.5, 1\.0, .*1\.7",
     ):
         profile(name)
 

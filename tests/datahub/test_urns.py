@@ -124,9 +124,9 @@ MALFORMED = [
 def test_a_malformed_urn_is_none(text):
     assert not urns.is_urn(text)
     assert urns.type_if_urn(text) == ""
-    with pytest.raises(AspectError, match="is no URN"):
+    with pytest.raises(AspectError, match="is not a URN"):
         urns.parse_urn(text)
-    with pytest.raises(AspectError, match="is no URN"):
+    with pytest.raises(AspectError, match="is not a URN"):
         urns.entity_type(text)
 
 

@@ -216,7 +216,7 @@ def test_the_draft_s_failures_are_counted(said, count):
         assert [one["result"].get("unexpectedCount") for one in results(found)] == [count]
         outcomes = {path: told_of for path, told_of in found.outcomes().items() if path.endswith(".failures")}
         assert set(outcomes.values()) == {
-            ("dropped", "no-home:null says nothing") if said is None else ("mapped", "assertionRunEvent.result")
+            ("dropped", "no-home:null value") if said is None else ("mapped", "assertionRunEvent.result")
         }
 
 

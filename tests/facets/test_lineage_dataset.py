@@ -270,7 +270,7 @@ def test_what_is_null_or_empty_of_a_source_reached_nothing():
         for leaf in ("field", "transformations[0].description"):
             assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:empty")
         for leaf in ("runId", "transformations[0].subtype"):
-            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:null says nothing")
+            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:null value")
         assert outcomes[f"{start}.{where}.transformations[0].type"][0] != "dropped"
     assert outcomes[f"{start}.inputs[2].transformations"] == ("dropped", "no-home:empty")
 

@@ -14,7 +14,7 @@ DOCUMENTS = sorted(path.relative_to(SPEC_DOCUMENTS).as_posix() for path in SPEC_
 FINE = (
     "envelope",
     "duplicate-of:",
-    "no-home:branches of a union have types, neither names nor an order",
+    "no-home:branches of a union have no names and no order",
     "no-home:empty",
     "no-home:the default of",
     "no-home:placeholder owner",

@@ -35,7 +35,7 @@ def test_nothing_happens(trial):
 def test_down_from_the_start_and_back(trial):
     trial.server.stop()
     first = trial.emit("--datahub-version", "1.4", "--set", "rest.retries=0")
-    assert "the connection failed" in first.stderr
+    assert "connection failed" in first.stderr
     waiting = trial.waits(first, "proposals wait in the ledger, the oldest since", 500)
     trial.server.start()
     trial.sends_what_waits(first, waiting)
@@ -110,7 +110,7 @@ def test_answers_later_than_the_timeout(trial, long):
 def test_retry_after_that_is_longer_than_we_wait(trial):
     trial.server.faults = [Fault(), Fault(), *[Fault(429, {"Retry-After": "3600"})] * 400]
     said = trial.emit()
-    waiting = trial.waits(said, "wants to be left alone for 3,600 seconds", 100)
+    waiting = trial.waits(said, "the server asks to wait for 3,600 seconds", 100)
     trial.ends_well(finished(trial, said), waited=waiting, **{"first exit code": said.code})
 
 
@@ -118,7 +118,7 @@ def test_one_poison_proposal_in_200(trial):
     trial.server.poison = lambda found: "I do not like it" if poisonous(found) else None
     said = trial.emit()
     assert said.code == 3
-    assert "422: I do not like it" in said.stderr
+    assert "HTTP 422: I do not like it" in said.stderr
     trial.ends_well(said, without=poisonous)
     assert trial.queue()[1] > 0
     trial.server.poison = lambda _found: None
@@ -135,7 +135,7 @@ def test_token_expires_and_is_renewed(trial, monkeypatch, later):
 
     with later(lambda: len(trial.server.writes) >= 15, expire):
         said = trial.emit()
-    assert "answers 401" in said.stderr
+    assert "HTTP 401" in said.stderr
     waiting = trial.waits(said, "set DATAHUB_GMS_TOKEN or rest.token", 0)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "new")
     trial.ends_well(finished(trial, said), waited=waiting, **{"first exit code": said.code})

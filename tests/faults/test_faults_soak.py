@@ -156,10 +156,12 @@ def test_ledger_that_is_damaged_while_it_runs_acknowledges_nothing(gms, tmp_path
         code, lines = server.end()
     assert answers == [503] * 6
     assert state["status"] == "refusing"
-    assert state["why"] == "cannot be read: file is not a database"
+    assert state["why"] == "cannot read the file: file is not a database"
     assert code == 3
-    assert lines[-1] == "Error: the last events were refused: cannot be read: file is not a database"
+    assert lines[-1] == "Error: the last events were refused: cannot read the file: file is not a database"
     assert [
-        line for line in lines if "the ledger: cannot be read: file is not a database (if the file is damaged" in line
+        line
+        for line in lines
+        if "the ledger: cannot read the file: file is not a database (if the file is damaged" in line
     ]
-    assert not [line for line in lines if "Traceback" in line or "a mistake of dh-bridge" in line]
+    assert not [line for line in lines if "Traceback" in line or "a bug in dh-bridge" in line]

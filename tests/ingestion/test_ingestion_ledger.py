@@ -87,7 +87,7 @@ def test_while_another_process_delivers_from_the_ledger_nothing_is_handed_over(t
     assert about(tmp_path / "1.json") == []
     [(message, why)] = warnings(found)
     assert message == "Proposals wait in the ledger for a later run"
-    assert "another process delivers from this ledger" in why
+    assert "another process is delivering from this ledger" in why
     later = ran(written(tmp_path / "none.ndjson"), to_file(tmp_path / "2.json"), ledger=str(ledger))
     assert warnings(later) == []
     assert ("STARTED", None) in run_events(tmp_path / "2.json")
@@ -114,5 +114,5 @@ def test_a_catalogue_is_no_ledger_of_a_recipe(tmp_path, ledger):
 def test_a_ledger_of_another_destination_is_refused(tmp_path, ledger):
     with Catalog(ledger) as file, file.transaction():
         Outbox(file.connection).write_note("target", "rest:http://gms:8080")
-    with pytest.raises(PipelineInitError, match="is the ledger of rest:http://gms:8080"):
+    with pytest.raises(PipelineInitError, match="this ledger belongs to the target rest:http://gms:8080"):
         pipeline(written(tmp_path / "e.ndjson", START), to_file(tmp_path / "2.json"), ledger=str(ledger))

@@ -97,7 +97,7 @@ def test_an_event_that_cannot_be_used_is_a_warning_and_the_others_go_on(tmp_path
     place.write_text(json.dumps(event("START", 1)) + '\n{"broken\n' + json.dumps(event("COMPLETE", 2)) + "\n")
     report = ran(place, to_file(tmp_path / "out.json")).source.get_report()
     assert (report.counts.events, report.counts.dead) == (2, 1)
-    assert messages(report.warnings) == ["An event cannot be used; the others go on"]
+    assert messages(report.warnings) == ["An event cannot be used; the others are processed"]
     assert f"{place}:2" in contexts(report.warnings)[0]
 
 
@@ -140,7 +140,7 @@ def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
         ({"event": ["e"]}, "event"),
         ({"settings": {"datahub_versio": "1.4"}}, "did you mean `datahub_version`"),
         ({"settings": {"datahub_version": "0.9"}}, "0.9"),
-        ({"settings": {"state": "read"}}, "cannot be read"),
+        ({"settings": {"state": "read"}}, "cannot read aspects from"),
         ({"settings": {"max_new_entities_per_hour": 5}}, "cannot say which entities are new"),
         ({"config": "/nowhere/dh_bridge.yml"}, "/nowhere/dh_bridge.yml"),
     ],

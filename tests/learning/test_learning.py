@@ -54,16 +54,16 @@ def loaded(tmp_path, *events, **settings):
 @pytest.mark.parametrize(
     ("one", "other", "kept", "why"),
     [
-        ("postgres://db.example.com:5432", "postgres://10.0.0.5:5432", 0, "a name and an address"),
-        ("postgres://db.example.com", "postgres://db.example.com:5432", 1, "one host, with and without its port"),
-        ("postgres://db:5432", "postgres://db.example.com:5432", 1, "a short and a full name"),
-        ("mysql://localhost:3306", "mysql://db:3306", 1, "a name and an address"),
-        ("kafka://a:9092,b:9092", "kafka://b:9092,c:9092", 0, "one host"),
+        ("postgres://db.example.com:5432", "postgres://10.0.0.5:5432", 0, "a host name and an IP address"),
+        ("postgres://db.example.com", "postgres://db.example.com:5432", 1, "the same host, with and without its port"),
+        ("postgres://db:5432", "postgres://db.example.com:5432", 1, "a short and a full host name"),
+        ("mysql://localhost:3306", "mysql://db:3306", 1, "a host name and an IP address"),
+        ("kafka://a:9092,b:9092", "kafka://b:9092,c:9092", 0, "the same host"),
         (
             "postgres://10.0.0.5",
             "postgres://db.example.com:5432",
             1,
-            "a name and an address, with and without its port",
+            "a host name and an IP address, with and without its port",
         ),
     ],
 )
@@ -71,7 +71,7 @@ def test_one_server_under_two_names_is_one_location(tmp_path, one, other, kept, 
     events = [event(datasets=[(place, f"shop.public.t{n}")]) for place in (one, other) for n in range(3)]
     (found,) = findings(*events)
     assert (found.kind, found.count) == ("one-location", 6)
-    assert found.text.startswith(f"{why}: 3 datasets under several of them (")
+    assert found.text.startswith(f"{why}: 3 datasets seen under several of these names (")
     settings, _ = loaded(tmp_path, *events)
     assert settings.naming.locations == {(one, other)[kept]: ((other, one)[kept],)}
     assert findings(*events, naming={"locations": settings.naming.locations}) == []
@@ -100,7 +100,7 @@ def test_two_servers_that_write_one_urn_are_a_warning_with_what_speaks_for_two(t
     ]
     (found,) = findings(*events)
     assert (found.kind, found.count, found.sure) == ("collision", 2, False)
-    assert "their columns differ in 2" in found.text
+    assert "the columns of 2 differ" in found.text
     assert found.value == {"namespace": "postgres://crm:5432", "platform_instance": "INSTANCE"}
     settings, page = loaded(tmp_path, *events)
     assert settings == Settings()
@@ -116,11 +116,11 @@ def test_what_may_be_either_of_two_servers_makes_them_no_location(tmp_path, host
     settings, page = loaded(tmp_path, *(event(datasets=[(place, "shop.public.t")]) for place in places))
     assert settings == Settings()
     assert "# one-location (3)" in page
-    assert " are not alike" in page
+    assert " do not look alike" in page
     events = [event("d", namespace=f"http://{host}", run=run, kind="COMPLETE") for run, host in enumerate(hosts)]
     settings, page = loaded(tmp_path, *events)
     assert settings == Settings()
-    assert " are not alike" in page
+    assert " do not look alike" in page
 
 
 @pytest.mark.parametrize(("differ", "sure"), [(0, True), (1, True), (2, False)])
@@ -132,7 +132,7 @@ def test_a_name_and_an_address_whose_tables_have_other_columns_are_left_to_peopl
     ]
     (found,) = findings(*events)
     assert (found.kind, found.sure) == ("one-location", sure)
-    assert ("their columns differ in" in found.text) == (differ > 0)
+    assert ("the columns of" in found.text) == (differ > 0)
 
 
 def test_columns_that_come_and_go_are_the_same_in_any_order():
@@ -212,7 +212,7 @@ def test_a_short_name_with_other_columns_is_left_to_people():
     events = [event(datasets=[(PG, "shop.orders", ["day"])]), event(datasets=[(PG, "shop.public.orders", ["id"])])]
     (found,) = findings(*events)
     assert not found.sure
-    assert "their columns differ in 1" in found.text
+    assert "the columns of 1 differ" in found.text
 
 
 def test_a_short_name_whose_whole_nobody_names_is_no_news():
@@ -255,7 +255,7 @@ def test_an_unknown_namespace_is_named_with_its_tables():
 
 def test_what_is_proposed_for_the_empty_namespace_is_a_rule_that_settings_take():
     (found,) = findings(event(datasets=[("", "default_catalog.default_database.orders")]))
-    assert found.text.startswith("no naming system knows '': 1 dataset ")
+    assert found.text.startswith("no naming system matches '': 1 dataset ")
     proposed = Settings(naming={"rules": [found.value]}).naming.rules
     assert [(rule.namespace, rule.platform) for rule in proposed] == [("", "PLATFORM")]
 
@@ -287,7 +287,7 @@ def test_two_addresses_of_one_airflow_are_one_namespace(tmp_path):
     events = [event(f"d{n}", namespace=place, run=n, kind="COMPLETE") for place in places for n in range(2)]
     settings, page = loaded(tmp_path, *events)
     assert list(settings.identity.namespaces) == ["https://airflow.example.com:8080"]
-    assert "2 jobs under several of them (d0, d1)" in page
+    assert "2 jobs seen under several of these names (d0, d1)" in page
     assert findings(*events, identity={"namespaces": settings.identity.namespaces}) == []
 
 
@@ -299,7 +299,7 @@ def test_two_hosts_with_the_same_jobs_are_a_question(tmp_path):
     ]
     settings, page = loaded(tmp_path, *events)
     assert settings == Settings()
-    assert "one installation, or two of the same jobs?" in page
+    assert "check whether this is one installation, or two with the same jobs" in page
 
 
 def test_the_same_jobs_in_dev_and_prod_are_no_news():
@@ -420,7 +420,7 @@ def test_two_names_of_one_dbt_node_are_noticed(tmp_path):
     settings, page = loaded(tmp_path, *events)
     assert settings.dbt.node_identity == "unique_id"
     assert (
-        "1 dbt node under several names: model.shop.orders is shop.a.shop.orders, shop.a.shop.orders.build.run" in page
+        "1 dbt node with several names: model.shop.orders is shop.a.shop.orders, shop.a.shop.orders.build.run" in page
     )
     assert findings(*events, dbt={"node_identity": "unique_id"}) == []
 
@@ -429,7 +429,7 @@ def test_run_ids_of_two_installations_are_noticed(tmp_path):
     events = [event(f"d{n}", namespace=place, run=n) for place in ("dev", "prod") for n in range(4)]
     settings, page = loaded(tmp_path, *events)
     assert settings.identity.salt == "namespace"
-    assert "4 run ids began more than once: in dev, prod" in page
+    assert "4 run ids started more than once: in dev, prod" in page
     found = findings(*events, identity={"salt": "namespace"})
     assert [one.kind for one in found] == []
 

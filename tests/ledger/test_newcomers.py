@@ -101,7 +101,7 @@ def test_so_many_new_entities_go_and_the_others_wait(file, clock):
     assert held.isdisjoint(gone)
     assert found.relay.new_entities.held_status() == (len(held), int(clock() * 1000) + 3_600_000)
     assert {one.reason for one in found.relay.outbox.list_queued()} == {
-        "held back: more new entities than max_new_entities_per_hour"
+        "waits: more new entities than max_new_entities_per_hour"
     }
 
 

@@ -71,7 +71,7 @@ def test_what_comes_of_it_later_is_counted_and_erases_nothing():
     translation, _ = days.told.ledger.process_and_deliver(
         read([at("COMPLETE", 9, run=RUN, outputs=[dataset("d.s.b")])])
     )
-    assert translation.counts.notes == {"late events of runs that were let go": 1}
+    assert translation.counts.notes == {"late events of runs that the ledger has deleted": 1}
     after = days.told.catalog.aspects(URN)
     assert {name: after[name] for name in before} == before
     assert set(after) - set(before) == {"dataProcessInstanceOutput"}

@@ -99,7 +99,7 @@ def test_what_an_evicted_run_said_of_itself_stays_when_a_late_event_comes():
     urn = f"urn:li:dataProcessInstance:{RUN}"
     before = told.catalog.aspects(urn)
     translation, _ = told.ledger.process_and_deliver(read([at("RUNNING", 3, run=RUN), at("COMPLETE", 9, run=RUN)]))
-    assert translation.counts.notes == {"late events of runs that were let go": 2}
+    assert translation.counts.notes == {"late events of runs that the ledger has deleted": 2}
     assert told.catalog.aspects(urn) == before
     assert len(told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")) == 3
 

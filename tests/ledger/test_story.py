@@ -63,12 +63,12 @@ def test_an_event_that_comes_again_is_told_of_once():
 
 def test_a_run_that_nobody_knows_and_one_that_was_let_go():
     told = Told()
-    with pytest.raises(EventError, match="here: knows no run x"):
+    with pytest.raises(EventError, match="here: the ledger has no run x"):
         told_of(told, "x")
     told.tell([at("COMPLETE", 1)])
     connection = told.catalog.connection
     connection.execute("UPDATE run SET state = NULL")
-    with pytest.raises(EventError, match=f"here: has let go of run {RUN}"):
+    with pytest.raises(EventError, match=f"here: the ledger has deleted run {RUN}"):
         told_of(told)
 
 

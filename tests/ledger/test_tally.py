@@ -163,7 +163,7 @@ def test_dead_letters_that_fill_the_outbox_are_told_of_with_what_lets_them_go(fi
         told.process_and_deliver(start(1))
     assert "queue drop" not in str(waits.value)
     file.connection.execute("UPDATE outbox SET dead = 1")
-    with pytest.raises(SinkError, match="1 are given up") as dead:
+    with pytest.raises(SinkError, match="1 were given up") as dead:
         told.process_and_deliver(start(1))
     assert "`dh-bridge queue drop --dead`" in str(dead.value)
     assert "`dh-bridge queue retry`" in str(dead.value)

@@ -50,7 +50,7 @@ def test_a_file_of_the_user_shadows_ours(overlay):
 
 
 BROKEN = [
-    ("[]", "no naming system"),
+    ("[]", "expected the keys of a naming system"),
     ("a: [", "x.yaml"),
     (SHEET.replace("case: keep", "case: title"), r"title.*\$\.case"),
     (SHEET.replace("joins:", "jions:"), "jions|joins"),

@@ -355,7 +355,7 @@ def test_unknown_namespaces_are_kept_dropped_or_refused():
     assert naming(unknown="drop")("food_delivery", "x").skip == "filtered: naming.unknown"
     refused = naming(unknown="fail")("food_delivery", "x")
     assert refused.endpoint is None
-    assert str(refused.refusal).startswith("food_delivery: no naming system knows this namespace (")
+    assert str(refused.refusal).startswith("food_delivery: no naming system matches this namespace (")
     assert naming(unknown="fail")("kafka://b", "x").urn == urn("kafka", "x")
     assert naming()("s3://minio:9000/lake", "raw/orders").urn == urn("unknown", "s3://minio:9000/lake/raw/orders")
 
@@ -366,12 +366,15 @@ BROKEN = [
     ({"namespace": "{a}[x"}, "bracket"),
     ({"namespace": "x", "name": "{a}{a}"}, r"naming.rules\[0\].name.*twice"),
     ({"namespace": "x", "rename": "{"}, r"naming.rules\[0\].rename"),
-    ({"namespace": "x", "rename": "{nosuch}"}, r"naming.rules\[0\].rename: no such part: nosuch .*give none"),
-    ({"namespace": "x", "name": "{a}", "rename": "{a}[.{b}]"}, r"no such part: b \(the patterns of the rule give a;"),
-    ({"namespace": "x://{_}", "rename": "{_}"}, r"naming.rules\[0\].rename: no such part: _"),
+    ({"namespace": "x", "rename": "{nosuch}"}, r"naming.rules\[0\].rename: unknown part: nosuch .*define none"),
+    ({"namespace": "x", "name": "{a}", "rename": "{a}[.{b}]"}, r"unknown part: b \(the patterns of the rule define a;"),
+    ({"namespace": "x://{_}", "rename": "{_}"}, r"naming.rules\[0\].rename: unknown part: _"),
     ({"namespace": "x", "variants": {"nope"}}, r"naming.rules\[0\].variants.*nope"),
-    ({"namespace": "x", "select": "nope"}, r"naming.rules\[0\].select: no such opt-in system: nope \(one of delta, "),
-    ({"namespace": "x", "parts": {"nope": "1"}}, r"naming.rules\[0\].parts: no such part: nope \(one of account, "),
+    (
+        {"namespace": "x", "select": "nope"},
+        r"naming.rules\[0\].select: unknown opt-in system: nope \(use one of delta, ",
+    ),
+    ({"namespace": "x", "parts": {"nope": "1"}}, r"naming.rules\[0\].parts: unknown part: nope \(use one of account, "),
 ]
 
 

@@ -108,4 +108,4 @@ def test_a_folder_that_may_not_be_listed_is_a_dead_letter_and_the_others_are_rea
     found = list(read_events([folder]))
     assert all(isinstance(one, DeadLetter) for one in found)  # those of the other two files are empty
     assert found[-1].location == str(folder / "locked")
-    assert "cannot be read" in found[-1].reason
+    assert "cannot read the file" in found[-1].reason

@@ -24,7 +24,7 @@ def test_as_many_as_may_be_are_members_and_one_more_is_told(member):
     array = b"[%s]" % b" , ".join([member] * 100)
     kept = {b"NaN": b"null", b'"\\udce9"': b'"\\\\udce9"'}.get(member, member)
     assert list(map(bytes, split_array(array, "here", 100))) == [kept] * 100
-    with pytest.raises(EventError, match=r"^here: more than 99 events in one array \(send fewer at a time\)$"):
+    with pytest.raises(EventError, match=r"^here: more than 99 events in one array \(send fewer at once\)$"):
         split_array(array, "here", 99)
 
 

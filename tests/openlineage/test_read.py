@@ -148,7 +148,7 @@ def test_a_broken_member_of_an_array_leaves_the_others(told):
     found = told(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
     assert [place for place, _ in found] == [f"events.json:1[{n}]" for n in range(5)]
     assert [found[0][1], found[4][1]] == ["run-0", "run-1"]
-    assert ["a number, not an object" in found[1][1], "no eventTime" in found[3][1]] == [True, True]
+    assert ["a number, not an object" in found[1][1], "eventTime is missing" in found[3][1]] == [True, True]
 
 
 @pytest.mark.parametrize("content", [PRETTY[:-20], b"[" + LINES[0] + b",\n", b"[1,\n2", b'{\n"a": 1\n}\n}'])
@@ -166,26 +166,26 @@ def test_a_gzip_that_breaks_off_gives_the_events_before_the_break(told):
     assert 100 < len(found) < 2000
     assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(len(found) - 1)]
     assert found[-1][0] == "events.ndjson.gz"
-    assert found[-1][1].startswith("cannot be read: ")
+    assert found[-1][1].startswith("cannot read the file: ")
 
 
 def test_of_a_gzip_that_breaks_off_no_event_before_the_break_is_lost(told):
     lines = b"".join(json.dumps(event(run=f"run-{n}")).encode() + b"\n" for n in range(2000))
     found = told(gzip.compress(lines)[:-8], "events.ndjson.gz")  # all but the check at its end
     assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(2000)]
-    assert found[-1][1].startswith("cannot be read: ")
+    assert found[-1][1].startswith("cannot read the file: ")
 
 
 @pytest.mark.parametrize("cut", [3, 12, 40])
 def test_a_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
     ((place, reason),) = told(gzip.compress(LINES[0])[:cut])
-    assert (place, reason[:16]) == ("events.json", "cannot be read: ")
+    assert (place, reason[:22]) == ("events.json", "cannot read the file: ")
 
 
 def test_a_gzip_whose_data_is_damaged_is_one_dead_letter(told):
     content = bytearray(gzip.compress(LINES[0]))
     content[12:40] = b"\xff" * 28
-    assert [reason[:16] for _, reason in told(bytes(content))] == ["cannot be read: "]
+    assert [reason[:22] for _, reason in told(bytes(content))] == ["cannot read the file: "]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,9 @@ def test_dead_letters_can_be_told_again(told):
     assert [again[0][1], again[5][1]] == ["run-0", "run-1"]
     (letter,) = events_of(json.dumps(letters[1]).encode(), "x")
     assert letter == DeadLetter(
-        "x", "x: neither run, job nor dataset (send a RunEvent, JobEvent or DatasetEvent)", bad[0]
+        "x",
+        "x: not an OpenLineage event: run, job and dataset are missing (send a RunEvent, JobEvent or DatasetEvent)",
+        bad[0],
     )
 
 
@@ -283,7 +285,7 @@ def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
     (tmp_path / "there.json").write_bytes(LINES[0])
     found = summary(read_events([tmp_path / "gone.json", tmp_path / "there.json"]), tmp_path)
     assert found[0][0] == "gone.json"
-    assert "cannot be read" in found[0][1]
+    assert "cannot read the file" in found[0][1]
     assert found[1:] == [("there.json:1", "run-0")]
 
 
@@ -298,7 +300,7 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
         (tmp_path / passed_over).write_bytes(LINES[0])
     found = summary(read_events([tmp_path]), tmp_path)
     assert [place for place, _ in found] == ["a.ndjson:1", "b.gz", "c.json", "d.JSON:1", "sub/e.jsonl:1"]
-    assert all(reason.startswith("cannot be read") for _, reason in found[1:3])
+    assert all(reason.startswith("cannot read the file") for _, reason in found[1:3])
 
 
 def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
@@ -338,8 +340,8 @@ def archive(kind):
 STRANGE = {
     "a ZIP archive, not JSON (unpack it first)": archive("zip"),
     "a tar archive, not JSON (unpack it first)": archive("gz"),
-    "packed by bzip2, not JSON (unpack it first)": bz2.compress(LINES[0]),
-    "packed by xz, not JSON (unpack it first)": lzma.compress(LINES[0]),
+    "a bzip2 file, not JSON (unpack it first)": bz2.compress(LINES[0]),
+    "an xz file, not JSON (unpack it first)": lzma.compress(LINES[0]),
     "an SQLite database, not JSON (export its events as lines of JSON)": b"SQLite format 3\x00" + bytes(84),
     "UTF-16 text, not JSON (save it as UTF-8)": json.dumps(RUNS, indent=1).encode("utf-16"),
 }
@@ -359,7 +361,7 @@ def test_a_file_in_another_unicode_is_one_message_with_a_mark_or_without(told, c
 
 def test_a_pipe_that_breaks_off_is_a_dead_letter():
     pipe = io.BytesIO(gzip.compress(LINES[0])[:30])
-    assert [reason[:16] for _, reason in summary(read_events(["-"], stdin=pipe))] == ["cannot be read: "]
+    assert [reason[:22] for _, reason in summary(read_events(["-"], stdin=pipe))] == ["cannot read the file: "]
 
 
 def test_the_real_standard_input_is_read_when_none_is_given(monkeypatch):

@@ -106,7 +106,7 @@ def test_request_that_drips_is_ended_with_408(catalogue, monkeypatch, start, lim
         client.settimeout(10)
         answer += b"".join(iter(lambda: client.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b'{"error":"the request did not come in time"}' in answer
+    assert b'{"error":"the request did not arrive in time"}' in answer
     assert metrics(catalogue)['requests_total{status="408"}'] == 1
 
 
@@ -341,13 +341,13 @@ def test_events_wait_when_the_inbox_is_full(tmp_path, monkeypatch):
         assert post(found, event(job="small"))[0] == 200
         monkeypatch.setattr("dh_bridge.receiver.app._LEDGER_TIMEOUT", 0.5)
         status, answer, _ = post(found, event(job="another"))
-        assert (status, answer["error"]) == (503, "the ledger is busy (send it again)")
+        assert (status, answer["error"]) == (503, "the ledger is busy (send the events again)")
 
 
 def test_damaged_inbox_is_named(tmp_path):
     tmp_path.joinpath("shop.db.inbox").write_bytes(b"no database" * 1000)
     with (
-        pytest.raises(SinkError, match=r"shop\.db\.inbox: cannot be read: .*move it away"),
+        pytest.raises(SinkError, match=r"shop\.db\.inbox: cannot read the file: .*move it away"),
         served(f"catalog:{tmp_path / 'shop.db'}"),
     ):
         pass
@@ -358,7 +358,11 @@ def test_slow_event_is_reported(tmp_path, monkeypatch, caplog):
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, event())[0] == 200
         assert metrics(found)["slow_events_total"] == 1
-    assert [line for line in caplog.messages if re.match(r"request 1: an event took \d+\.\d s in the ledger \(", line)]
+    assert [
+        line
+        for line in caplog.messages
+        if re.match(r"request 1: writing the event to the ledger took \d+\.\d s \(", line)
+    ]
 
 
 def brought(**parts):

@@ -153,13 +153,13 @@ def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_
             assert [post(found, START)[0] for _ in range(5)] == [503] * 5
             told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
             assert health(found) == told
-            assert caplog.messages == ["events are sent away: runs.db: cannot be written: no room"]
+            assert caplog.messages == ["events are rejected with status 503: runs.db: cannot be written: no room"]
             patched.setattr(outage_log, "REPEAT_SECONDS", 0.0)
             monkeypatch.setattr(outage_log.time, "monotonic", lambda now=time.monotonic: now() + 1_000)
             assert post(found, START)[0] == 503
             assert len(caplog.messages) == 2
         assert [post(found, START)[0] for _ in range(2)] == [200] * 2
-        until(lambda: caplog.messages[2:] == ["events are taken again"])
+        until(lambda: caplog.messages[2:] == ["events are accepted again"])
         assert health(found)["status"] == "ok"
 
 
@@ -208,7 +208,7 @@ def test_what_is_there_is_read_and_joined(server, tmp_path):
 
 def test_a_place_that_cannot_be_read_is_no_place_for_state_read(tmp_path):
     with (
-        pytest.raises(SettingsError, match="cannot be read"),
+        pytest.raises(SettingsError, match="cannot read aspects from file"),
         served(f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db", state="read"),
     ):
         pass

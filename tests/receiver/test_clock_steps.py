@@ -66,8 +66,8 @@ def test_health_says_that_nothing_is_delivered(server, tmp_path, monkeypatch):
         assert post(found, START)[0] == 200
         until(lambda: health(found)["status"] == "stalled")
         why = health(found)["why"]
-        assert why.startswith("nothing was delivered for ")
-        assert "the connection failed" in why
+        assert why.startswith("no proposal was delivered for ")
+        assert "connection failed" in why
         server.start()
         until(lambda: health(found)["status"] == "ok")
         assert "why" not in health(found)

@@ -93,8 +93,16 @@ def test_requests_on_one_connection_are_answered_in_their_order(catalogue):
 @pytest.mark.parametrize(
     ("request_", "status", "why"),
     [
-        (TO + b"Content-Length: 100001\r\n\r\n" + b" " * 100_001, 413, "more than 100,000 bytes (receiver.body_bytes)"),
-        (TO + CHUNKED + b"\r\n186a1\r\n" + b" " * 100_001, 413, "more than 100,000 bytes (receiver.body_bytes)"),
+        (
+            TO + b"Content-Length: 100001\r\n\r\n" + b" " * 100_001,
+            413,
+            "the body has more than 100,000 bytes (receiver.body_bytes)",
+        ),
+        (
+            TO + CHUNKED + b"\r\n186a1\r\n" + b" " * 100_001,
+            413,
+            "the body has more than 100,000 bytes (receiver.body_bytes)",
+        ),
         (TO + CHUNKED + b"\r\nZZ\r\n", 400, "chunk size"),
         (TO + CHUNKED + b"\r\n2\r\n[]]]\r\n", 400, "Chunk not properly terminated"),
         (TO + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "Transfer-Encoding"),
@@ -104,9 +112,13 @@ def test_requests_on_one_connection_are_answered_in_their_order(catalogue):
         (b"post /api/v1/lineage HTTP/1.1\r\n\r\n", 400, "post"),
         (b"POST /api/v1/lineage HTTP/1.0\r\n\r\n" + BODY, 411, "Content-Length"),
         (b"POST /api/v1/lineage HTTP/1.0\r\n" + CHUNKED + b"\r\n" + in_chunks(BODY), 411, "Content-Length"),
-        (TO + CLOSE + b"Content-Encoding: gzip\r\n" + LENGTH + b"\r\n" + BODY, 400, "the body is no gzip"),
-        (TO.replace(b"/api/v1/lineage", b"/api/v2/events") + CLOSE + LENGTH + b"\r\n" + BODY, 404, "nothing is here"),
-        (b"OPTIONS /api/v1/lineage HTTP/1.1\r\nOrigin: x\r\n" + CLOSE + b"\r\n", 405, "not by OPTIONS"),
+        (TO + CLOSE + b"Content-Encoding: gzip\r\n" + LENGTH + b"\r\n" + BODY, 400, "the body is not valid gzip"),
+        (TO.replace(b"/api/v1/lineage", b"/api/v2/events") + CLOSE + LENGTH + b"\r\n" + BODY, 404, "not found"),
+        (
+            b"OPTIONS /api/v1/lineage HTTP/1.1\r\nOrigin: x\r\n" + CLOSE + b"\r\n",
+            405,
+            "method OPTIONS not allowed: use POST",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_answered_like_the_rest_and_counted(catalogue, request_, status, why):
@@ -124,7 +136,7 @@ def test_what_cannot_be_read_is_answered_like_the_rest_and_counted(catalogue, re
 
 def test_whose_body_is_too_large_hears_so_though_it_is_still_sending(catalogue):
     status, said, _ = ask(catalogue, b" " * 20_000_000)  # more than the sockets hold
-    assert (status, said) == (413, {"error": "more than 100,000 bytes (receiver.body_bytes)"})
+    assert (status, said) == (413, {"error": "the body has more than 100,000 bytes (receiver.body_bytes)"})
 
 
 def test_who_never_stops_sending_is_cut_off(catalogue, monkeypatch):
@@ -216,7 +228,7 @@ def test_bytes_and_datasets_of_an_event_are_bounded(tmp_path, monkeypatch):
         assert post(found, event(job="j" * 5_000))[:2] == (413, {"error": "an event has more than 5,000 bytes"})
         tables = [{"namespace": "n", "name": f"t{number}"} for number in range(11)]
         status, answer, _ = post(found, event(inputs=tables[:6], outputs=tables[6:]))
-        assert (status, answer["failed"][0]["error"]) == (400, "more than 10 inputs and outputs")
+        assert (status, answer["failed"][0]["error"]) == (400, "the event has more than 10 inputs and outputs")
         assert post(found, event(inputs=tables[:5], outputs=tables[5:10]))[0] == 200
 
 

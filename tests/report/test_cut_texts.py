@@ -108,7 +108,7 @@ def test_validate_finds_long_texts_in_proposals_and_none_in_what_the_bridge_writ
     for written in (ndjson_line(long), json.dumps([item]).encode()):
         result = CliRunner().invoke(commands, ["validate", "-"], input=written)
         assert result.exit_code == 1
-        assert "dataset/datasetProperties description: a text of 120,000 bytes in a search field." in result.stdout
+        assert "dataset/datasetProperties description: the text of a search field has 120,000 bytes." in result.stdout
     written = b"".join(map(ndjson_line, bridge("1.7").translate(packed([EVENT])).proposals))
     result = CliRunner().invoke(commands, ["validate", "-", "--datahub-version", "1.7"], input=written)
     assert result.exit_code == 0

@@ -90,7 +90,7 @@ def test_leaves_with_odd_names_and_empty_values_have_their_lines_too():
     assert '$.run.facets.odd["a.b"]' in lines
     assert {path: lines[path]["reason"] for path in ("$.inputs", "$.outputs", "$.extra.x", "$.run.facets.text")} == {
         "$.inputs": "no-home:empty",
-        "$.outputs": "no-home:null says nothing",
+        "$.outputs": "no-home:null value",
         "$.extra.x": "no-home:not part of OpenLineage's envelope",
         "$.run.facets.text": "malformed",
     }

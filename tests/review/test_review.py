@@ -139,7 +139,7 @@ def test_near_misses_are_found_among_what_is_known_with_the_namespace_of_the_eve
 def test_what_the_server_would_refuse_is_told():
     counts, rows = planned(Place(), patch("dataJob", JOB, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]))
     assert counts["refused"] == 1
-    assert "which it must have" in rows[0]["reason"]
+    assert "which is required" in rows[0]["reason"]
 
 
 def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
@@ -155,7 +155,7 @@ def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
     with pytest.raises(SinkError, match=r"no list of URNs \(catalog:.*c\.db, if it is a catalogue\)"):
         UrnList(str(tmp_path / "c.db"))
     (tmp_path / "events.ndjson").write_text('{"eventType": "START"}\n')
-    with pytest.raises(SinkError, match="names no URN"):
+    with pytest.raises(SinkError, match="the file contains no URN"):
         UrnList(str(tmp_path / "events.ndjson"))
 
 

@@ -23,18 +23,18 @@ def pipeline():
 @pytest.mark.parametrize(
     ("said", "named"),
     [
-        ({"inputs": 5}, "dataset: 5 names no dataset"),
-        ({"inputs": Path("/data/in.csv")}, "names no dataset"),
-        ({"upstream": 5}, "run: 5 names no run"),
-        ({"parent": 5}, "run: 5 names no run"),
-        ({"name": 5}, "name: a text is wanted, not int"),
-        ({"kind": ["scheduled"]}, "kind: a text is wanted, not list"),
-        ({"url": 5}, "url: a text is wanted"),
-        ({"template": 5}, "template: a text is wanted"),
-        ({"producer": 5}, "producer: a text is wanted"),
-        ({"properties": [1]}, "properties: a mapping is wanted, not list"),
-        ({"facets": "x"}, "facets: a mapping is wanted, not str"),
-        ({"job_facets": [1]}, "job_facets: a mapping is wanted"),
+        ({"inputs": 5}, "dataset: expected a dataset, got 5"),
+        ({"inputs": Path("/data/in.csv")}, "expected a dataset, got PosixPath"),
+        ({"upstream": 5}, "run: expected a run, got 5"),
+        ({"parent": 5}, "run: expected a run, got 5"),
+        ({"name": 5}, "name: expected a string, got int"),
+        ({"kind": ["scheduled"]}, "kind: expected a string, got list"),
+        ({"url": 5}, "url: expected a string"),
+        ({"template": 5}, "template: expected a string"),
+        ({"producer": 5}, "producer: expected a string"),
+        ({"properties": [1]}, "properties: expected a mapping, got list"),
+        ({"facets": "x"}, "facets: expected a mapping, got str"),
+        ({"job_facets": [1]}, "job_facets: expected a mapping"),
     ],
 )
 def test_what_is_said_of_a_run(pipeline, said, named):
@@ -45,15 +45,15 @@ def test_what_is_said_of_a_run(pipeline, said, named):
 @pytest.mark.parametrize(
     ("check", "said", "named"),
     [
-        (5, {}, "check: 5 is no check"),
-        (Volume, {}, "is no check"),
-        ("not_null", {"platform": 5}, "platform: a text is wanted"),
-        ("not_null", {"instance": 5}, "instance: a text is wanted"),
-        ("not_null", {"description": 5}, "description: a text is wanted"),
-        ("not_null", {"url": 5}, "url: a text is wanted"),
-        ("not_null", {"properties": [1]}, "properties: a mapping is wanted"),
-        ("not_null", {"parameters": [1]}, "parameters: a mapping is wanted"),
-        ("custom_sql", {"logic": 5}, "logic: a text is wanted"),
+        (5, {}, "check: expected a check, got 5"),
+        (Volume, {}, "expected a check"),
+        ("not_null", {"platform": 5}, "platform: expected a string"),
+        ("not_null", {"instance": 5}, "instance: expected a string"),
+        ("not_null", {"description": 5}, "description: expected a string"),
+        ("not_null", {"url": 5}, "url: expected a string"),
+        ("not_null", {"properties": [1]}, "properties: expected a mapping"),
+        ("not_null", {"parameters": [1]}, "parameters: expected a mapping"),
+        ("custom_sql", {"logic": 5}, "logic: expected a string"),
         (Freshness(every="2 DAY"), {}, r"Freshness: .*\$\.every"),
         (Volume(min=1, change=5), {}, r"Volume: .*\$\.change"),
         (Volume(min=1, segment="day"), {}, r"Volume: .*\$\.segment"),
@@ -73,12 +73,12 @@ def test_what_is_said_of_a_check(pipeline, check, said, named):
 @pytest.mark.parametrize(
     ("said", "named"),
     [
-        ({"url": 5}, "url: a text is wanted"),
-        ({"severity": ["warn"]}, "severity: a text is wanted"),
-        ({"batch": 5}, "batch: a mapping is wanted, not int"),
-        ({"batch": {"properties": [1]}}, r"batch\.properties: a mapping is wanted"),
-        ({"context": [1]}, "context: a mapping is wanted"),
-        ({"results": "x"}, "results: a mapping is wanted"),
+        ({"url": 5}, "url: expected a string"),
+        ({"severity": ["warn"]}, "severity: expected a string"),
+        ({"batch": 5}, "batch: expected a mapping, got int"),
+        ({"batch": {"properties": [1]}}, r"batch\.properties: expected a mapping"),
+        ({"context": [1]}, "context: expected a mapping"),
+        ({"results": "x"}, "results: expected a mapping"),
     ],
 )
 def test_what_is_said_of_a_result(pipeline, said, named):
@@ -92,7 +92,7 @@ def test_what_is_no_error_is_refused(pipeline, error):
     with pytest.raises(EventError, match="error: "):
         pipeline.assertion(ORDERS, "not_null", column="id").report(error=error)
     if error == 5:
-        with pipeline.run(JOB) as run, pytest.raises(EventError, match="error: int is no error"):
+        with pipeline.run(JOB) as run, pytest.raises(EventError, match="error: expected an error, got int"):
             run.retry(2, error=error)
 
 
@@ -104,7 +104,7 @@ def test_a_uuid_is_an_id_and_a_decimal_a_limit(pipeline):
 
 
 def test_a_run_that_never_began_cannot_end(pipeline):
-    with pytest.raises(EventError, match="has not begun"):
+    with pytest.raises(EventError, match="has not started"):
         pipeline.run(JOB).__exit__(None, None, None)
 
 

@@ -383,7 +383,7 @@ def test_the_logic_of_a_check_is_kept(told):
 def test_results_are_of_datasets_only(told):
     one = told()
     check = one.pipeline.assertion(JOB, Freshness(cron="0 8 * * *"))
-    with pytest.raises(AspectError, match="no dataset"):
+    with pytest.raises(AspectError, match="is not a dataset"):
         check.report(success=True)
 
 

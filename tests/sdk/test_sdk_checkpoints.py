@@ -242,9 +242,9 @@ def test_an_asset_without_a_dataset_is_named_before_anything_is_told(told):
 def test_an_asset_without_a_dataset_is_a_warning_where_the_pipeline_only_warns():
     pipeline = Pipeline(sink="memory:", on_error="warn")
     found = checkpoint(expectation(column="amount"))
-    with pytest.warns(RuntimeWarning, match=r"demo_suite is not told.*'orders'"):
+    with pytest.warns(RuntimeWarning, match=r"demo_suite: not sent.*'orders'"):
         assert report_checkpoint(pipeline, found, {}) == 0
-    with pytest.warns(RuntimeWarning, match="is not told: dataset: 'orders' names no dataset"):
+    with pytest.warns(RuntimeWarning, match="not sent: dataset: 'orders' is not the name of a dataset"):
         assert report_checkpoint(pipeline, found, {"orders": "orders"}) == 0
 
 

@@ -181,7 +181,7 @@ def test_a_run_may_stand_for_a_list_of_one(told):
 
 
 def test_a_path_is_no_sink():
-    with pytest.raises(SettingsError, match="a target is a text"):
+    with pytest.raises(SettingsError, match="pass a target as str"):
         Pipeline(sink=Path("shop.db"))
 
 
@@ -450,7 +450,7 @@ def test_a_run_that_has_ended_takes_nothing_more(told):
 
 def test_a_run_that_has_not_begun_has_no_second_try(told):
     run = load(told())
-    with pytest.raises(EventError, match="not begun"):
+    with pytest.raises(EventError, match="not started"):
         run.retry(2)
 
 
@@ -514,7 +514,7 @@ def test_a_run_begins_once_and_counts_its_tries_upwards(told):
     one = told()
     with load(one, attempt=3) as run, pytest.raises(EventError, match="not after"):
         run.retry(3)
-    with pytest.raises(EventError, match="begun"):
+    with pytest.raises(EventError, match="already started"):
         run.__enter__()
 
 
@@ -557,7 +557,7 @@ def test_what_names_no_dataset_is_refused(told, ref):
 
 def test_a_name_that_is_skipped_is_no_dataset(told):
     one = told(naming={"rules": [{"namespace": "s3://lake", "drop": True}]})
-    with pytest.raises(EventError, match="no dataset"):
+    with pytest.raises(EventError, match="is not a dataset"):
         load(one)
 
 

@@ -78,7 +78,7 @@ def test_text_that_the_search_index_does_not_take_is_refused_unless_it_is_cut(tm
         next(each for each in whole.value if each["path"] == "/description")["value"] = "é" * 20_000
         with open_target(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"}).sink as sink:
             (failure,) = sink.emit([whole]).failures
-        assert failure.reason == "422: the search index takes no term of 40000 bytes: description"
+        assert failure.reason == "HTTP 422: the search index takes no term of 40000 bytes: description"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -57,11 +57,11 @@ def test_a_place_on_another_machine_is_no_file(target):
     [
         ("memory:x", None, "neither"),
         ("memory:", "json", "neither"),
-        ("catalog:", None, "needs a file"),
-        ("catalog:x.db", "json", "one format"),
-        ("file:", None, "needs a path"),
-        ("file:out.txt", None, "tells no format"),
-        ("file:out.json", "xml", "no file format"),
+        ("catalog:", None, "requires a file"),
+        ("catalog:x.db", "json", "not supported by catalog:"),
+        ("file:", None, "requires a path"),
+        ("file:out.txt", None, "cannot infer the format"),
+        ("file:out.json", "xml", "unknown file format"),
     ],
 )
 def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_path, monkeypatch):

@@ -263,7 +263,7 @@ def test_a_broken_line_that_cannot_be_ended_is_a_sink_error(tmp_path):
 
 def test_a_folder_in_the_array_s_place_leaves_nothing_beside_it(tmp_path):
     (tmp_path / "out.json").mkdir()
-    with pytest.raises(SinkError, match="cannot be written"), open_sink(f"file:{tmp_path / 'out.json'}"):
+    with pytest.raises(SinkError, match="cannot write the file"), open_sink(f"file:{tmp_path / 'out.json'}"):
         pass
     assert list(tmp_path.iterdir()) == [tmp_path / "out.json"]
 
@@ -271,7 +271,7 @@ def test_a_folder_in_the_array_s_place_leaves_nothing_beside_it(tmp_path):
 def test_a_folder_in_the_array_s_place_is_a_sink_error(tmp_path):
     (tmp_path / "out.json").mkdir()
     sink = open_sink(f"file:{tmp_path / 'out.json'}")
-    with pytest.raises(SinkError, match="cannot be written"):
+    with pytest.raises(SinkError, match="cannot write the file"):
         sink.close()
 
 

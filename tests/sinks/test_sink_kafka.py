@@ -268,8 +268,8 @@ def test_a_token_comes_from_a_function_of_the_user_s(opened, kafka):
     [
         ({"no.such.setting": "1"}, "No such configuration property"),
         ({"linger.ms": "soon"}, "Invalid value"),
-        ({"oauth_cb": "support.kafka_tokens:nothing"}, "is no function"),
-        ({"oauth_cb": "nothing"}, "is no function"),
+        ({"oauth_cb": "support.kafka_tokens:nothing"}, "is not a function"),
+        ({"oauth_cb": "nothing"}, "is not a function"),
     ],
 )
 def test_settings_that_librdkafka_does_not_take_are_named(opened, producer, reason):

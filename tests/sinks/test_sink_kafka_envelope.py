@@ -139,7 +139,7 @@ def test_the_envelope_tells_who_wants_keys(version, keyed):
     ],
 )
 def test_a_schema_of_something_else_is_refused(other):
-    with pytest.raises(SinkError, match="not that of a MetadataChangeProposal") as caught:
+    with pytest.raises(SinkError, match="not the schema of a MetadataChangeProposal") as caught:
         Envelope(other, 3, location="registry")
     assert caught.value.retryable is False
 

@@ -273,7 +273,7 @@ def test_settings_of_ours_are_defaults_or_promises(sink, script):
 @pytest.mark.parametrize("size", ["5 MB", ""])
 def test_a_size_that_is_no_number_is_named(script, size):  # noqa: ARG001 - the client
     options = KafkaOptions(bootstrap="b:9092", producer={"message.max.bytes": size})
-    with pytest.raises(SettingsError, match=rf"^kafka\.producer\.message\.max\.bytes: '{size}' is no number"):
+    with pytest.raises(SettingsError, match=rf"^kafka\.producer\.message\.max\.bytes: '{size}' is not a number"):
         producer.KafkaProducer(options, "kafka:b:9092")
 
 
@@ -293,7 +293,7 @@ def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
     assert seen["oauth_cb"] is kafka_tokens.token
     assert (seen["security.protocol"], seen["enable.ssl.certificate.verification"]) == ("SASL_SSL", "false")
     assert {"enable.idempotence", "linger.ms"}.isdisjoint(seen)
-    with pytest.raises(SettingsError, match="is no function"):
+    with pytest.raises(SettingsError, match="is not a function"):
         refusals.FailedProposalReader("b:9092", {"producer": {"oauth_cb": "support.kafka_tokens:nothing"}}, group=None)
 
 

@@ -73,7 +73,7 @@ def test_a_broker_that_is_not_there_from_the_start_is_told_and_found_later(own_b
     topic = own_broker.topic("proposals")
     own_broker.kill()
     with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url)) as sink:
-        with pytest.raises(SinkError, match="send it again later") as caught:
+        with pytest.raises(SinkError, match="try again later") as caught:
             sink.emit(proposals())
         assert caught.value.retryable
         own_broker.start()
@@ -88,7 +88,7 @@ def test_a_registry_that_is_gone_stops_only_those_who_have_not_asked_it(kafka, o
         assert early.emit(numbered(0, 5)).delivered_count == 5
         own_registry.kill()
         assert early.emit(numbered(5, 5)).delivered_count == 5
-        with pytest.raises(SinkError, match=r"schema registry .* the connection failed") as caught:
+        with pytest.raises(SinkError, match=r"schema registry .* connection failed") as caught:
             late.emit(numbered(10, 5))
         assert caught.value.retryable
         own_registry.start()  # empty: it lives in memory

@@ -180,7 +180,7 @@ def test_a_coordinator_that_keeps_moving_or_refuses_is_told(kafka, refuse, area,
 def test_what_cannot_be_read_is_told_and_the_others_are_read(kafka, refuse, area, broken):
     refuse(broken, record(DATASET, "no"))
     first, second = read(kafka, area)
-    assert first["reason"].startswith("cannot be read: ")
+    assert first["reason"].startswith("cannot read the message: ")
     assert second["reason"] == "no"
 
 

@@ -121,7 +121,7 @@ def test_a_registry_that_does_not_give_is_told_with_its_words(answers, status, r
     answers.get(LATEST, status=status, json={"error_code": status, "message": "words of its own"})
     error = refused()
     assert error.retryable is retryable
-    assert f"answers {status}: words of its own" in str(error)
+    assert f"HTTP {status}: words of its own" in str(error)
     assert hint in str(error)
 
 
@@ -133,7 +133,9 @@ def test_a_busy_registry_is_asked_again(answers, monkeypatch):
     assert asked() == (9, THEIRS)
 
 
-@pytest.mark.parametrize(("status", "hint"), [(409, "auto.register.schemas"), (403, "right"), (404, "with its path")])
+@pytest.mark.parametrize(
+    ("status", "hint"), [(409, "auto.register.schemas"), (403, "permission"), (404, "with its path")]
+)
 def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
     answers.get(LATEST, status=404)
     answers.post(VERSIONS, status=status, json={"message": "no"})
@@ -145,13 +147,13 @@ def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
 @pytest.mark.parametrize(
     ("failure", "retryable", "reason"),
     [
-        (requests.exceptions.ConnectionError("refused"), True, "the connection failed"),
-        (requests.exceptions.ReadTimeout("late"), True, "no answer within 30 s"),
-        (requests.exceptions.ConnectTimeout("late"), True, "no answer within 30 s"),
-        (requests.exceptions.ChunkedEncodingError("cut"), True, "the connection failed"),
-        (OSError("gone"), True, "the connection failed"),
+        (requests.exceptions.ConnectionError("refused"), True, "connection failed"),
+        (requests.exceptions.ReadTimeout("late"), True, "no response within 30 s"),
+        (requests.exceptions.ConnectTimeout("late"), True, "no response within 30 s"),
+        (requests.exceptions.ChunkedEncodingError("cut"), True, "connection failed"),
+        (OSError("gone"), True, "connection failed"),
         (requests.exceptions.SSLError("unknown authority"), False, "ssl.ca.location in kafka.registry.config"),
-        (requests.exceptions.InvalidHeader("bad"), False, "look at kafka.registry"),
+        (requests.exceptions.InvalidHeader("bad"), False, "check kafka.registry"),
     ],
 )
 def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, reason):
@@ -167,7 +169,7 @@ def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, rea
     [{"basic.auth.user.info": "ann:пароль"}, {"bearer.auth.token": "пароль"}, {"bearer.auth.token": "a\nb"}],
 )
 def test_what_no_header_can_hold_is_told_and_not_shown(options):
-    with pytest.raises(SinkError, match=r"cannot be asked: \w+ \(look at kafka.registry\)$") as caught:
+    with pytest.raises(SinkError, match=r"cannot send the request: \w+ \(check kafka.registry\)$") as caught:
         SchemaRegistry(RegistryOptions(url="http://127.0.0.1:1", config=options)).envelope_schema("x", {})
     assert not caught.value.retryable
 
@@ -194,12 +196,12 @@ def test_what_is_no_registry_is_told(answers, body):
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("registry:8081", "no address"),
-        ("ftp://registry", "no address"),
-        ("http://", "no address"),
-        ("http://registry:99999", "no address"),
-        ("http://registry/?x=1", "no address"),
-        ("http://ann:pw@registry:8081", "would be shown"),
+        ("registry:8081", "not the address"),
+        ("ftp://registry", "not the address"),
+        ("http://", "not the address"),
+        ("http://registry:99999", "not the address"),
+        ("http://registry/?x=1", "not the address"),
+        ("http://ann:pw@registry:8081", "which messages would show"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_a_setting(url, reason):

@@ -45,17 +45,21 @@ def failed(**rest):
     ("error", "retryable", "words"),
     [
         (requests.ConnectTimeout(), True, "no connection within 10 s"),
-        (requests.ReadTimeout(), True, "no answer within 30 s"),
-        (requests.exceptions.SSLError("self-signed certificate"), False, "certificate cannot be trusted: self-signed"),
+        (requests.ReadTimeout(), True, "no response within 30 s"),
+        (
+            requests.exceptions.SSLError("self-signed certificate"),
+            False,
+            "certificate of the server is not trusted: self-signed",
+        ),
         (
             requests.exceptions.ChunkedEncodingError("Connection broken"),
             True,
-            "the connection failed: Connection broken",
+            "connection failed: Connection broken",
         ),
-        (requests.exceptions.ContentDecodingError("bad gzip"), True, "the connection failed: bad gzip"),
-        (requests.exceptions.ProxyError("no proxy"), True, "the connection failed: no proxy"),
-        (requests.exceptions.InvalidHeader("x"), False, "cannot be asked: InvalidHeader"),
-        (OSError(24, "Too many open files"), True, "the connection failed: Too many open files"),
+        (requests.exceptions.ContentDecodingError("bad gzip"), True, "connection failed: bad gzip"),
+        (requests.exceptions.ProxyError("no proxy"), True, "connection failed: no proxy"),
+        (requests.exceptions.InvalidHeader("x"), False, "cannot send the request: InvalidHeader"),
+        (OSError(24, "Too many open files"), True, "connection failed: Too many open files"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
@@ -76,13 +80,13 @@ def test_the_innermost_reason_is_told(web):
 @pytest.mark.parametrize(
     ("status", "body", "words", "retryable"),
     [
-        (200, "<html>DataHub</html>", "is no metadata service", False),
-        (200, "[]", "is no metadata service", False),
-        (200, '{"noCode": "false"}', "is no metadata service", False),
-        (404, "", "is no metadata service", False),
-        (401, "", "answers 401", False),
-        (403, "", "answers 403", False),
-        (503, "", "answers 503", True),
+        (200, "<html>DataHub</html>", "not a DataHub metadata service", False),
+        (200, "[]", "not a DataHub metadata service", False),
+        (200, '{"noCode": "false"}', "not a DataHub metadata service", False),
+        (404, "", "not a DataHub metadata service", False),
+        (401, "", "HTTP 401", False),
+        (403, "", "HTTP 403", False),
+        (503, "", "HTTP 503", True),
     ],
 )
 def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retryable):
@@ -96,19 +100,19 @@ def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retry
 @pytest.mark.parametrize(
     ("location", "words"),
     [
-        ("https://gms:8443/config", "sends us on to https://gms:8443 (name that address"),
-        ("https://gms/api/gms/config/", "sends us on to https://gms/api/gms (name that address"),
-        ("https://login/auth?state=geheim#at", "sends us on to https://login/auth (name that address"),
-        ("https://ann:geheim@gms/config", "sends us on to https://gms (name that address"),
-        ("/gms/config", "sends us on to /gms (name that address"),
-        ("/config", "sends us on to / (name that address"),
-        ("", "sends us on (name that address"),
+        ("https://gms:8443/config", "redirected to https://gms:8443 (use that address"),
+        ("https://gms/api/gms/config/", "redirected to https://gms/api/gms (use that address"),
+        ("https://login/auth?state=geheim#at", "redirected to https://login/auth (use that address"),
+        ("https://ann:geheim@gms/config", "redirected to https://gms (use that address"),
+        ("/gms/config", "redirected to /gms (use that address"),
+        ("/config", "redirected to / (use that address"),
+        ("", "redirected (use that address"),
     ],
 )
 def test_who_sends_us_on_is_told_with_the_address(web, status, location, words):
     web.get(f"{URL}/config", status=status, headers={"Location": location} if location else {})
     found = failed()
-    assert f"answers {status} and {words}" in str(found)
+    assert f"HTTP {status}, {words}" in str(found)
     assert "geheim" not in str(found)
     assert not found.retryable
 
@@ -117,7 +121,7 @@ def test_a_page_is_no_success(web):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, body="<!doctype html><title>DataHub</title>", content_type="text/html")
     found = failed()
-    assert "answers with a page, as DataHub's web interface does" in str(found)
+    assert "the response is a web page, as of DataHub's web interface" in str(found)
     assert not found.retryable
 
 
@@ -133,8 +137,8 @@ def test_empty_success_of_a_gateway_is_no_acknowledgement(web, status, body):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, status=status, body=body)
     found = failed()
-    assert f"answers {status}: that is not how DataHub says that it took something" in str(found)
-    assert "does a gateway before it want a login?" in str(found)
+    assert f"HTTP {status}: not a response of DataHub to proposals" in str(found)
+    assert "whether a gateway requires a login" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_a_gateway_s_200_is_no_acknowledgement(web, body, words):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, body=body, content_type="text/plain")
     found = failed()
-    assert f"answers 200: {words}: that is not how DataHub says that it took something" in str(found)
+    assert f"HTTP 200: {words}: not a response of DataHub to proposals" in str(found)
     assert not found.retryable
 
 
@@ -236,7 +240,7 @@ class Proxy:
         (
             "407 Proxy Authentication Required",
             False,
-            "Tunnel connection failed: 407 .*user and password: in HTTPS_PROXY",
+            "Tunnel connection failed: 407 .*a user and a password: set HTTPS_PROXY",
         ),
         ("503 Service Unavailable", True, "Tunnel connection failed: 503"),
     ],
@@ -326,14 +330,17 @@ def test_an_answer_to_a_question_that_is_not_datahub_s_does_not_mean_that_nothin
     else:
         web.post(asked, status=404)
         web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", body=json.dumps(body))
-    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"no (list of entities|entity) \(is this"):
+    with (
+        open_sink(f"rest:{URL}") as sink,
+        pytest.raises(SinkError, match=r"not (a list of entities|an entity) \(check that this is"),
+    ):
         sink.read({ORDERS: []})
 
 
 def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
     web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, body="<html>not here</html>")
-    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match="answers 404: not here"):
+    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match="HTTP 404: not here"):
         sink.read({ORDERS: []})
 
 
@@ -348,7 +355,7 @@ def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
 def test_that_a_server_has_no_such_door_does_not_mean_that_an_entity_is_not_there(web, body):
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
     web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, json=body)
-    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"answers 404.*is this the address"):
+    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"HTTP 404.*check that this is the address"):
         sink.read({ORDERS: []})
 
 

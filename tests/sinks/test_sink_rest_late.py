@@ -54,7 +54,7 @@ def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
     with opened(gms, conditional_writes=late) as sink:
         sink.emit([named("first")])
         gms.faults = [Fault(pause=2 * TIMEOUT)]
-        with pytest.raises(SinkError, match="no answer within"):
+        with pytest.raises(SinkError, match="no response within"):
             sink.emit([named("old")])
         assert sink.emit([named("new")]).failures == []
         settled(gms, 3)

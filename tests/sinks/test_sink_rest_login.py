@@ -99,11 +99,16 @@ def test_a_token_that_the_server_refuses_is_borrowed_anew_once(gms, provider):
 @pytest.mark.parametrize(
     ("status", "body", "retryable", "words"),
     [
-        (401, {"error": "invalid_client", "error_description": "geheim"}, False, "it answers 401: invalid_client"),
-        (503, {}, True, "it answers 503"),
-        (429, {}, True, "it answers 429"),
-        (200, {"token": "x"}, False, "lends no token"),
-        (200, ["x"], False, "lends no token"),
+        (
+            401,
+            {"error": "invalid_client", "error_description": "geheim"},
+            False,
+            "no token in the response: HTTP 401: invalid_client",
+        ),
+        (503, {}, True, "no token in the response: HTTP 503"),
+        (429, {}, True, "no token in the response: HTTP 429"),
+        (200, {"token": "x"}, False, "no token in the response"),
+        (200, ["x"], False, "no token in the response"),
     ],
 )
 def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, retryable, words):
@@ -115,7 +120,7 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
         sink.emit([TAG])
     assert caught.value.retryable is retryable
     assert caught.value.location == "DATAHUB_AUTH_TYPE"
-    assert caught.value.remedy == ("send it again later" if retryable else "check the variables DATAHUB_AUTH_*")
+    assert caught.value.remedy == ("try again later" if retryable else "check the variables DATAHUB_AUTH_*")
     assert "geheim" not in str(caught.value)
     assert gms.writes == []
 
@@ -222,5 +227,5 @@ def test_one_login_is_enough(gms, provider):
 
 
 def test_an_endpoint_is_an_address(gms):
-    with pytest.raises(SettingsError, match="is no URL"):
+    with pytest.raises(SettingsError, match="is not a URL"):
         opened(gms, oauth={**OAUTH, "token_endpoint": "idp"})

@@ -87,7 +87,7 @@ def test_expired_token_names_its_setting_and_what_was_written(gms, tmp_path, log
     expiring(gms, 2)
     with opened(gms, **login) as sink, pytest.raises(SinkError, match=named) as caught:
         sink.emit(tags(6))
-    assert "answers 401" in str(caught.value)
+    assert "HTTP 401" in str(caught.value)
     assert "4 of 6 proposals were written before" in str(caught.value)
     assert len(gms.proposals) == 4
 
@@ -105,7 +105,7 @@ def test_entity_that_may_not_be_read_is_named_and_the_others_are_read(gms, batch
 
 def test_token_that_may_read_nothing_is_an_error(gms):
     gms.forbidden = {f"urn:li:tag:t{at}" for at in range(100)}
-    with opened(gms) as sink, pytest.raises(SinkError, match=r"answers 403: .*unauthorized to GET entities"):
+    with opened(gms) as sink, pytest.raises(SinkError, match=r"HTTP 403: .*unauthorized to GET entities"):
         sink.read({urn: ["tagProperties"] for urn in gms.forbidden})
     assert len(gms.requests) < 100
 

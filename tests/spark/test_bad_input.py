@@ -69,11 +69,11 @@ def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
     [
         (
             ["--events", "{client}", "--format", "text", "--column", "payload"],
-            "--column: there is no column 'payload', only value",
+            "--column: unknown column 'payload'; the columns are value",
         ),
         (["--events", "{client}", "--format", "no-such-format"], "no-such-format"),
         (["--events", "{client}", "--format", "parquet"], "Parquet"),
-        (["--events", "no-such-file"], "there is no no-such-file"),
+        (["--events", "no-such-file"], "no-such-file does not exist"),
         (["--events", "{client}", "--from", "yesterday"], "--from, --until: not an ISO 8601 time"),
     ],
     ids=["column", "format", "content", "file", "time"],
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_is_exit_code_3_and_the_rest_is_told(tmp
     ("raised", "said"),
     [
         ("ModuleNotFoundError('no pyarrow')", "pyarrow is not installed"),
-        ("ImportError('pyarrow requires NumPy 2.0 or newer')", "pyarrow does not start: pyarrow requires NumPy 2.0"),
+        ("ImportError('pyarrow requires NumPy 2.0 or newer')", "cannot import pyarrow: pyarrow requires NumPy 2.0"),
     ],
 )
 def test_an_arrow_that_is_there_and_does_not_start_is_not_called_missing(raised, said, tmp_path, monkeypatch):

@@ -138,11 +138,11 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
     late.close()
     with pytest.raises(SettingsError, match="--from"):
         SparkTranslation(events, SETTINGS, between=("then", None))
-    with pytest.raises(SettingsError, match="no column 'value', only id, payload"):
+    with pytest.raises(SettingsError, match="unknown column 'value'; the columns are id, payload"):
         frame(table)
-    with pytest.raises(SettingsError, match="'id' is of type integer"):
+    with pytest.raises(SettingsError, match="'id' has the type integer"):
         frame(table, "id")
-    with pytest.raises(SettingsError, match="there is no"):
+    with pytest.raises(SettingsError, match="nothing does not exist"):
         read(session, str(tmp_path / "nothing"))
 
 

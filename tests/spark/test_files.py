@@ -62,14 +62,14 @@ def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tm
     monkeypatch.setattr(Path, "open", refused)
     assert list(file_parts([str(tmp_path)])) == [(str(tmp_path / "a.ndjson"), 0, 0)]
     ((_, reason),) = places(tmp_path)
-    assert reason == "cannot be read: [Errno 13] Permission denied"
+    assert reason == "cannot read the file: [Errno 13] Permission denied"
 
 
 def test_a_part_of_a_file_that_is_gone_is_a_dead_letter(tmp_path):
     (letter,) = _read_part(str(tmp_path / "gone.ndjson"), 10, 20, Bridge())
     assert isinstance(letter, DeadLetter)
     assert letter.location == f"{tmp_path / 'gone.ndjson'}@10"
-    assert letter.reason.startswith("cannot be read: [Errno 2]")
+    assert letter.reason.startswith("cannot read the file: [Errno 2]")
 
 
 def test_what_is_too_large_for_spark_is_told_by_the_worker():

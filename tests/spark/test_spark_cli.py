@@ -76,7 +76,7 @@ def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, ses
     both = ("--events", CLIENT, "--events", tmp_path / "bad.ndjson", "--bad-records", tmp_path / "bad")
     done = invoke("batch", *both, "--to", f"ndjson:{tmp_path / 'lines'}", *options)
     assert done.exit_code == 1
-    assert "bad.ndjson:1: neither run, job nor dataset" in done.stderr
+    assert "bad.ndjson:1: not an OpenLineage event: run, job and dataset are missing" in done.stderr
     assert session.read.parquet(str(tmp_path / "bad")).count() == 1
     lines = [line for file in (tmp_path / "lines").glob("part-*") for line in file.read_bytes().splitlines()]
     assert len(lines) == len(Bridge(Settings(datahub_version="1.7")).translate(read_events([CLIENT])).proposals)
@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, sessi
         targets, "store_of", lambda spark, path: real(spark, str(away) if "/part-one-7-0" in path else path)
     )
     try:
-        with pytest.raises(SinkError, match="cannot be moved to") as caught:
+        with pytest.raises(SinkError, match="cannot move the file to") as caught:
             targets.write_batch(proposals, f"ndjson:{tmp_path / 'found'}", 7)
     finally:
         session.sparkContext.setLocalProperty("sql.streaming.queryId", None)

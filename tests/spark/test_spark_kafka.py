@@ -120,7 +120,7 @@ def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_t
     both = [f"{root}.clients.consumer.KafkaConsumer" for root in (plain, shaded)]
     assert topics.client_package(Jvm(*both), ["endingOffsets"]) == plain
     assert topics.client_package(Jvm(both[1]), ["endingOffsets"]) == shaded
-    with pytest.raises(SettingsError, match="name where to begin and to end, as options: endingOffsets"):
+    with pytest.raises(SettingsError, match="set the start and the end with the options endingOffsets"):
         topics.client_package(Jvm(), ["endingOffsets"])
 
 
@@ -206,7 +206,7 @@ def test_what_comes_in_meanwhile_is_no_part_of_a_batch(session, kafka, topic):
 
 
 def test_a_topic_or_a_broker_that_is_not_there_is_told_of(session, kafka):
-    with pytest.raises(SettingsError, match="there is no topic no-such-topic"):
+    with pytest.raises(SettingsError, match="unknown topic no-such-topic"):
         read_topic(session, kafka.bootstrap, "no-such-topic")
     hasty = {"kafka.default.api.timeout.ms": "300"}
     with pytest.raises(BridgeError, match=r"--kafka 127\.0\.0\.1.*imeout"):

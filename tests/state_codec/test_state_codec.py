@@ -269,7 +269,9 @@ def test_a_ledger_names_the_state_that_another_version_stored(table, column, sto
     told.catalog.connection.execute(f"UPDATE {table} SET {column} = ?", (stored,))  # noqa: S608 - our own
     told.ledger._aggregator.clear_cache()
     remedy = r"\(move the file away and send the events again: `emit` writes a new file\)$"
-    with pytest.raises(SinkError, match=rf"holds states of another version of dh-bridge: {found}.*{remedy}"):
+    with pytest.raises(
+        SinkError, match=rf"the file contains states of another version of dh-bridge: {found}.*{remedy}"
+    ):
         told.tell([event("FAIL")])
 
 

@@ -149,7 +149,7 @@ client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START,
         command, capture_output=True, text=True, check=False, env=os.environ | said | down, cwd=tmp_path
     )
     assert "SinkError" in done.stderr
-    assert "ends before all of its events were delivered" in done.stderr
+    assert "ended before all of its events were sent" in done.stderr
 
 
 def test_without_a_ledger_an_end_knows_its_start_and_only_what_is_new_is_sent(gms):
@@ -228,7 +228,7 @@ def test_with_a_ledger_an_event_is_kept_while_the_token_s_file_is_not_there(gms,
     for run in (RUN, OTHER):
         told.emit(event("COMPLETE", 60, run=run))
     assert told.close() is False
-    assert caplog.text.count("waits in the ledger until it can be delivered: rest.token_file") == 1
+    assert caplog.text.count("delivery failed, proposals wait in the ledger: rest.token_file") == 1
     token.write_text("t")
     later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
     later.emit(event("START", 30, run=OTHER))
@@ -247,7 +247,7 @@ def test_with_a_ledger_a_server_that_is_down_is_no_error(gms, tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "dh_bridge.transport"):
         told.emit(running)
         told.emit(end)
-    assert len([one for one in caplog.records if "waits in the ledger" in one.message]) == 1
+    assert len([one for one in caplog.records if "proposals wait in the ledger" in one.message]) == 1
     assert not told.close()
     gms.start()
     later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
@@ -262,7 +262,7 @@ def test_a_proposal_that_is_refused_is_told_once_and_the_rest_arrives(gms):
     told = client(to=f"rest:{gms.url}")
     start, _, end = a_run()
     told.emit(start)
-    with pytest.raises(SinkError, match=r"1 of .* refused, first: .*no such thing"):
+    with pytest.raises(SinkError, match=r"the target rejected 1 of .*, first: .*no such thing"):
         told.emit(end)
     told.emit(end)
     assert "dataProcessInstanceOutput" in {one.aspect_name for one in gms.proposals}
@@ -300,16 +300,16 @@ def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"too": "rest:"}, "`too` is no key of this transport .did you mean `to`?"),
-        ({"url": "http://x"}, "known: to, config, ledger, settings"),
-        ({"to": "http://x"}, "no known target"),
-        ({"to": 8}, "`to` is no text"),
+        ({"too": "rest:"}, "`too` .did you mean `to`?"),
+        ({"url": "http://x"}, "use one of to, config, ledger, settings"),
+        ({"to": "http://x"}, "unknown target"),
+        ({"to": 8}, "`to` is not a string"),
         ({"settings": ["datahub_version"]}, "`settings` holds no settings"),
         ({"settings": {"datahub_versio": "1.4"}}, "transport.settings.datahub_versio.*datahub_version"),
-        ({"settings": {"datahub_version": "banana"}}, "no schemas for DataHub .banana."),
+        ({"settings": {"datahub_version": "banana"}}, "unknown DataHub version .banana."),
         ({"config": "nowhere.yml"}, "nowhere.yml"),
-        ({"config": {"datahub_version": "1.4"}}, "`config` is no text"),
-        ({"settings": {"max_new_entities_per_hour": 5}}, "there is none"),
+        ({"config": {"datahub_version": "1.4"}}, "`config` is not a string"),
+        ({"settings": {"max_new_entities_per_hour": 5}}, "requires a ledger"),
     ],
 )
 def test_what_cannot_be_configured_is_said_by_name(said, words):
@@ -397,7 +397,7 @@ def test_a_transport_that_nobody_holds_any_more_is_closed(tmp_path, caplog):
     assert caplog.text == ""
     del down
     gc.collect()
-    assert "ends before all of its events were delivered" in caplog.text
+    assert "ended before all of its events were sent" in caplog.text
 
 
 def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
@@ -548,7 +548,7 @@ def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
     assert teller.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in behind))
     (error,) = errors(caplog)
-    assert f"run {RUN} broke off {MAX_TRIES + 1} times while others arrive, and is not sent again: down" in error
+    assert f"run {RUN} failed {MAX_TRIES + 1} times while other runs were sent, and is not sent again: down" in error
     assert not teller.deliver(parsed(event("START"))[0])  # what it says beside arrives
     assert arrived(sink, urn())
 
@@ -696,7 +696,7 @@ def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up
     assert "not sent again" not in caplog.text
     teller.flush()
     assert teller.is_flushed
-    assert f"refused {MAX_TRIES} times, and not sent again: " in caplog.text
+    assert f"rejected {MAX_TRIES} times, and not sent again: " in caplog.text
 
 
 def test_what_waits_and_is_taken_back_waits_no_more():
@@ -741,7 +741,7 @@ def test_runs_of_before_are_let_go_but_not_silently(caplog):
     sink.down = True
     for one in parsed(*every[10:]):
         assert teller.deliver(one)
-    assert len([one for one in caplog.records if "forgotten" in one.message]) == 10 - len(teller._runs)
+    assert len([one for one in caplog.records if "are dropped" in one.message]) == 10 - len(teller._runs)
     assert not teller.is_flushed
     sink.down = False
     teller.flush()
@@ -756,7 +756,7 @@ def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog,
         with pytest.raises(SinkError):
             told.emit(one)
     assert len(told._state._waiting) == 5
-    assert len([record for record in caplog.records if "forgotten" in record.message]) == 1, "the other one is counted"
+    assert len([record for record in caplog.records if "is dropped" in record.message]) == 1, "the other one is counted"
     (tmp_path / "no").mkdir()
     told.emit(one)
     assert told.close()

@@ -79,7 +79,7 @@ def _emit(
 ) -> Callable[[Context], None] | None:
     unknown = sorted(options.keys() - set(OPTIONS))
     if unknown:  # found when the DAG is read, not when its first task fails
-        raise TypeError(f"{callback.__name__}() knows no {', '.join(unknown)}; it knows {', '.join(OPTIONS)}")
+        raise TypeError(f"{callback.__name__}(): unknown argument {', '.join(unknown)}; use {', '.join(OPTIONS)}")
     if context is None:
         return partial(callback, **options)
     started_at = time.monotonic()

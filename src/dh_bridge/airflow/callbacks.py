@@ -41,7 +41,7 @@ def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, op
         settings = _load_settings(options)
         listeners = [] if settings.airflow.run_alongside else active_listeners()
         if listeners:
-            log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(listeners))
+            log.warning("emit_on_%s sends nothing: %s is enabled and reports every run", kind, " and ".join(listeners))
             return
         if settings.ledger.file is not None:
             _warn_of_ledger(settings.ledger.file)
@@ -51,17 +51,19 @@ def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, op
         run_events = make_encodable(run_events)
         settings, unmapped_urns = map_urns(run_events, _with_known_retry(settings, kind))
         if excluded := [*unresolved, *unmapped_urns]:
-            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(excluded))
+            log.info("%s: ignored inlets and outlets that are not OpenLineage datasets: %s", label, ", ".join(excluded))
         if run_events:
             _log_delivery(label, send(run_events, settings, started_at + settings.airflow.timeout))
     except Exception as error:  # noqa: BLE001 - no callback may fail a task
-        log.warning("%s is not told to DataHub: %s", label, error)
+        log.warning("%s: not sent to DataHub: %s", label, error)
 
 
 @cache
 def _warn_of_ledger(file: Path) -> None:
     """Say once in a process that callbacks use no ledger: tasks run on many machines, its file lies on one, and may be busy."""
-    log.warning("ledger.file (%s) is not used: callbacks tell each event by itself; dh-bridge emit has a ledger", file)
+    log.warning(
+        "ledger.file (%s) is ignored: callbacks send each event on its own. Use a ledger with dh-bridge emit", file
+    )
 
 
 def parent_id(task_instance: Any, namespace: str | None) -> str:
@@ -88,13 +90,13 @@ def _with_known_retry(settings: Settings, kind: str) -> Settings:
 
 def _log_delivery(label: str, delivery: CallbackDelivery) -> None:
     if not delivery.problems:
-        log.info("%s is told to DataHub: %d proposals", label, delivery.delivered_count)
+        log.info("%s: sent %d proposals to DataHub", label, delivery.delivered_count)
         return
     problems_text = "; ".join(delivery.problems[:_MAX_SHOWN_PROBLEMS]) + (
         "; …" if len(delivery.problems) > _MAX_SHOWN_PROBLEMS else ""
     )
     raise SinkError(
-        f"of its proposals {len(delivery.problems)} did not arrive, {delivery.delivered_count} did: {problems_text}"
+        f"{len(delivery.problems)} of its proposals were not sent, {delivery.delivered_count} were: {problems_text}"
     )
 
 

@@ -86,9 +86,9 @@ def read_context(context: Mapping[str, Any]) -> CallbackContext:
     )
     if instant is None:
         raise EventError(
-            "the context has no DAG run with a date",
+            "the callback context has no DAG run with a date",
             location=str(context.get("run_id") or "context"),
-            remedy="Airflow gives none when no task of the run is left in the DAG",
+            remedy="Airflow passes none if the DAG no longer contains a task of the run",
         )
     reason = context.get("reason")
     if "reason" in context:  # Airflow puts it into the contexts of DAGs, beside some task of the run

@@ -63,7 +63,12 @@ def run_until(deadline: float, work: Callable[[], CallbackDelivery]) -> Callback
 
 
 def _timeout_error() -> SinkError:
-    return SinkError("no answer in time", location="airflow.timeout", remedy="is the server up?", retryable=True)
+    return SinkError(
+        "no response within the timeout",
+        location="airflow.timeout",
+        remedy="check that the server is up",
+        retryable=True,
+    )
 
 
 def _deliver_with_retries(events: list[dict[str, Any]], settings: Settings, deadline: float) -> CallbackDelivery:
@@ -102,7 +107,7 @@ def _deliver_once(events: list[dict[str, Any]], settings: Settings, deadline: fl
         f"{failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}" for failure in failures
     ]
     return CallbackDelivery(
-        delivered_count, _translation_problems(translation) + problems + [f"left out by {rule}" for rule in rules]
+        delivered_count, _translation_problems(translation) + problems + [f"not sent: {rule}" for rule in rules]
     )
 
 

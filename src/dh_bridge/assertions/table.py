@@ -109,7 +109,7 @@ class AssertionTable:
                 rows.setdefault(key, []).append(row)
         if not any(row.column is None and not row.zero and not row.given for row in prefixes.get("", ())):
             raise MappingError(
-                "no row fits every check", location=location, remedy='add a row with the name "*" and no condition'
+                "no row matches every check", location=location, remedy='add a row with the name "*" and no condition'
             )
         self._prefixes = sorted(prefixes.items(), key=lambda item: -len(item[0]))
         self.operators = {word: operator for operator, words in self.vocabulary.operators.items() for word in words}

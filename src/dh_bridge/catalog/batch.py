@@ -108,12 +108,12 @@ class CatalogBatch:
         except (PatchError, timeseries.InvalidPointError) as error:
             self._add_failure(proposal, str(error))
         except _ENCODING_ERRORS as error:
-            self._add_failure(proposal, f"cannot be written as JSON: {error}")
+            self._add_failure(proposal, f"cannot encode the proposal as JSON: {error}")
 
     def _apply(self, proposal: Proposal) -> None:
         urn, aspect, value = proposal.entity_urn, proposal.aspect_name, proposal.value
         if not urn.startswith(f"urn:li:{proposal.entity_type}:"):
-            raise PatchError(f"the URN is none of a {proposal.entity_type}")
+            raise PatchError(f"the URN is not a URN of {proposal.entity_type}")
         encoded_value = _encode(value)  # of a PATCH too: what cannot be written must fail here, alone
         if proposal.change_type == "PATCH":
             self._patch(urn, aspect, value)
@@ -123,14 +123,14 @@ class CatalogBatch:
             if not self._pending_aspect(urn, aspect).is_present:
                 self._upsert(urn, aspect, value, encoded_value)
         else:
-            raise PatchError(f"change type {proposal.change_type} is none of UPSERT, CREATE, PATCH")
+            raise PatchError(f"unknown change type {proposal.change_type}: expected UPSERT, CREATE or PATCH")
 
     def _add_failure(self, proposal: Proposal, reason: str) -> None:
         self.failures.append(Failure(proposal, f"{proposal.entity_urn} {proposal.aspect_name}: {reason}"))
 
     def _upsert(self, urn: str, aspect: str, value: Any, encoded_value: bytes) -> None:
         if not isinstance(value, dict):
-            raise PatchError("an aspect is an object")
+            raise PatchError(f"expected an object as the aspect, got {type(value).__name__}")
         if timeseries.is_timeseries(aspect):
             document = timeseries.document_id(urn, value)
             self._points[urn, aspect, document] = value["timestampMillis"], encoded_value
@@ -139,7 +139,7 @@ class CatalogBatch:
 
     def _patch(self, urn: str, aspect: str, operations: Any) -> None:
         if timeseries.is_timeseries(aspect):
-            raise PatchError("a timeseries aspect cannot be patched")
+            raise PatchError("a timeseries aspect does not support PATCH")
         self._pending_aspect(urn, aspect).open_draft(aspect).apply(operations)
 
     def _pending_aspect(self, urn: str, aspect: str) -> _PendingAspect:

@@ -25,7 +25,7 @@ class FineGrainedShape:
         """Return the entries by key."""
         if not self._is_top or not isinstance(value, list):
             raise PatchError(
-                "column lineage is patched as /fineGrainedLineages/<operation>/<downstream>/<query>/<upstream>"
+                "expected the path /fineGrainedLineages/<operation>/<downstream>/<query>/<upstream> for column lineage"
             )
         check_entries(value)
         tree: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def check_entries(entries: Any) -> None:
     for entry in entries or ():
         downstreams = entry.get("downstreams") if isinstance(entry, dict) else None
         if not isinstance(downstreams, list) or len(downstreams) != 1:
-            raise PatchError("column lineage with other than one downstream field cannot be patched")
+            raise PatchError("cannot patch column lineage: each entry requires exactly one downstream field")
 
 
 def _upstream_type(urn: str) -> str:

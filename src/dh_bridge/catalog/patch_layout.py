@@ -69,7 +69,7 @@ class ObjectShape:
     def tree(self, value: Any) -> Any:
         """Return the object with the trees of its fields, nulls left out; a PatchError when it is no object."""
         if not isinstance(value, dict):
-            raise PatchError(f"an object is wanted, not {type(value).__name__}")
+            raise PatchError(f"expected an object, got {type(value).__name__}")
         fields = self.fields
         return {key: fields.get(key, PLAIN_SHAPE).tree(item) for key, item in value.items() if item is not None}
 
@@ -89,7 +89,7 @@ class StringArrayShape:
     def tree(self, value: Any) -> Any:
         """Return ``{word: word}``."""
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            raise PatchError("an array of strings is wanted")
+            raise PatchError("expected an array of strings")
         return {text: text for text in value}
 
     def value(self, tree: Any) -> Any:
@@ -106,7 +106,7 @@ class _StringShape(PlainShape):
 
     def tree(self, value: Any) -> Any:
         if value != {} and not isinstance(value, str):
-            raise PatchError(f"a string is wanted, not {type(value).__name__}")
+            raise PatchError(f"expected a string, got {type(value).__name__}")
         return value
 
 
@@ -129,7 +129,7 @@ class ObjectArrayShape:
         groups: dict[str, list[dict[str, Any]]] = {}
         for element in value if isinstance(value, list) else [value]:
             if not isinstance(element, dict):
-                raise PatchError(f"an element of {self._key} must be an object, not {type(element).__name__}")
+                raise PatchError(f"expected an object as an element of {self._key}, got {type(element).__name__}")
             groups.setdefault(self._key_of(element), []).append(element)
         if not self._is_last_key:
             return {key: self._child_shape.tree(elements) for key, elements in groups.items()}

@@ -34,7 +34,7 @@ class AspectDraft:
         """Start from the stored ``value``, or None; a PatchError when it cannot be patched. ``keys`` re-key some arrays."""
         template = TEMPLATES.get(aspect)
         if template is None:
-            raise PatchError(f"DataHub has no PATCH for {aspect}: write it as UPSERT")
+            raise PatchError(f"DataHub does not support PATCH for {aspect}: use UPSERT")
         self.aspect = aspect
         self.template = template.with_keys(keys) if keys else template
         stored = template.default if value is None else value
@@ -76,12 +76,12 @@ class AspectDraft:
 
     def _apply_all(self, payload: Any, undo_log: list[tuple[dict[str, Any], str, Any]]) -> None:
         if not isinstance(payload, (list, tuple)):
-            raise PatchError("a patch is a list of operations")
+            raise PatchError("expected a list of operations as the patch")
         for operation in payload:
             _apply_operation(operation, self, undo_log)
         missing_fields = self.template.required.difference(self.tree)
         if undo_log and missing_fields:
-            raise PatchError(f"the aspect would lack {' and '.join(sorted(missing_fields))}, which it must have")
+            raise PatchError(f"the patched aspect has no {' and '.join(sorted(missing_fields))}, which is required")
 
     def _apply_keyed(self, payload: dict[str, Any]) -> None:
         """Apply a patch that names its own keys (SDK 1.5 and later) on a tree laid out by them."""
@@ -114,7 +114,7 @@ def _apply_operation(operation: Any, draft: AspectDraft, undo_log: list[tuple[di
             child_node = node[segment] = {}
             undo_log.append((node, segment, _ABSENT))
         elif not isinstance(child_node, dict):
-            raise PatchError(f"{path}: {segment} is no object")
+            raise PatchError(f"{path}: {segment} is not an object")
         node = child_node
     old = node.get(last_segment, _ABSENT)
     if operation_name == "remove":
@@ -122,9 +122,9 @@ def _apply_operation(operation: Any, draft: AspectDraft, undo_log: list[tuple[di
             undo_log.append((node, last_segment, node.pop(last_segment)))
         return
     if operation_name == "replace" and old is _ABSENT:
-        raise PatchError(f"{path}: nothing there to replace")
+        raise PatchError(f"{path}: cannot replace a value that does not exist")
     if operation.get("value") is None:
-        raise PatchError(f"{path}: {operation_name} needs a value")
+        raise PatchError(f"{path}: {operation_name} requires a value")
     try:
         new = shape.child(last_segment).tree(operation["value"])
     except PatchError as error:
@@ -137,10 +137,10 @@ def _apply_operation(operation: Any, draft: AspectDraft, undo_log: list[tuple[di
 def _name_and_path(operation: Any) -> tuple[str, str]:
     """Return the operation's kind and path; a PatchError for another kind than add, remove and replace."""
     if not isinstance(operation, dict):
-        raise PatchError("an operation is an object with op, path and value")
+        raise PatchError("expected an object with op, path and value as the operation")
     operation_name, path = operation.get("op"), operation.get("path")
     if operation_name not in ("add", "remove", "replace"):
-        raise PatchError(f"op {operation_name!r} is none of add, remove, replace")
+        raise PatchError(f"unknown op {operation_name!r}: expected add, remove or replace")
     if not isinstance(path, str) or not path.startswith("/"):
         raise PatchError(f"path {path!r} does not start with a slash")
     return operation_name, path

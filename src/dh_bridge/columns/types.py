@@ -116,7 +116,7 @@ class TypeTable:
             self._prefixes.append((name[:-1], kind))
             return
         if self._names.setdefault(name, kind) != kind:
-            raise MappingError(f"{name!r} is in two rows", location=location, remedy="keep it in one")
+            raise MappingError(f"{name!r} is in two rows", location=location, remedy="remove it from one of them")
 
     def read(self, text: str | None, platform: str) -> ColumnType:
         """Return what ``text`` is on ``platform`` (``postgres``, ``oracle`` …); a missing text is a NullType."""
@@ -261,7 +261,7 @@ def _check_kinds(kinds: Iterable[str], location: str) -> None:
     for kind in kinds:
         if kind not in KINDS:
             raise MappingError(
-                f"{kind!r} is no type of DataHub", location=location, remedy=f"one of {', '.join(sorted(KINDS))}"
+                f"unknown DataHub type {kind!r}", location=location, remedy=f"use one of {', '.join(sorted(KINDS))}"
             )
 
 

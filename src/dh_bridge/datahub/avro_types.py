@@ -99,7 +99,7 @@ class CheckedUrns(dict[str, Any]):
         kind = urns.type_if_urn(value)
         if not kind or (self._allowed and kind not in self._allowed):
             allowed_text = f" of {' or '.join(sorted(self._allowed))}" if self._allowed else ""
-            raise ValueError(f"{value[: urns.MAX_BYTES]!r} is no URN{allowed_text}")
+            raise ValueError(f"{value[: urns.MAX_BYTES]!r} is not a URN{allowed_text}")
         if len(self) >= _MAX_CACHED_URNS:
             self.clear()
         self[value] = self._marker
@@ -132,7 +132,7 @@ class UnionBranches:
         if self._valid.get(id(value)) is value:
             return self._marker
         if type(value) is not dict or len(value) != 1:
-            raise ValueError("Expected an object with one tag, the name of a branch of the union")
+            raise ValueError("Expected an object with one key, the name of a branch of the union")
         for tag, inner in value.items():
             if inner or tag not in self._empty or type(inner) is not dict:
                 self._check_branch(tag, inner)
@@ -144,7 +144,7 @@ class UnionBranches:
     def _check_branch(self, tag: str, inner: Any) -> None:
         kind = self._kinds.get(tag)
         if kind is None:
-            raise ValueError(f"Invalid tag {tag!r}: no branch of the union")
+            raise ValueError(f"Invalid key {tag!r}: not a branch of the union")
         try:
             conform(inner, kind)
         except VALIDATION_ERRORS as error:

@@ -13,9 +13,9 @@ IF_ABSENT = {"If-None-Match": "*"}
 """Headers of a CREATE proposal on the wire."""
 
 LEFT_OUT = (
-    "state=none (properties and relationships of runs without a START in this call: this target cannot write an aspect only where it"
-    " is absent. Use --ledger FILE with a target that can have one, state a DataHub version of 1.4 or later, or set single_event: true"
-    " for a producer that sends no START)"
+    "state=none (properties and relationships of runs without a START in this call: this target cannot write an aspect only if it"
+    " is absent. Use --ledger FILE with a target that supports a ledger, set the DataHub version to 1.4 or later, or set"
+    " single_event: true for a producer that sends no START)"
 )
 """The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
 

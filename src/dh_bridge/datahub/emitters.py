@@ -18,7 +18,7 @@ try:
     from datahub.metadata.schema_classes import ASPECT_NAME_MAP, GenericAspectClass, MetadataChangeProposalClass
 except ImportError as error:
     raise SinkError(
-        f"acryl-datahub cannot be imported: {error}",
+        f"cannot import acryl-datahub: {error}",
         location="dh_bridge.datahub.emitters",
         remedy="pip install 'dh-bridge[datahub]'",
     ) from error
@@ -84,7 +84,10 @@ def emit(emitter: Any, proposals: Iterable[ProposalFields], *, version: str | No
             for mcp in batch:
                 emit_one(mcp)
         else:
-            raise SinkError(f"{type(emitter).__name__} has no emit_mcps, emit_mcp or emit", location="emitter")
+            raise SinkError(
+                f"{type(emitter).__name__} is not an emitter: expected a method emit_mcps, emit_mcp or emit",
+                location="emitter",
+            )
         count += len(batch)
     if (flush := getattr(emitter, "flush", None)) is not None:
         flush()

@@ -132,7 +132,7 @@ class PatchPaths(dict[str, tuple[PatchPathShape, tuple[tuple[str, str], ...]]]):
             if shape.matches(parts) and "" not in parts:
                 break
         else:
-            raise ValueError("the server's template of this aspect does not know this path")
+            raise ValueError("the server's patch template of this aspect has no such path")
         shape_and_keys = (shape, shape.check_keys(parts))
         self._store(path, shape_and_keys)
         return shape_and_keys

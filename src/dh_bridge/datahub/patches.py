@@ -120,10 +120,10 @@ class PatchCheck:
             value = item.value
             if item.op == "remove":
                 if value is not UNSET:
-                    raise ValueError("a removal has no value")
+                    raise ValueError("an operation with op remove must not have a value")
                 continue
             if value is UNSET:
-                raise ValueError("an addition needs a value")
+                raise ValueError("an operation with op add requires a value")
             if shape in values:
                 values[shape].append(value)
             else:
@@ -135,13 +135,13 @@ class PatchCheck:
         for keys, value in keyed_values:
             for name, text in keys:
                 if (value.get(name) if name else value) != text:
-                    raise ValueError(f"the value's {name or 'text'} is not the {text!r} of the path")
+                    raise ValueError(f"expected {text!r}, as in the path, for the value's {name or 'text'}")
 
     def _check_lengths(self, operations: list[dict[str, Any]]) -> None:
         for operation in operations:
             shape, value = self._paths[operation["path"]][0], operation.get("value")
             if shape.is_plain and isinstance(value, str) and len(value) > shape.max_length:
-                raise ValueError(f"a search text of more than {shape.max_length:,} characters")
+                raise ValueError(f"the text of a search field has more than {shape.max_length:,} characters")
 
     def _check_one(self, index: int, item: Operation) -> None:
         try:
@@ -160,7 +160,9 @@ class PatchCheck:
                 path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in known_paths
             ]
         if missing_paths:
-            raise ValueError(f"the patch adds, so it must also add {missing_paths[0]}: the server's template needs it")
+            raise ValueError(
+                f"a patch that adds must also add {missing_paths[0]}: the server's patch template requires it"
+            )
 
 
 @cache

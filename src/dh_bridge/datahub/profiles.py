@@ -101,9 +101,9 @@ def _nearest_profile(version: tuple[int, ...] | None, datahub_version: str) -> s
     if not candidates:
         supported = ", ".join(known_profiles())
         raise SettingsError(
-            f"no schemas for DataHub {datahub_version!r}",
+            f"unknown DataHub version {datahub_version!r}",
             location="datahub_version",
-            remedy=f"known are {supported}. For DataHub Cloud, state the version of its core; upgrade a server older than 0.15.0",
+            remedy=f"use one of {supported}. For DataHub Cloud, use the version of its core. Upgrade a server older than 0.15.0",
         )
     return candidates[-1]
 

@@ -37,8 +37,8 @@ class LongText(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.field}: a text of {self.size:,} bytes in a search field. DataHub's index takes {MAX_TERM_BYTES:,} and drops "
-            "the entity's update from search: shorten the text"
+            f"{self.field}: the text of a search field has {self.size:,} bytes. DataHub's search index accepts at most {MAX_TERM_BYTES:,} and "
+            "drops the update of the entity: shorten the text"
         )
 
 

@@ -33,7 +33,7 @@ def document_id(urn: str, value: dict[str, Any]) -> bytes:
     """
     time = value.get("timestampMillis")
     if type(time) is not int:
-        raise InvalidPointError("a timeseries aspect needs timestampMillis, in milliseconds since 1970")
+        raise InvalidPointError("a timeseries aspect requires timestampMillis, in milliseconds since 1970")
     parts = [str(time).encode()]
     if (granularity := value.get("eventGranularity")) is not None:
         parts.append(_encode(_encode(granularity).decode()))
@@ -48,9 +48,9 @@ def document_id(urn: str, value: dict[str, Any]) -> bytes:
 def _encode_partition(spec: dict[str, Any]) -> bytes:
     partition, window = spec.get("partition"), spec.get("timePartition")
     if partition is not None and window is not None:
-        raise InvalidPointError("partitionSpec holds both partition and timePartition: DataHub takes one")
+        raise InvalidPointError("partitionSpec has both partition and timePartition: DataHub accepts only one of them")
     if partition is not None:
         return _encode({"partition": partition})
     if window is not None:
         return _encode({"timePartition": _encode(window).decode()})
-    raise InvalidPointError("partitionSpec holds neither partition nor timePartition")
+    raise InvalidPointError("partitionSpec has neither partition nor timePartition")

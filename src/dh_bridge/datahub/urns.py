@@ -191,7 +191,7 @@ def parse_urn(urn: str) -> tuple[str, tuple[str, ...]]:
     if not kind:
         shortened = urn if len(urn) <= MAX_BYTES else urn[:MAX_BYTES] + "…"
         raise AspectError(
-            f"{shortened!r} is no URN", remedy="expected urn:li:<type>:<key>, at most 512 bytes URL-encoded"
+            f"{shortened!r} is not a URN", remedy="expected urn:li:<type>:<key>, at most 512 bytes URL-encoded"
         )
     return kind, _parts(urn[len(_PREFIX) + len(kind) + 1 :])
 

@@ -59,7 +59,7 @@ _MAX_CACHED_URNS = 32_768
 _LARGE_ASPECT = "schemaMetadata"
 _MAX_CACHED_KINDS = 1024
 _FIELD_BYTES = 600  # what the objects of a field take beside its description
-_REMEDY = "the translation is at fault, please report it; this aspect is left out"
+_REMEDY = "a bug in dh-bridge, please report it; this aspect is not sent"
 _find_paths = re.compile(r" - at `(.*?)`").findall
 _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 
@@ -139,13 +139,13 @@ class Validator:
         """Return the checks of an entity's URN and of an aspect's value; ValueError when there is none for these three."""
         profile = self._profile
         if not profile.has_aspect(entity_type, aspect_name):
-            raise ValueError(f"DataHub {profile.name} knows no {aspect_name} on {entity_type}")
+            raise ValueError(f"DataHub {profile.name} has no aspect {aspect_name} on {entity_type}")
         file = schemas.load_index(profile.name).aspects.get(aspect_name)
         if file is None:
-            raise ValueError(f"{aspect_name} is not among the bundled schemas")
+            raise ValueError(f"dh-bridge has no schema of the aspect {aspect_name}")
         schema = schemas.aspect_schema(profile.name, aspect_name) if change_type == "CREATE" else None
         if schema is not None and schemas.is_timeseries(schema):
-            raise ValueError("a point in time takes no CREATE")
+            raise ValueError("a timeseries aspect does not support CREATE")
         if change_type != "PATCH":
             safe_type = avro_types.aspect_type(file, safe_texts=True)
             check_one: _Values = partial(_check_value, file)
@@ -158,7 +158,9 @@ class Validator:
         else:
             patch_checks = patch_check(aspect_name, file)
             if patch_checks is None:
-                raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
+                raise ValueError(
+                    "this aspect does not support PATCH: it is a timeseries, or servers since 0.15 have no patch template for it"
+                )
             check_one, check_all = patch_checks, patch_checks.check_all
         if entity_type not in self._entities:
             self._entities[entity_type] = _EntityUrns(entity_type, profile.name)
@@ -263,14 +265,14 @@ class _EntityUrns(dict[str, bool]):
         return True
 
     def _refuse(self, urn: str) -> NoReturn:
-        raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
+        raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is not a URN of {self._type} - at `entityUrn`")
 
     def _check_parts(self, urn: str) -> None:
         _, parts = urns.parse_urn(urn)
         try:
             avro_types.conform(dict(zip(self._names, parts, strict=True)), self._key)
         except avro_types.VALIDATION_ERRORS as error:
-            raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
+            raise ValueError(f"{urn!r} is not a URN of {self._type}: {error} - at `entityUrn`") from None
 
 
 def _is_key_of(file: str, entity_type: str) -> bool:

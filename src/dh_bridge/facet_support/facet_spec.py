@@ -202,7 +202,7 @@ def read_object(raw: msgspec.Raw, ctx: FacetContext) -> dict[str, Any] | None:
     if isinstance(document, dict):
         return document
     is_serialized = isinstance(document, str) and document.startswith("<<non-serializable")
-    reason = "no-home:null says nothing" if document is None else "non-serializable" if is_serialized else "malformed"
+    reason = "no-home:null value" if document is None else "non-serializable" if is_serialized else "malformed"
     ctx.note_dropped("", reason)
     return None
 

@@ -233,7 +233,7 @@ _ENGINE_FIELDS = {"airflowVersion": "version", "openlineageAirflowVersion": "ada
     producer="Airflow",
 )
 def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Operator and versions as properties (versions unless processing_engine says the same); of taskInfo hash and size."""
+    """Operator and versions as properties (versions unless processing_engine has the same); hash and size of taskInfo."""
     content, properties = drop_large_value("airflow_version", facet.content, "taskInfo", "too-large", ctx)
     flatten("airflow_version", drop_repeated_fields(ctx, content, _ENGINE_FIELDS), properties)
     if properties:
@@ -254,7 +254,7 @@ def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="Airflow",
 )
 def unknown_source_attribute(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Names and types of the items; their properties repeat airflow.task and are withheld, hash and size kept."""
+    """Names and types of the items. Their properties repeat airflow.task and are dropped; hash and size are stored."""
     items = facet.content.get("unknownItems")
     properties = digest_properties("unknownSourceAttribute", bytes(ctx.raw))
     rows = [

@@ -89,9 +89,9 @@ def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
     producer="Airflow",
 )
 def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The word refines the result (skipped, up_for_retry); the tasks' states are kept: their own events tell the rest.
+    """Refines the result of the run (skipped, up_for_retry). The states of the tasks are stored as properties.
 
-    Of tasks that have no events of their own, the states tell what `airflow.tasks_without_events` asks for.
+    For tasks that send no events, `airflow.tasks_without_events` reads the states.
     """
     properties = {}
     for name, value in facet.content.items():

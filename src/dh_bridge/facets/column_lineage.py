@@ -99,7 +99,7 @@ def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
 def column_lineage(facet: ColumnLineage, ctx: FacetContext) -> Facts:
     """One fine-grained entry per pair of columns; columns that touch every output become the job's input fields.
 
-    Nothing where a ``lineage`` facet of the same event tells of this dataset.
+    Ignored if a ``lineage`` facet of the same event describes this dataset.
     """
     if ctx.role == "input":
         # Lineage is a matter of outputs; some producers repeat it on the other side.

@@ -48,7 +48,7 @@ _MAX_ATTEMPTS = 2**31
     producer="Data.Rentgen",
 )
 def data_rentgen_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Name, try, pages, type and user of the run; everything kept as properties too."""
+    """Name, attempt, pages, type and user of the run; all fields are properties, too."""
     content = facet.content
     properties = flatten("dataRentgen_run", content)
     if properties:

@@ -76,7 +76,7 @@ _TYPE_OUTCOME = mapped(SUBTYPES, DATASET_PROPERTIES)
     outcomes={"datasetType": _TYPE_OUTCOME, "subType": _TYPE_OUTCOME},
 )
 def dataset_type(facet: DatasetType, ctx: FacetContext) -> Facts:
-    """Subtype of the dataset, where dbt does not tell a better one; both words are properties too."""
+    """Subtype of the dataset, unless dbt has a better one; both values are properties, too."""
     properties = {
         f"datasetType.{field_name}": value_text
         for field_name in ("datasetType", "subType")

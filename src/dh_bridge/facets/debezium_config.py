@@ -27,9 +27,9 @@ _ALLOWED_SETTINGS = frozenset((
     producer="Debezium",
 )
 def debezium_config(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """What tells the connector, its topics and tables as one redacted JSON; the other settings are only counted.
+    """The settings of the connector, its topics and tables as one redacted JSON; the other settings are only counted.
 
-    A task that Debezium restarts after a failure says RUNNING once, and nothing more while its tables stay as they are.
+    If Debezium restarts a task after a failure, it sends RUNNING once, and nothing more until its tables change.
     """
     yield ctx.run_urn, RUN_TYPE, TYPE_RESTARTS, True
     content = dict(facet.content)

@@ -58,7 +58,7 @@ def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 @facet("checkpoints", attach="run", outcomes={"**": as_property(RUN_COUNT, RUN_PROPERTIES)}, producer="Flink")
 def checkpoints(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The largest count that any event of the run says, as a property of the run."""
+    """The largest counts of all events of the run, as properties of the run."""
     other_values = {}
     for field_name, value in facet.content.items():
         if type(value) is int and is_meaningful_count(value):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     producer="Airflow",
 )
 def big_query_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Whether it was cached and what it cost; the whole job resource, which repeats the SQL, is withheld."""
+    """Whether the result was cached, and the cost. The whole job resource repeats the SQL and is dropped."""
     content, properties = drop_large_value("bigQueryJob", facet.content, "properties", "too-large", ctx)
     flatten("bigQueryJob", content, properties)
     if properties:
@@ -91,7 +91,7 @@ class GcpComposerJob(Facet):
     producer="Google Cloud",
 )
 def gcp_composer_job(facet: GcpComposerJob, ctx: FacetContext) -> Facts:
-    """Properties of the job or flow; the operator is its second subtype, after what jobType says."""
+    """Properties of the job or flow; the operator is its second subtype, after that of jobType."""
     properties = {
         f"gcp_composer_job.{field_name}": value_text
         for field_name in _FIELD_NAMES
@@ -144,7 +144,7 @@ def gcp_composer_run(facet: GcpComposerRun, ctx: FacetContext) -> Facts:
     producer="Google Cloud",
 )
 def gcp_dataproc(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the application id names application runs. Both keys carry the same leaves."""
+    """Properties of the run; the application id names application runs. Both keys have the same fields."""
     properties = flatten("gcp_dataproc", facet.content)
     if properties:
         yield property_fact(ctx, properties)

@@ -45,7 +45,7 @@ class Expectations(Facet):
     producer="Great Expectations",
 )
 def great_expectations_assertions(facet: Expectations, ctx: FacetContext) -> Facts:
-    """As dataQualityAssertions, which wins where both stand; with its profile, of the part of the table that the batch is."""
+    """As dataQualityAssertions, which wins if an event has both; with a profile of the part of the table that the batch contains."""
     if "dataQualityAssertions" in ctx.facet_keys and isinstance(
         sibling_facet(ctx, "dataQualityAssertions").get("assertions"), list
     ):

@@ -36,7 +36,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Hive",
 )
 def hive_query(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run; the operation of its outputs where no lifecycle word is said, the job's second subtype."""
+    """Query id as the name of the run; operation of its outputs unless lifecycleStateChange has one; second subtype of the job."""
     properties = flatten("hive_query", facet.content)
     if properties:
         yield property_fact(ctx, properties)

@@ -70,9 +70,9 @@ _PROPERTY_OUTCOME = as_property()
     },
 )
 def job_dependencies(facet: JobDependencies, ctx: FacetContext) -> Facts:
-    """Upstream jobs as edges, upstream runs as upstreamInstances; flows, and what comes after, as properties of the run.
+    """Upstream jobs as edges, upstream runs as upstreamInstances; flows and downstream jobs as properties of the run.
 
-    Edges end at dataJobs only. What comes after is left to the events of those jobs, which say the same.
+    Edges end at dataJobs only. Downstream jobs get no edge here: their own events contain the same dependency.
     """
     properties: dict[str, str] = {}
     unlinked: list[dict[str, Any]] = []

@@ -53,9 +53,9 @@ _PREVIOUS_NAME_TARGETS = as_property(DATASET_PROPERTIES, OPERATION_PROPERTIES)
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Facts:
-    """Operation of the run, mark on the edge; DROP removes the dataset; the earlier name is kept.
+    """Operation of the run, mark on the edge; DROP soft-deletes the dataset; the earlier name is a property.
 
-    Of an input there is the mark alone: that is where Airflow's operators for S3, GCS and BigQuery tell what they delete.
+    An input gets the mark only: Airflow's operators for S3, GCS and BigQuery report there what they delete.
     """
     state_change = truncate((facet.lifecycleStateChange or "").upper())
     previous = facet.previousIdentifier

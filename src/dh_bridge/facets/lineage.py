@@ -65,8 +65,8 @@ _TARGET_OUTCOME = mapped(OUTPUT, DATASET)
 def lineage_job(facet: JobLineageFacet, ctx: FacetContext) -> Facts:
     """Datasets that it names become outputs and inputs of the job; jobs become edges between jobs.
 
-    For the datasets that it names, columnLineage of the same event is not read. What it says of another job is written to
-    that job's edges; what it says of another run, to that run if it is in the same call.
+    For the datasets that it names, columnLineage of the same event is not read. Lineage of another job is written to
+    that job's edges; lineage of another run, to that run if it is in the same call.
     """
     builder = ExplicitLineageBuilder(ctx)
     for position, entry in enumerate(facet.entries or ()):
@@ -221,7 +221,7 @@ def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
 def lineage_dataset(facet: DatasetLineageFacet, ctx: FacetContext) -> Facts:
     """Edges and pairs of columns, instead of columnLineage; an empty ``inputs`` withdraws the dataset's upstreams.
 
-    A dataset event writes upstreamLineage. Of an input it is kept whole: a run tells of the lineage of what it writes.
+    A dataset event writes upstreamLineage. The facet of an input becomes one property, as a run reports the lineage of its outputs.
     """
     assert ctx.name is not None  # noqa: S101 - a dataset's bag is read
     if ctx.role == "input":

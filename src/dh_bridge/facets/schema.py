@@ -73,9 +73,9 @@ class SchemaFacet(Facet):
 def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
     """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
 
-    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. Spark tells
-    columns of its own of Kafka's topics and of Iceberg's metadata; what it tells of a query over JDBC is a projection that nothing
-    in the event gives away (listener 1.53: ``schema.skip_platforms``).
+    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. For
+    Kafka topics and Iceberg metadata, Spark sends columns of its own. For a query over JDBC it sends a projection, which the event
+    does not show (listener 1.53: ``schema.skip_platforms``).
     """
     fields = drop_hidden_columns(facet.fields or [], ctx)
     if not fields or ctx.name is None:

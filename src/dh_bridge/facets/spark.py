@@ -50,7 +50,7 @@ _URL_PRECEDENCES = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY
     producer="Spark",
 )
 def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Application id (the name of application runs), user, pages; everything kept as properties too."""
+    """Application id (the name of application runs), user, pages; all fields are properties, too."""
     content = facet.content
     properties = flatten("spark_applicationDetails", content)
     if properties:
@@ -101,7 +101,7 @@ _ENGINE_FIELDS = {"spark-version": "version", "openlineage-spark-version": "adap
 
 @facet("spark_version", attach="run", outcomes={"**": as_property()}, producer="Spark")
 def spark_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; withheld where processing_engine says the same."""
+    """Properties of the run, unless processing_engine has the same values."""
     properties = flatten("spark_version", drop_repeated_fields(ctx, facet.content, _ENGINE_FIELDS))
     if properties:
         yield property_fact(ctx, properties)
@@ -125,7 +125,7 @@ class SparkException(Facet):
     producer="Spark",
 )
 def spark_exception(facet: SparkException, ctx: FacetContext) -> Facts:
-    """Read as errorMessage (it stands on the FAIL event only); errorMessage wins where both stand."""
+    """Read as errorMessage (only FAIL events have it); errorMessage wins if an event has both."""
     error_message = sibling_facet(ctx, "errorMessage")
     if "message" in error_message or "stackTrace" in error_message:
         for field_name in ("message", "stackTrace"):
@@ -142,7 +142,7 @@ spark_logical_plan = bulk_facet(
     "spark.logicalPlan",
     attach="run",
     reason="plan",
-    doc="Withheld (the bulk of an event, of use to nobody in a catalogue); hash and size kept.",
+    doc="Dropped, as it is the bulk of an event and of no use in a catalogue; hash and size are stored.",
     producer="Spark",
 )
 
@@ -166,7 +166,7 @@ spark_unknown = bulk_facet(
     "spark_unknown",
     attach="run",
     reason="plan",
-    doc="Withheld; number of nodes, hash and size kept.",
+    doc="Dropped; number of nodes, hash and size are stored.",
     producer="Spark",
     struct=SparkPlanNodes,
     count=_count_nodes,
@@ -226,4 +226,6 @@ def _scalar_text(value: Any) -> str:
 
 # -- debug (run): a dump of settings and packages (Spark listener, Airflow provider).
 
-debug = bulk_facet("debug", attach="run", reason="bulk", doc="Withheld; hash and size kept.", producer="Spark, Airflow")
+debug = bulk_facet(
+    "debug", attach="run", reason="bulk", doc="Dropped; hash and size are stored.", producer="Spark, Airflow"
+)

@@ -59,7 +59,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Trino",
 )
 def trino_query_context(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; its user; the operation of its outputs where neither a lifecycle word nor the SQL tells."""
+    """Properties of the run; its user; the operation of its outputs if neither lifecycleStateChange nor the SQL has one."""
     properties = flatten("trino_query_context", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -87,14 +87,14 @@ _decode_number = msgspec.json.Decoder(int | float).decode
     producer="Trino",
 )
 def trino_query_statistics(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The numbers as one JSON; rows written stand in for a missing outputStatistics of the only output."""
+    """The numbers as one JSON; rows written replace a missing outputStatistics if there is only one output."""
     numbers = {}
     for field_name, value in facet.content.items():
         number = _parse_number(value)
         if number is not None:
             numbers[field_name] = number
         elif value is not None:
-            ctx.note_dropped(field_name, "no-home:no number")
+            ctx.note_dropped(field_name, "no-home:not a number")
     if not numbers:
         return
     yield property_fact(ctx, {"trino_query_statistics": present_property_text("trino_query_statistics", numbers)})

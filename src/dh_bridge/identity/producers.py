@@ -95,9 +95,7 @@ def uri_pattern(text: str, location: str) -> re.Pattern[str]:
         if token in _BRACKETS:
             parts.append(_BRACKETS[token])
         elif token in "{}":  # noqa: S105 - no secret
-            raise MappingError(
-                f"a brace without a partner in `{text}`", location=location, remedy="write {part} or {*rest}"
-            )
+            raise MappingError(f"unmatched brace in `{text}`", location=location, remedy="write {part} or {*rest}")
         elif token.startswith("{*"):
             parts.append(".*")
         else:

@@ -79,9 +79,9 @@ def _compile_form(form: NameForm, stem: str) -> _Form:
     try:
         form_pattern = re.compile(form.pattern, re.DOTALL)
     except re.error as error:
-        raise MappingError(f"`{form.pattern}`: {error}", location=location, remedy="mend the pattern") from error
+        raise MappingError(f"`{form.pattern}`: {error}", location=location, remedy="fix the pattern") from error
     if unknown := form_pattern.groupindex.keys() - _GROUPS:
         raise MappingError(
-            f"groups {sorted(unknown)} mean nothing", location=location, remedy="name groups flow, job, display"
+            f"unknown groups {sorted(unknown)}", location=location, remedy="use the groups flow, job, display"
         )
     return _Form(form_pattern, form.flow, form.job, form.shared, f"name form of {stem}")

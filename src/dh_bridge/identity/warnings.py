@@ -22,14 +22,14 @@ COMPAT_REFUSED = "compat-refused"
 JOIN_RUN = "join-run"
 
 LINTS = {
-    NAME_CUT: "a name is too long for DataHub: cut, with a hash",
-    FLOW_DOT: "the job says it is a flow, but its name has a dot: a rule can tell where the flow's name ends",
-    RUN_NIL: "the run id is the nil or max UUID: told apart by the job's name",
-    RUN_SELF_PARENT: "the run names itself as its parent: ignored",
-    TWO_PLATFORMS: "one job was sent by producers of two platforms: it became two jobs; a rule can join them",
-    COMPAT_REFUSED: "DataHub's endpoint would refuse the event: named by the default mode",
-    JOIN_RUN: "the event does not tell DataHub's id of the run: it keeps its own",
-    RUN_TWO_JOBS: "one run id belongs to two jobs: they share the run",
+    NAME_CUT: "the name is too long for DataHub: it is cut, and a hash is added",
+    FLOW_DOT: "the job is marked as a flow, but its name has a dot: add a rule to identity.rules that matches the flow's name",
+    RUN_NIL: "the run id is the nil or max UUID: the job's name is added to distinguish runs",
+    RUN_SELF_PARENT: "the run names itself as its parent: the parent is ignored",
+    TWO_PLATFORMS: "producers of two platforms sent the same job: it became two jobs; a rule in identity.rules can merge them",
+    COMPAT_REFUSED: "DataHub's endpoint would reject the event: it is named as in the default mode",
+    JOIN_RUN: "the event does not contain DataHub's id of the run: the run keeps its own id",
+    RUN_TWO_JOBS: "two jobs use the same run id: they share the run",
 }
 """Every lint with its meaning."""
 

@@ -26,19 +26,21 @@ class RecipeConfig(ConfigModel):
     """``source.config`` of a recipe."""
 
     events: list[str] = Field(
-        min_length=1, description="Files and folders of OpenLineage events: JSON, NDJSON, each also gzipped."
+        min_length=1, description="Files and folders of OpenLineage events: JSON or NDJSON, plain or gzipped."
     )
     config: str | None = Field(
-        default=None, description="A settings file; else DH_BRIDGE_CONFIG, or dh_bridge.yml in the working folder."
+        default=None,
+        description="Path of a settings file. Default: DH_BRIDGE_CONFIG, else dh_bridge.yml in the working folder.",
     )
     settings: dict[str, Any] = Field(
-        default={}, description="Any settings of dh_bridge by their keys; they win over variables and file."
+        default={},
+        description="Settings of dh_bridge by key. They override environment variables and the settings file.",
     )
     ledger: str | None = Field(
-        default=None, description="A file that remembers runs, and what was written: the setting ledger.file."
+        default=None, description="File that stores the state of runs and what was written: the setting ledger.file."
     )
     report: bool = Field(
-        default=False, description="Count in the report what became of every leaf; it costs half of the speed."
+        default=False, description="Count the outcome of each field of the events in the report. This halves the speed."
     )
 
     def resolve_settings(self, graph: DataHubGraph | None) -> Settings:
@@ -50,13 +52,13 @@ class RecipeConfig(ConfigModel):
         for path in self.events:
             if not Path(path).exists():
                 raise SettingsError(
-                    f"there is no {path}", location=f"{_LOCATION}.events", remedy="name a file or a folder"
+                    f"{path} does not exist", location=f"{_LOCATION}.events", remedy="use the path of a file or folder"
                 )
         if settings.max_new_entities_per_hour is not None:
             raise SettingsError(
-                "DataHub's sinks cannot say which entities are new",
+                "not supported: DataHub's sinks do not report which entities are new",
                 location="max_new_entities_per_hour",
-                remedy="leave it out, or use dh-bridge emit --ledger",
+                remedy="remove it, or use dh-bridge emit --ledger FILE",
             )
         if settings.datahub_version is not None:
             profile(settings.datahub_version)

@@ -53,9 +53,13 @@ class OpenLineageReport(SourceReport):
         """Count a translation, and warn of what could not be used."""
         self.counts.add(translation.counts)
         for letter in translation.dead:
-            self.warning("An event cannot be used; the others go on", context=letter.text, log=False)
+            self.warning("An event cannot be used; the others are processed", context=letter.text, log=False)
         for rejection in translation.rejected:
-            self.warning("A proposal is refused by its schema; please report it", context=rejection.message, log=False)
+            self.warning(
+                "A proposal does not match its schema and is not sent; please report it",
+                context=rejection.message,
+                log=False,
+            )
         if translation.report is not None:
             reasons = [line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped"]
             self.dropped.update(str(reason).partition(":")[0] for reason in reasons)
@@ -116,9 +120,9 @@ class OpenLineageSource(Source):
         target_notes = read_notes(self._ledger_path, f"{_WorkUnitSink.name}:")
         if target_notes.target not in {None, _WorkUnitSink.name}:
             raise SettingsError(
-                f"is the ledger of {target_notes.target}",
+                f"this ledger belongs to the target {target_notes.target}",
                 location=str(self._ledger_path),
-                remedy="name a file of its own",
+                remedy="use another file",
             )
 
     def get_report(self) -> OpenLineageReport:
@@ -147,22 +151,22 @@ class OpenLineageSource(Source):
         if self._settings.datahub_version is None:
             self.report.info(
                 "Neither the settings nor a server state a DataHub version: the newest one is assumed",
-                context=f"written for DataHub {newest_profile()}; if your server is older, state its version"
-                " (settings: {datahub_version: VERSION}), or name it in the recipe (datahub_api)",
+                context=f"written for DataHub {newest_profile()}; if your server is older, set its version"
+                " (settings: {datahub_version: VERSION}), or add the server to the recipe (datahub_api)",
                 log=False,
             )
 
     def _report_skipped_file(self, file: Path) -> None:
         self.report.info(
-            "Files of folders were passed over, as their endings are not those of events",
-            context=f"{file}; read are {', '.join(SUFFIXES)}, and what is named itself",
+            "Files in folders were ignored because of their endings",
+            context=f"{file}; the endings {', '.join(SUFFIXES)} are read. To read another file, add its path to `events`",
             log=False,
         )
 
     def _report_link(self, link: Path) -> None:
         self.report.info(
-            "Links that lead out of a folder of events were not followed",
-            context=f"{link}; add its target to the paths of the recipe",
+            "Links that point out of a folder of events were ignored",
+            context=f"{link}; to read its target, add it to the paths of the recipe",
             log=False,
         )
 
@@ -198,7 +202,7 @@ class OpenLineageSource(Source):
     def _warn_of_waiting(self, ledger: Ledger) -> None:
         relay = ledger.relay
         if waiting_count := relay.outbox.count(max_id=relay.last_own_id)[0]:
-            reason = "`dh-bridge queue pause` holds them" if relay.outbox.is_paused else str(relay.last_error)
+            reason = "paused by `dh-bridge queue pause`" if relay.outbox.is_paused else str(relay.last_error)
             self.report.warning("Proposals wait in the ledger for a later run", context=f"{waiting_count:,}: {reason}")
 
     def _to_work_unit(self, proposal: Proposal) -> MetadataWorkUnit:

@@ -126,8 +126,8 @@ class DatasetLearner:
             if pair.reason is not None or self._have_same_fqn(first, second, pair.names[0]):
                 continue
             text = (
-                f"{one_line(first)} and {one_line(second)} write {count_text(len(pair.names), 'dataset')} of one URN"
-                f" ({list_examples(pair.names)}){_difference_text(pair.differ)}: two servers need an instance each, one server under two names a location"
+                f"{one_line(first)} and {one_line(second)} have {count_text(len(pair.names), 'dataset')} with the same URN"
+                f" ({list_examples(pair.names)}){_difference_text(pair.differ)}: if these are two servers, give each an instance; if it is one server, add a location"
             )
             rarer = min((first, second), key=lambda namespace: (counts.get(namespace, 0), namespace))
             rule = {"namespace": rarer, "platform_instance": "INSTANCE"}
@@ -147,10 +147,10 @@ class DatasetLearner:
             text = f"{number} is a project number: seen {count_text(count, 'time')} ({list_examples(sorted(names))})"
             if len(ids) == 1:
                 ((project, tables),) = ids.items()
-                text += f"; {count_text(tables, 'table')} of that name in {one_line(project)}: check that it is the same project"
+                text += f"; {count_text(tables, 'table')} of the same name in {one_line(project)}: check that it is the same project"
                 yield Finding("project-number", text, count, ("naming", "project_numbers"), (number, project))
             else:
-                text += "; `gcloud projects describe` tells its id"
+                text += "; `gcloud projects describe` shows its id"
                 yield Finding(
                     "project-number", text, count, ("naming", "project_numbers"), (number, "PROJECT-ID"), sure=False
                 )
@@ -175,7 +175,7 @@ def _alias_findings(pairs: dict[tuple[str, str], _NamespacePair], counts: dict[s
         )
         yield Finding(
             "one-location",
-            f"{'; '.join(reasons)}: {count_text(len(names), 'dataset')} under several of them ({list_examples(names)}){difference}"
+            f"{'; '.join(reasons)}: {count_text(len(names), 'dataset')} seen under several of these names ({list_examples(names)}){difference}"
             + _difference_text(differ),
             sum(counts.get(namespace, 0) for namespace in group),
             ("naming", "locations"),
@@ -187,13 +187,13 @@ def _alias_findings(pairs: dict[tuple[str, str], _NamespacePair], counts: dict[s
 
 
 def _difference_text(count: int) -> str:
-    return f"; their columns differ in {count:,}" if count else ""
+    return f"; the columns of {count:,} differ" if count else ""
 
 
 def _unknown_namespace_finding(namespace: str, names: Counter[str]) -> Finding:
     scheme, separator, _ = namespace.partition("://")
     platform = scheme.lower() if separator and scheme.isascii() and scheme.isalnum() else "PLATFORM"
-    text = f"no naming system knows {one_line(namespace) or repr('')}: {count_text(len(names), 'dataset', limit=MAX_EVIDENCE_NAMES)} ({list_examples(sorted(names))})"
+    text = f"no naming system matches {one_line(namespace) or repr('')}: {count_text(len(names), 'dataset', limit=MAX_EVIDENCE_NAMES)} ({list_examples(sorted(names))})"
     rule = {"namespace": namespace, "platform": platform}
     return Finding("unknown-namespace", text, names.total(), ("naming", "rules"), rule, sure=False)
 

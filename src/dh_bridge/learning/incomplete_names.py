@@ -112,11 +112,11 @@ def _build_finding(gap: _Gap, shorts: list[_ShortName], *, is_only_gap: bool) ->
     difference_count = sum(short.columns not in short.full_columns for short in comparable_names)
     pairs = sorted(f"{'.'.join(_parts(short.dataset))} is {'.'.join(_parts(short.full_urn))}" for short in shorts)
     lacking_parts = " and ".join(key.removeprefix("default_") for key, _ in gap.defaults)
-    text = f"{count_text(len(shorts), 'dataset')} without {lacking_parts} seen with it, too ({list_examples(pairs)})"
+    text = f"{count_text(len(shorts), 'dataset')} without {lacking_parts} also seen with it ({list_examples(pairs)})"
     if difference_count:
-        text += f"; their columns differ in {difference_count:,}"
+        text += f"; the columns of {difference_count:,} differ"
     if not is_only_gap:
-        text += "; others of these names are elsewhere"
+        text += f"; other names of this namespace belong to another {lacking_parts}"
     sure = is_only_gap and 2 * difference_count <= len(comparable_names)
     return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure)
 

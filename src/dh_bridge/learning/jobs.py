@@ -163,14 +163,14 @@ class JobLearner:
             jobs = sorted({name for pair in pairs for name in shared[pair]})
             reason = "; ".join(sorted({reasons[pair] for pair in pairs if pair in reasons}))
             difference = unlike_pair_text(group)
-            text = f"{reason}: {count_text(len(jobs), 'job')} under several of them ({list_examples(jobs)}){difference}"
+            text = f"{reason}: {count_text(len(jobs), 'job')} seen under several of these names ({list_examples(jobs)}){difference}"
             yield _alias_finding(group, counts, text, sure=not difference)
         for pair, jobs in shared.items():
             urls = [
                 namespace_url for namespace in pair if (namespace_url := parse_namespace_url(namespace)) is not None
             ]
             if pair not in reasons and len(urls) == len(pair) and len(jobs) >= _MIN_SHARED_JOBS:
-                text = f"{count_text(len(jobs), 'job')} under both ({list_examples(jobs)}): one installation, or two of the same jobs?"
+                text = f"{count_text(len(jobs), 'job')} seen under both names ({list_examples(jobs)}): check whether this is one installation, or two with the same jobs"
                 yield _alias_finding(list(pair), counts, text, sure=False)
 
     def _rule_findings(self, canonical_namespaces: Mapping[str, str]) -> Iterator[Finding]:
@@ -199,19 +199,19 @@ class JobLearner:
         if not repeated_runs:
             return
         origins = sorted({origin for _, run_origins in repeated_runs for origin in run_origins})
-        text = f"{count_text(len(repeated_runs), 'run id')} began more than once: in {list_examples(origins)} (such as {one_line(repeated_runs[0][0])})"
+        text = f"{count_text(len(repeated_runs), 'run id')} started more than once: in {list_examples(origins)} (e.g. {one_line(repeated_runs[0][0])})"
         has_several_namespaces = len({origin.partition(" under ")[0] for origin in origins}) > 1
         if has_several_namespaces and not self._has_salt:
             yield Finding("two-installations", text, len(repeated_runs), ("identity", "salt"), "namespace")
         elif not has_several_namespaces:
-            text += ": one namespace for both; give each its own in OpenLineage's settings"
+            text += ": two installations use one namespace; give each its own in OpenLineage's settings"
             yield Finding("two-installations", text, len(repeated_runs))
 
     def _node_findings(self) -> Iterator[Finding]:
         renamed_nodes = [(name, sorted(names)) for name, names in self._nodes.items() if len(names) > 1]
         if renamed_nodes:
             first, names = renamed_nodes[0]
-            text = f"{count_text(len(renamed_nodes), 'dbt node')} under several names: {one_line(first)} is {list_examples(names)}"
+            text = f"{count_text(len(renamed_nodes), 'dbt node')} with several names: {one_line(first)} is {list_examples(names)}"
             yield Finding("two-names", text, len(renamed_nodes), ("dbt", "node_identity"), "unique_id")
 
 
@@ -236,9 +236,9 @@ def _alias_finding(group: list[str], counts: Counter[str], text: str, *, sure: b
 def _dotted_flow_finding(namespace: str, names: Counter[str]) -> Finding:
     flows = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
     rule = {"namespace": re.escape(namespace), "name": rf"(?P<flow>{flows})(?:\.(?P<task>.+))?", "flow": "{flow}"}
-    text = f"{count_text(len(names), 'flow', limit=MAX_EVIDENCE_NAMES)} whose name has a dot: {list_examples(sorted(names))}"
+    text = f"{count_text(len(names), 'flow', limit=MAX_EVIDENCE_NAMES)} with a dot in the name: {list_examples(sorted(names))}"
     if len(names) >= MAX_EVIDENCE_NAMES:
-        text += f"; the rule names {len(names):,} of them: learn again with it"
+        text += f"; the rule lists {len(names):,} of them: add it, and run this command again"
     return Finding("dotted-flow", text, names.total(), ("identity", "rules"), rule)
 
 
@@ -246,13 +246,13 @@ def _timestamp_finding(key: str, names: Counter[str]) -> Finding:
     namespace, stem, position = key.split("\n")
     name = rf"(?P<app>{re.escape(stem)})[_-]+(?i:{TIMESTAMPS[int(position)]})(?P<rest>\..*)?"
     rule = {"namespace": re.escape(namespace), "name": name, "flow": "{app}", "job": "{app}{rest}"}
-    text = f"{count_text(len(names), 'name', limit=MAX_EVIDENCE_NAMES)} with a time in it are one application: {list_examples(sorted(names))}"
+    text = f"{count_text(len(names), 'name', limit=MAX_EVIDENCE_NAMES)} that differ only by a timestamp are one application: {list_examples(sorted(names))}"
     return Finding("timestamped-name", text, names.total(), ("identity", "rules"), rule)
 
 
 def _unknown_producer_finding(producer: str, jobs: Counter[str]) -> Finding:
     rule = {"producer": producer, "platform": "PLATFORM"}
-    text = f"nobody's we know, {one_line(producer)} sends {count_text(len(jobs), 'job', limit=MAX_EVIDENCE_NAMES)} ({list_examples(sorted(jobs))})"
+    text = f"unknown producer: {one_line(producer)} sends {count_text(len(jobs), 'job', limit=MAX_EVIDENCE_NAMES)} ({list_examples(sorted(jobs))})"
     return Finding("unknown-producer", text, jobs.total(), ("identity", "rules"), rule, sure=False)
 
 

@@ -87,7 +87,7 @@ def connected_groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 def unlike_pair_text(group: Iterable[str]) -> str:
     """Return which two of a group do not look like one place themselves, "" where all do: an address may be either's."""
     pairs = (
-        f", but {one_line(first)} and {one_line(second)} are not alike"
+        f", but {one_line(first)} and {one_line(second)} do not look alike"
         for first, second in combinations(group, 2)
         if alias_reason(first, second) is None
     )
@@ -106,13 +106,13 @@ def _address_alias_reason(address: HostAddress, other_address: HostAddress) -> s
         return None
     with_port = "" if address.port == other_address.port else ", with and without its port"
     if address.host == other_address.host:
-        return f"one host{with_port}"
+        return f"the same host{with_port}"
     if address.is_numeric and other_address.is_numeric:
         return None
     if address.is_numeric or other_address.is_numeric:
-        return f"a name and an address{with_port}"
+        return f"a host name and an IP address{with_port}"
     short_host, long_host = sorted((address.host, other_address.host), key=len)
-    return f"a short and a full name{with_port}" if long_host.startswith(f"{short_host}.") else None
+    return f"a short and a full host name{with_port}" if long_host.startswith(f"{short_host}.") else None
 
 
 def _rank(namespace: str, counts: dict[str, int]) -> tuple[bool, int, bool, int, str]:

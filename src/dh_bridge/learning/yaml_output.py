@@ -31,10 +31,12 @@ def format_findings(findings: Sequence[Finding], *, events: int, sampled_fractio
     warnings = [finding for finding in findings if not finding.path]
     proposals = sorted((finding for finding in findings if finding.path), key=_rank)
     lines = [
-        f"# {count_text(events, 'event')}: {count_text(len(proposals), 'proposal')}, {count_text(len(warnings), 'warning')}"
+        f"# {count_text(events, 'event')}: {count_text(len(proposals), 'suggestion')}, {count_text(len(warnings), 'warning')}"
     ]
     if sampled_fraction < 1:
-        lines.append(f"# too many names for all: the evidence is of about 1 in {round(1 / sampled_fraction):,}")
+        lines.append(
+            f"# too many names to count all of them: the counts are of about 1 in {round(1 / sampled_fraction):,}"
+        )
     lines += [f"# {_comment(finding)}" for finding in sorted(warnings, key=lambda finding: -finding.count)]
     for area in sorted({finding.path[0] for finding in proposals}, key=_AREAS.index):
         area_findings = [finding for finding in proposals if finding.path[0] == area]

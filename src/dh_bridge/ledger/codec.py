@@ -32,10 +32,10 @@ def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: s
         DamageError: The bytes are no state.
     """
     if not isinstance(data, bytes):
-        raise DamageError("a state is no bytes", where=location)
+        raise DamageError("a stored state is not of type bytes", where=location)
     if data.startswith(_CHECKSUM_MARKER):  # else of an earlier version, or damaged: the codec's error says which
         if crc32(memoryview(data)[_HEADER_BYTES:]) != int.from_bytes(data[1:_HEADER_BYTES], "big"):
-            raise DamageError("the checksum of a state does not match", where=location)
+            raise DamageError("the checksum of a stored state does not match", where=location)
         data = data[_HEADER_BYTES:]
     try:
         return decode(data)
@@ -44,4 +44,4 @@ def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: s
     except DamageError:
         raise
     except BridgeError as error:
-        raise DamageError(f"a state {error.problem}", where=location) from error
+        raise DamageError(f"a stored state {error.problem}", where=location) from error

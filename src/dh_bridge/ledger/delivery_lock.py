@@ -37,7 +37,7 @@ def try_delivery_lock(ledger_path: str, *, timeout: float = 0) -> Iterator[bool]
         private_files.create_private(f"{ledger_path}{_LOCK_SUFFIX}")
         connection = sqlite3.connect(f"{ledger_path}{_LOCK_SUFFIX}", timeout=timeout, isolation_level=None)
     except sqlite3.Error as error:
-        raise SinkError(f"cannot be opened: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
+        raise SinkError(f"cannot open the lock file: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
     try:
         yield _try_lock(connection, ledger_path)
     finally:
@@ -50,5 +50,5 @@ def _try_lock(connection: sqlite3.Connection, ledger_path: str) -> bool:
     except sqlite3.Error as error:
         if "locked" in str(error):
             return False
-        raise SinkError(f"cannot be locked: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
+        raise SinkError(f"cannot lock the file: {error}", location=f"{ledger_path}{_LOCK_SUFFIX}") from error
     return True

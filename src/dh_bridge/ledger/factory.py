@@ -49,8 +49,8 @@ class LedgerNotes(NamedTuple):
         if self.target in {None, target}:
             return None
         return (
-            f"this ledger was delivered to {self.target}; what it sent there is not sent again"
-            " (use one ledger for each destination)"
+            f"this ledger belongs to the target {self.target}: proposals that were sent there are not sent again"
+            " (use one ledger for each target)"
         )
 
 
@@ -88,17 +88,17 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
             target_notes.target is not None or target_notes.has_queued
         ):  # of a place that took nothing so far nobody noted where it is
             raise SettingsError(
-                f"is the ledger of {target_notes.target or 'another target'}, not a catalogue",
+                f"this file is the ledger of {target_notes.target or 'another target'}, not a catalogue",
                 location=f"--to {target}",
-                remedy="name a file of its own",
+                remedy="use another file",
             )
         return LedgerNotes()
     notes = _read_notes(ledger_path)
     if notes.has_catalogue:
         raise SettingsError(
-            "is a catalogue, and the ledger of itself alone",
+            "this file is a catalogue, and can be the ledger of itself only",
             location=f"--ledger {ledger_path}",
-            remedy="name a file of its own",
+            remedy="use another file",
         )
     return notes
 
@@ -106,7 +106,7 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
 def reject_second_ledger(ledger_path: Path | None) -> None:
     """Raise a SettingsError when a ledger is named beside a catalogue."""
     if ledger_path is not None:
-        raise SettingsError("a catalogue is its own ledger", location="--ledger", remedy="leave it out")
+        raise SettingsError("a catalogue is its own ledger", location="--ledger", remedy="remove this option")
 
 
 class _TargetRecordingSink(SinkWrapper):
@@ -198,15 +198,15 @@ def open_ledger(  # noqa: PLR0913 - what a door may choose
     elif ledger_path is None:
         if full:
             raise SettingsError(
-                "there is no ledger to override", location="--full", remedy="leave it out, or name a --ledger"
+                "requires a ledger", location="--full", remedy="remove this option, or pass --ledger FILE"
             )
         yield None
     else:
         if kind_of(sink).atomic_on_close:
             raise SettingsError(
-                "a JSON array is there only when it is whole, and takes the place of an older one",
+                "not supported with a .json file, as each call replaces the whole file",
                 location="--ledger",
-                remedy="write a .ndjson file beside a ledger",
+                remedy="write a .ndjson file",
             )
         with Database(ledger_path) as file:
             if version is not None:

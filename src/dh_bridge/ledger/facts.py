@@ -97,7 +97,7 @@ class StateObjectStore:
         if stored_object is None:
             row = self._connection.execute("SELECT value, touched FROM state_object WHERE id = ?", (number,)).fetchone()
             if row is None:
-                raise DamageError(f"fact {number} is not there", where=f"fact {number}")
+                raise DamageError(f"fact {number} is missing", where=f"fact {number}")
             stored_object = decode_verified(row[0], decode_object, location=f"fact {number}")
             self._cache(number, stored_object, row[1])
         return stored_object

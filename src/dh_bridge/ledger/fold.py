@@ -237,7 +237,7 @@ class StatefulAggregator:
         key = self.runs.record_by_id(number).state.key
         state = self.runs.get(key)
         if state is None:
-            raise LookupError(f"run {key} is not kept")
+            raise LookupError(f"the ledger has no state of run {key}")
         return state
 
     def _selected_entities(self, implied_urns: set[str]) -> _SelectedEntities:

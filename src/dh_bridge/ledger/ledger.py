@@ -197,7 +197,7 @@ class Ledger:
                 )
                 counts.filtered.update(self._withheld.take_counts())
                 if self._aggregator.late_event_count:
-                    counts.notes["late events of runs that were let go"] += self._aggregator.late_event_count
+                    counts.notes["late events of runs that the ledger has deleted"] += self._aggregator.late_event_count
                 if self._approve_batch is not None:
                     self._approve_batch(translation, self._fingerprints.first_sent_urns)
                 if self._delivery_id is not None and translation.proposals:

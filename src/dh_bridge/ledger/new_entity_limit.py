@@ -20,7 +20,7 @@ HOUR_MILLIS = 3_600_000
 _RUN_URN_PREFIX = "urn:li:dataProcessInstance:"
 _UNCHECKED, _HELD = -1, 0
 _MAX_CHECKED_URNS = 500
-_HELD_REASON = "held back: more new entities than max_new_entities_per_hour"
+_HELD_REASON = "waits: more new entities than max_new_entities_per_hour"
 
 
 def without_runs(urns: Iterable[str]) -> set[str]:

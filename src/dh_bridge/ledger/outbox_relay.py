@@ -34,8 +34,8 @@ _POLL_SECONDS = 1.0
 """Seconds of waiting for another process after which to look whether it has delivered what is ours."""
 
 _DEAD_LETTER_REMEDY = (
-    "what was given up makes room by `dh-bridge queue drop --dead`, or is sent again by `dh-bridge queue retry`"
-    " (`dh-bridge queue list --dead` shows it)"
+    "`dh-bridge queue list --dead` lists the proposals that were given up, `dh-bridge queue retry` sends them again, and"
+    " `dh-bridge queue drop --dead` deletes them"
 )
 
 
@@ -82,9 +82,9 @@ class OutboxRelay:
             if self.outbox.row_estimate.count_rows() < self._limit:
                 return
         queued_count, dead_count = self.outbox.count()
-        remedy = "what is in the outbox is safe, send the events again later"
+        remedy = "the queued proposals are safe; send the events again later"
         raise SinkError(
-            f"the outbox is full: {queued_count:,} proposals wait and {dead_count:,} are given up (ledger.outbox_limit)",
+            f"the outbox is full: {queued_count:,} proposals wait and {dead_count:,} were given up (ledger.outbox_limit)",
             location=self._file.path,
             remedy=f"{_DEAD_LETTER_REMEDY if dead_count else 'see `dh-bridge queue list`'}; {remedy}",
             retryable=True,
@@ -137,7 +137,7 @@ class OutboxRelay:
                     )
                 return
         self.last_error = SinkError(
-            "another process delivers from this ledger", location=self._file.path, retryable=True
+            "another process is delivering from this ledger", location=self._file.path, retryable=True
         )
 
     def iter_deliveries_if_due(self) -> Generator[Delivery, None, None]:

@@ -91,7 +91,11 @@ def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *,
 def expired_checks(file: Database, rule: str) -> list[str]:
     """Return the URNs of the checks that have expired by ``rule`` (`assertions.expire`), but for those that were pruned before."""
     if rule == "off":
-        raise SettingsError("checks do not expire", location="assertions.expire", remedy="set it, e.g. to runs:5")
+        raise SettingsError(
+            "this setting is off, so no assertion can be removed",
+            location="assertions.expire",
+            remedy="set it, e.g. to runs:5",
+        )
     shared, fingerprints = SharedEntityStore(file.connection), SentFingerprints(file.connection)
     rows = file.connection.execute("SELECT urn FROM shared WHERE urn GLOB 'urn:li:assertion:*' ORDER BY urn").fetchall()
     return [

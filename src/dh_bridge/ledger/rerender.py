@@ -42,9 +42,9 @@ class DeliveryLog:
         row = self._connection.execute("SELECT first, last FROM delivery WHERE run = ?", (delivery_id,)).fetchone()
         if row is None:
             raise EventError(
-                f"knows no delivery {delivery_id}",
+                f"the ledger has no delivery {delivery_id}",
                 location=location,
-                remedy="emit says its run id before it writes; it is kept for ledger.retention_days",
+                remedy="use the run id that emit printed; the ledger keeps it for ledger.retention_days",
             )
         return int(row[0]), int(row[1])
 

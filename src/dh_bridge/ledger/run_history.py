@@ -174,8 +174,12 @@ def read_history(connection: sqlite3.Connection, run: str, options: Options, *, 
     record = runs.record(urn)
     if record is None:
         is_evicted = urn in runs.evicted
-        problem = f"has let go of run {run}" if is_evicted else f"knows no run {run}"
-        remedy = "ledger.retention_days says how long runs are kept" if is_evicted else "name its id or its URN"
+        problem = f"the ledger has deleted run {run}" if is_evicted else f"the ledger has no run {run}"
+        remedy = (
+            "ledger.retention_days sets how long the ledger keeps a run"
+            if is_evicted
+            else "use the id or the URN of a run"
+        )
         raise EventError(problem, location=location, remedy=remedy)
     rows = connection.execute(
         "SELECT time, entry FROM run_history WHERE run = ? ORDER BY time, event", (record.run_id,)

@@ -96,7 +96,7 @@ class RunStore(dict[str, RunState]):
         key = self.key_of(run_id)
         stored_run = self.record(key)
         if stored_run is None:
-            raise LookupError(f"run {key} is not kept")
+            raise LookupError(f"the ledger has no state of run {key}")
         return stored_run
 
     def contribution_of(self, run_id: int) -> FactsByEntity:
@@ -106,7 +106,7 @@ class RunStore(dict[str, RunState]):
         if stored_run is None:
             stored_run = self._load(key)
         if stored_run is None:
-            raise LookupError(f"run {key} is not kept")
+            raise LookupError(f"the ledger has no state of run {key}")
         return stored_run.contribution
 
     def _load(self, key: str) -> StoredRun | None:

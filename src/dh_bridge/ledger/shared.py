@@ -228,7 +228,7 @@ class SharedEntityStore:
         row = self._connection.execute("SELECT id, base, registers FROM shared WHERE urn = ?", (urn,)).fetchone()
         entity = None
         if row is not None:
-            location = f"what is shared of {urn}"
+            location = f"the shared state of {urn}"
             base = decode_verified(row[1], decode_registers, location=location) if row[1] is not None else {}
             entity = SharedEntity(
                 row[0], base, decode_verified(row[2], decode_registers, location=location) if row[2] else {}

@@ -206,4 +206,4 @@ def note_empty_fields(ctx: FacetContext, path: str, source: LineageSource) -> No
         ]
     for field, value in [*values, (f"{path}.transformations", source.transformations)]:
         if value is None or value in ("", []):
-            ctx.note_dropped(field, "no-home:null says nothing" if value is None else "no-home:empty")
+            ctx.note_dropped(field, "no-home:null value" if value is None else "no-home:empty")

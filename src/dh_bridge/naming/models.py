@@ -88,7 +88,9 @@ def parse_system(text: str, stem: str, location: str) -> System:
     """Return the system that the YAML ``text`` describes; a MappingError names ``location`` and the key at fault."""
     data = load_yaml(text.partition(_EXAMPLES_KEY)[0], location)
     if not isinstance(data, dict):
-        raise MappingError("no naming system", location=location, remedy="see mappings/schema/naming.schema.json")
+        raise MappingError(
+            "expected the keys of a naming system", location=location, remedy="see mappings/schema/naming.schema.json"
+        )
     return convert_document({"id": stem, **data}, System, "naming", location)
 
 

@@ -59,8 +59,8 @@ class Name(msgspec.Struct, frozen=True, gc=False):
         """Why the settings refuse what names it (``naming.unknown: fail``), None for all other names."""
         if self.skip != REFUSED_BY_SETTING:
             return None
-        remedy = "add a rule, or set naming.unknown to keep or drop"
-        return EventError("no naming system knows this namespace", location=self.safe_namespace, remedy=remedy)
+        remedy = "add a rule to naming.rules, or set naming.unknown to keep or drop"
+        return EventError("no naming system matches this namespace", location=self.safe_namespace, remedy=remedy)
 
     def spell_column(self, column: str) -> str:
         """Return the name of a column as the system's connector writes it."""

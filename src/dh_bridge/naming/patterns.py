@@ -46,16 +46,14 @@ def tokenize(text: str, location: str) -> tuple[Token, ...]:
         match = _LEXER.match(text, position)
         if match is None:
             raise MappingError(
-                f"{text!r} cannot be read at character {position + 1}", location=location, remedy="mend the braces"
+                f"cannot parse {text!r} at character {position + 1}", location=location, remedy="fix the braces"
             )
         position = match.end()
         if match["mark"] == "[":
             levels.append([])
         elif match["mark"] == "]":
             if len(levels) == 1:
-                raise MappingError(
-                    f"{text!r} closes a bracket that is not open", location=location, remedy="mend the brackets"
-                )
+                raise MappingError(f"{text!r} has a ] without a [", location=location, remedy="fix the brackets")
             group = OptionalGroup(tuple(levels.pop()))
             levels[-1].append(group)
         elif match["text"] is not None:
@@ -63,7 +61,7 @@ def tokenize(text: str, location: str) -> tuple[Token, ...]:
         else:
             levels[-1].append(PatternPart(match["name"], bool(match["rest"]), match["value"]))
     if len(levels) > 1:
-        raise MappingError(f"{text!r} leaves a bracket open", location=location, remedy="mend the brackets")
+        raise MappingError(f"{text!r} has a [ without a ]", location=location, remedy="fix the brackets")
     return tuple(levels[0])
 
 
@@ -144,7 +142,7 @@ class NamingPattern:
         self.literal_length = _literal_length(self._row)
         self.names = frozenset(names)
         if len(names) != len(self.names):
-            raise MappingError(f"{text!r} names a part twice", location=location, remedy="name each part once")
+            raise MappingError(f"{text!r} contains a part twice", location=location, remedy="use each part once")
 
     def match(self, text: str) -> dict[str, str] | None:
         """Return the parts of ``text``, None when it does not match as a whole."""

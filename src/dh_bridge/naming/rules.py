@@ -80,8 +80,10 @@ def _rename_template(text: str, location: str, namespace: NamingPattern, name: N
     available_parts = namespace.names | (name.names if name is not None else frozenset())
     required_parts = template.needs | {part.name for part in parts_of(template.row) if part.value is None}
     if unknown_parts := sorted(required_parts - available_parts):
-        remedy = f"the patterns of the rule give {', '.join(sorted(available_parts)) or 'none'}; name it in them"
-        raise MappingError(f"no such part: {', '.join(unknown_parts)}", location=location, remedy=remedy)
+        remedy = (
+            f"the patterns of the rule define {', '.join(sorted(available_parts)) or 'none'}; add the part to a pattern"
+        )
+        raise MappingError(f"unknown part: {', '.join(unknown_parts)}", location=location, remedy=remedy)
     return template
 
 

@@ -44,7 +44,9 @@ def _reject_unknown(
     if unknown_words:
         listed_words = ", ".join(sorted(filter(None, unknown_words)))
         raise SettingsError(
-            f"no such {subject}: {listed_words}", location=location, remedy=f"one of {', '.join(sorted(known_words))}"
+            f"unknown {subject}: {listed_words}",
+            location=location,
+            remedy=f"use one of {', '.join(sorted(known_words))}",
         )
 
 

@@ -34,7 +34,7 @@ def split_array(raw: bytes, location: str, max_members: int | None = None) -> li
 def _split_bounded(raw: bytes, location: str, max_members: int | None) -> list[msgspec.Raw]:
     if max_members is not None and raw.count(b",") >= max_members and _has_more_members(raw, max_members):
         raise EventError(
-            f"more than {max_members:,} events in one array", location=location, remedy="send fewer at a time"
+            f"more than {max_members:,} events in one array", location=location, remedy="send fewer at once"
         )
     return _decode(raw)
 

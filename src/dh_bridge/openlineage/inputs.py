@@ -17,7 +17,7 @@ from dh_bridge.openlineage.read import events_of, read_events
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMS = "give dicts, JSON texts or bytes, openlineage-python's objects, paths, or a list of those"
+_FORMS = "pass dicts, JSON as str or bytes, objects of openlineage-python, paths, or a list of these"
 _MAX_PATH_LENGTH = 4096
 _encode = msgspec.json.Encoder().encode
 
@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 def iter_events(events: Any, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
     """Yield each of ``events``, or a DeadLetter where one cannot be used; a TypeError when the whole is nothing of that kind."""
     if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has_any(events, "eventTime", "__iter__"):
-        raise TypeError(f"{type(events).__name__} holds no events: {_FORMS}")
+        raise TypeError(f"unsupported type of events {type(events).__name__}: {_FORMS}")
     return _iter_items(events, "event", zone)
 
 
@@ -40,7 +40,7 @@ def _iter_items(item: Any, location: str, zone: tzinfo) -> Iterator[Event | Dead
         yield from read_events([os.fsdecode(item)], zone=zone)
     elif isinstance(item, str) and _is_file_name(item):
         yield DeadLetter(
-            location, f"{location}: is the name of a file, not an event (give Path({item!r}))", _repr_bytes(item)
+            location, f"{location}: this is the name of a file, not an event (pass Path({item!r}))", _repr_bytes(item)
         )
     elif isinstance(item, (str, bytes, bytearray, memoryview)):
         raw = item.encode("utf-8", "backslashreplace") if isinstance(item, str) else bytes(item)
@@ -56,7 +56,7 @@ def _iter_items(item: Any, location: str, zone: tzinfo) -> Iterator[Event | Dead
         for position, member in enumerate(item):
             yield from _iter_items(member, f"{location}[{position}]", zone)
     else:
-        yield DeadLetter(location, f"{location}: {type(item).__name__} is no event ({_FORMS})", _repr_bytes(item))
+        yield DeadLetter(location, f"{location}: {type(item).__name__} is not an event ({_FORMS})", _repr_bytes(item))
 
 
 def _is_file_name(text: str) -> bool:

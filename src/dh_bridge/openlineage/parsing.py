@@ -43,7 +43,7 @@ _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _TYPE_NAMES = {
     list: "an array",
-    str: "a text",
+    str: "a string",
     int: "a number",
     float: "a number",
     bool: "true or false",
@@ -84,21 +84,23 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
     kind = _event_kind(envelope)
     if kind is None and _PROPOSAL in raw:
         raise EventError(
-            "a proposal, not an event",
+            "a DataHub proposal (MCP), not an OpenLineage event",
             location=location,
-            remedy="tell the events that it was made of; proposals are for dh-bridge validate",
+            remedy="load proposals with `datahub ingest`, source `file`; check them with `dh-bridge validate`",
         )
     if kind is None:
         raise EventError(
-            "neither run, job nor dataset", location=location, remedy="send a RunEvent, JobEvent or DatasetEvent"
+            "not an OpenLineage event: run, job and dataset are missing",
+            location=location,
+            remedy="send a RunEvent, JobEvent or DatasetEvent",
         )
     if not envelope.eventTime:
-        raise EventError("no eventTime", location=f"{location} $.eventTime", remedy="every event needs its time")
+        raise EventError("eventTime is missing", location=f"{location} $.eventTime", remedy="every event requires one")
     try:
         time, has_zone = parse_time(envelope.eventTime, zone)
     except (ValueError, OverflowError) as error:
         raise EventError(
-            str(error), location=f"{location} $.eventTime", remedy="send ISO 8601 with an offset"
+            str(error), location=f"{location} $.eventTime", remedy="use ISO 8601 with an offset"
         ) from error
     event_type = envelope.eventType
     event = Event(
@@ -117,7 +119,9 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
     if kind == "run":
         run = envelope.run or _Run()
         if not run.runId.strip():
-            raise EventError("no run id", location=f"{location} $.run.runId", remedy="a RunEvent needs one")
+            raise EventError(
+                "the run id is missing", location=f"{location} $.run.runId", remedy="a RunEvent requires one"
+            )
         event.run_id = run.runId
         event.run_facets = run.facets
     job = envelope.job or _Job()

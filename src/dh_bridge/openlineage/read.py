@@ -126,7 +126,7 @@ def _numbered_lines(raw: bytes, location: str, max_lines: int) -> list[tuple[int
     if end < 0 or not _is_object_line((1, raw[:end])):
         return []
     if raw.count(b"\n") >= max_lines:
-        raise EventError(f"more than {max_lines:,} lines", location=location, remedy="send fewer at a time")
+        raise EventError(f"more than {max_lines:,} lines", location=location, remedy="send fewer at once")
     lines = ((number, line.strip()) for number, line in enumerate(raw.split(b"\n"), 1))
     return [(number, line) for number, line in lines if line]
 
@@ -134,7 +134,7 @@ def _numbered_lines(raw: bytes, location: str, max_lines: int) -> list[tuple[int
 def standard_input() -> BinaryIO:
     """Return this process's standard input; an EventError where it has none."""
     if sys.stdin is None:
-        raise EventError("it is closed", location="stdin", remedy="name a file")
+        raise EventError("standard input is closed", location="stdin", remedy="pass a file")
     return sys.stdin.buffer
 
 
@@ -146,7 +146,7 @@ def _read_safely(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Even
 
 
 def _unreadable_letter(location: str, error: Exception) -> DeadLetter:
-    return DeadLetter(location, f"cannot be read: {error}", b"")
+    return DeadLetter(location, f"cannot read the file: {error}", b"")
 
 
 def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:

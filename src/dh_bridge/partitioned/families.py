@@ -47,9 +47,9 @@ def reject_grouping(settings: Settings) -> None:
     setting, _, value = grouping_setting(settings).partition(": ")
     if setting:
         raise SettingsError(
-            f"{value!r} is not possible in a stream, as runs are one only together",
+            f"{value!r} is not supported in a stream, as it merges runs of different batches",
             location=setting,
-            remedy="use emit, with a ledger where events keep coming, or spark batch",
+            remedy="use dh-bridge emit, with a ledger if events arrive continuously, or a Spark batch",
         )
 
 

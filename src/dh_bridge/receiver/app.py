@@ -124,7 +124,7 @@ class Receiver:
             response = self._respond_to_post(environ, path, f"request {number}")
         except RequestError as error:
             self.refusals.log(
-                kind_of(error.text), f"request {number} is refused with {error.status.value}: {error.text}"
+                kind_of(error.text), f"request {number} rejected with status {error.status.value}: {error.text}"
             )
             response = ReceiverResponse(error.status, {"error": encodable_text(error.text)}, error.headers)
         except SinkError as error:
@@ -134,9 +134,9 @@ class Receiver:
                 (("Retry-After", self.retry_after),),
             )
         except Exception:
-            log.exception("request %d: a mistake of dh-bridge, please report it", number)
+            log.exception("request %d: a bug in dh-bridge, please report it", number)
             response = ReceiverResponse(
-                HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "a mistake of dh-bridge, see its log"}
+                HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "internal error: see the log of dh-bridge"}
             )
         self._metrics.count_request(response.status.value)
         return response
@@ -160,7 +160,7 @@ class Receiver:
 
     def _respond_to_post(self, environ: Environ, path: str, location: str) -> ReceiverResponse:
         if not path.endswith(_PATH_SUFFIXES):
-            return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
+            return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "not found", "hint": "POST /api/v1/lineage"})
         if environ["REQUEST_METHOD"] != "POST":
             return _method_not_allowed(environ["REQUEST_METHOD"], "POST")
         return self._accept_request(environ, location)
@@ -174,7 +174,7 @@ class Receiver:
         """Take the events of a request; answer with what became of them."""
         self._check_token(environ)
         if self.is_stopping:
-            raise SinkError("it is being stopped", remedy="send it again", retryable=True)
+            raise SinkError("the receiver is stopping", remedy="send the request again", retryable=True)
         with self._budget.reservation(self._sender(environ), self.retry_after) as grow:
             body = read_body(environ, self._settings.body_bytes, grow).strip()
             if len(body) <= _LARGE_BODY_BYTES:
@@ -245,7 +245,9 @@ class Receiver:
         expected = token.get_secret_value().encode()
         if kind.lower() != "bearer" or not hmac.compare_digest(key.strip().encode("latin-1", "replace"), expected):
             raise RequestError(
-                HTTPStatus.UNAUTHORIZED, "no key, or a wrong one (receiver.token)", ("WWW-Authenticate", "Bearer")
+                HTTPStatus.UNAUTHORIZED,
+                "the token is missing or wrong (receiver.token): send it as Authorization: Bearer TOKEN",
+                ("WWW-Authenticate", "Bearer"),
             )
 
 
@@ -253,13 +255,13 @@ def _limit_datasets(item: Event | DeadLetter) -> Event | DeadLetter:
     """Return an event, or a dead letter where it names too many datasets."""
     if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _MAX_DATASETS:
         return item
-    return DeadLetter(item.location, f"more than {_MAX_DATASETS:,} inputs and outputs", item.raw)
+    return DeadLetter(item.location, f"the event has more than {_MAX_DATASETS:,} inputs and outputs", item.raw)
 
 
 def _overload_error(retry_after: str) -> RequestError:
     return RequestError(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "too many large requests at a time: send it again later",
+        "too many large requests at once: send this request again later",
         ("Retry-After", retry_after),
     )
 
@@ -269,4 +271,6 @@ def _too_many_values_error(subject: str, limit: int) -> RequestError:
 
 
 def _method_not_allowed(method: str, allowed: str) -> ReceiverResponse:
-    return ReceiverResponse(HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"not by {method}"}, (("Allow", allowed),))
+    return ReceiverResponse(
+        HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"method {method} not allowed: use {allowed}"}, (("Allow", allowed),)
+    )

@@ -65,7 +65,7 @@ class BodyBudget:
                 if self._senders.total() + size > self._total or self._senders[sender] + size > self._per_sender:
                     raise RequestError(
                         HTTPStatus.SERVICE_UNAVAILABLE,
-                        "too many large requests at a time: send it again later",
+                        "too many large requests at once: send this request again later",
                         ("Retry-After", retry_after),
                     )
                 self._senders[sender] += size
@@ -92,7 +92,7 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
         RequestError: There is no body, it is too large, cannot be unzipped, or there is no budget for it.
     """
     if "CONTENT_LENGTH" not in environ:  # HTTP/1.0 knows no chunks
-        raise RequestError(HTTPStatus.LENGTH_REQUIRED, "there is no body: send its Content-Length")
+        raise RequestError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
     length = int(environ.get("CONTENT_LENGTH") or 0)
     if length > limit:
         raise _too_large_error(limit)
@@ -103,7 +103,7 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
         return stream.read(length)
     if encoding not in _WINDOW_BITS:
         raise RequestError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"unknown Content-Encoding {encoding!r}: send gzip or deflate"
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"unknown Content-Encoding {encoding!r}: use gzip or deflate"
         )
     return _unzip(stream, encoding, limit, grow)
 
@@ -125,16 +125,18 @@ def _unzip(stream: BinaryIO, encoding: str, limit: int, grow: Grow) -> bytes:
             try:
                 data = part.decompress(pending, _MAX_GROWTH_BYTES)
             except zlib.error as error:
-                raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is no {encoding}: {error}") from None
+                raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not valid {encoding}: {error}") from None
             if body.tell() + len(data) > limit:
                 raise _too_large_error(limit)
             grow(min(len(data), max(0, body.tell() + len(data) - FREE_BYTES)))
             body.write(data)
             pending = part.unused_data or part.unconsumed_tail
     if has_data and not part.eof:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"the body breaks off: the end of its {encoding} is missing")
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is truncated: the end of its {encoding} data is missing")
     return body.getvalue()
 
 
 def _too_large_error(limit: int) -> RequestError:
-    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {limit:,} bytes (receiver.body_bytes)")
+    return RequestError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {limit:,} bytes (receiver.body_bytes)"
+    )

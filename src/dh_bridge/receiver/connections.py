@@ -61,21 +61,23 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         try:
             consumed: int = super().received(data)
         except OSError as error:  # no temporary folder, or a full one: nobody would be answered
-            reason = f"there is no room for so large a body: {error.strerror or error}"
+            reason = f"cannot store the body of the request: {error.strerror or error}"
             self._refusals.log(
-                reason, f"a request is refused with 503: {reason}. Check the folder for temporary files (TMPDIR)"
+                reason, f"request rejected with status 503: {reason}. Check the folder for temporary files (TMPDIR)"
             )
             self.error, self.completed = _NoRoomError(reason), True
             return len(data)
         except ValueError:  # int() refuses a length of thousands of digits
-            self.error, self.completed = BadRequest("a header holds a number that cannot be read"), True
+            self.error, self.completed = BadRequest("a header contains an invalid number"), True
             return len(data)
         if isinstance(self.error, RequestEntityTooLarge):
-            self.error.body = f"more than {self.adj.max_request_body_size - 1:,} bytes (receiver.body_bytes)"
+            self.error.body = (
+                f"the body has more than {self.adj.max_request_body_size - 1:,} bytes (receiver.body_bytes)"
+            )
         if self.chunked and not self.completed and self.body_rcv is not None:
             chunks = self.body_rcv
             if len(chunks.control_line) > _MAX_CHUNK_LINE_BYTES or len(chunks.trailer) > _MAX_TRAILER_BYTES:
-                self.error, self.completed = BadRequest("a line between the chunks is too long"), True
+                self.error, self.completed = BadRequest("the header or trailer of a chunk is too long"), True
         return consumed
 
     def close(self) -> None:
@@ -165,7 +167,7 @@ class ClientConnection(HTTPChannel):  # type: ignore[misc]
                 return
             if not request.headers_finished:
                 request.parse_header(b"GET / HTTP/1.1\r\n")  # as waitress does where the headers are too long
-            request.error, request.completed = _TooSlowError("the request did not come in time"), True
+            request.error, request.completed = _TooSlowError("the request did not arrive in time"), True
             request.connection_close = True
             self.requests.append(request)
         self.server.add_task(self)

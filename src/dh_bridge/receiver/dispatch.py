@@ -84,7 +84,7 @@ class _ThreadPool:
             try:
                 task.service()
             except Exception:
-                log.exception("a mistake of dh-bridge, please report it")
+                log.exception("a bug in dh-bridge, please report it")
             del task, next_task
             with self._condition:
                 self._running[sender] -= 1

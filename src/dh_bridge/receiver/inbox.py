@@ -66,9 +66,9 @@ class Inbox(Closable):
                 self._open()
             except sqlite3.Error as error:
                 raise SinkError(
-                    f"cannot be read: {error}",
+                    f"cannot read the file: {error}",
                     location=str(path),
-                    remedy="if the file is damaged, move it away: it holds events that were acknowledged and are not in the ledger",
+                    remedy="if the file is damaged, move it away and keep it: it contains acknowledged events that are not in the ledger",
                 ) from error
 
     def __bool__(self) -> bool:
@@ -101,7 +101,7 @@ class Inbox(Closable):
             try:
                 cursor = self._open().execute("INSERT INTO request (events) VALUES (?)", (data,))
             except sqlite3.Error as error:
-                self._failures.log("the inbox cannot be written", f"{self._path} cannot be written: {error}")
+                self._failures.log("cannot write the inbox", f"cannot write {self._path}: {error}")
                 return None
             number = cursor.lastrowid
             assert number is not None  # noqa: S101 - of an INSERT
@@ -124,7 +124,7 @@ class Inbox(Closable):
                 finally:
                     connection.execute("COMMIT")
             except sqlite3.Error as error:
-                self._failures.log("the inbox cannot be written", f"{self._path} cannot be written: {error}")
+                self._failures.log("cannot write the inbox", f"cannot write {self._path}: {error}")
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_INTERNAL_ERROR = "a mistake of dh-bridge, please report it"
+_INTERNAL_ERROR = "a bug in dh-bridge, please report it"
 
 SLOW_EVENT_SECONDS = 1.0
 """CPU seconds that an event may take in the ledger before it is reported."""
@@ -66,8 +66,8 @@ class IngestQueue(Closable):
         self._batch = min(batch, EVENTS_PER_BATCH)
         self._on_commit = on_commit
         self._on_dead_letter = on_dead_letter
-        self._ingest_outages = OutageLog("events are taken again")
-        self._delivery_outages = OutageLog("what was withheld is delivered again")
+        self._ingest_outages = OutageLog("events are accepted again")
+        self._delivery_outages = OutageLog("proposals are delivered again")
         #: why the last events were not taken, None: they were
         self.refusal_reason: str | None = None
         self._slow_events = LogThrottle(log, logging.WARNING)
@@ -108,7 +108,7 @@ class IngestQueue(Closable):
                     return [None] * len(events)
                 if time.monotonic() >= deadline:
                     answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
-                    raise SinkError("the ledger is busy", remedy="send it again", retryable=True)
+                    raise SinkError("the ledger is busy", remedy="send the events again", retryable=True)
             return answer.result()
         finally:
             # an error leads to this frame, and the answer to the error: a cycle that would hold the events
@@ -168,7 +168,7 @@ class IngestQueue(Closable):
             self._acknowledge(requests, reasons)
         except SinkError as error:
             self.refusal_reason = error.problem
-            self._ingest_outages.log_failure(f"events are sent away: {error}")
+            self._ingest_outages.log_failure(f"events are rejected with status 503: {error}")
             self._lanes.put_back(self._fail_requests(requests, error.with_traceback(None)))
         except Exception:
             self.refusal_reason = _INTERNAL_ERROR
@@ -217,20 +217,18 @@ class IngestQueue(Closable):
         event = max(events, key=lambda candidate: len(candidate.raw))
         size = f"{len(event.raw):,} bytes, run {event.run_id[:100]}"
         text = (
-            f"{event.location}: an event took {seconds:.1f} s in the ledger ({size})"
+            f"{event.location}: writing the event to the ledger took {seconds:.1f} s ({size})"
             if len(events) == 1
-            else f"{event.location}: {len(events):,} events took {seconds:.1f} s in the ledger; the largest has {size}"
+            else f"{event.location}: writing {len(events):,} events to the ledger took {seconds:.1f} s; the largest has {size}"
         )
-        self._slow_events.log("an event took long in the ledger", text)
+        self._slow_events.log("writing an event to the ledger takes long", text)
 
     def _call_on_commit(self) -> None:
         """Call ``on_commit``. Its errors are logged: the events are in the ledger already."""
         try:
             self._on_commit()
         except SinkError as error:
-            self._delivery_outages.log_failure(
-                f"what was withheld waits, and is tried again with later events: {error}"
-            )
+            self._delivery_outages.log_failure(f"delivery failed, and is retried with the next events: {error}")
         except Exception:
             log.exception("%s", _INTERNAL_ERROR)
         else:
@@ -244,9 +242,9 @@ class IngestQueue(Closable):
             raise
         except sqlite3.Error as error:  # what is read outside a transaction: the file's fault, and no event's
             raise SinkError(
-                f"cannot be read: {error}",
+                f"cannot read the file: {error}",
                 location="the ledger",
-                remedy="if the file is damaged, start with a new one: events that were not acknowledged are sent again",
+                remedy="if the file is damaged, start with a new one: clients send events that were not acknowledged again",
                 retryable=True,
             ) from error
         except Exception:

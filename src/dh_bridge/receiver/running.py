@@ -81,9 +81,9 @@ def run_receiver(
     ledger_path = ledger_path or settings.ledger.file
     if not target_kind(target).has_own_ledger and ledger_path is None:
         raise SettingsError(
-            "START and COMPLETE of a run come in requests of their own, and must not be lost in between",
+            "the receiver requires a ledger, as START and COMPLETE of a run arrive in separate requests",
             location="--ledger",
-            remedy="name a file for what is known of runs and waits to be sent",
+            remedy="pass the path of a file for the state of runs and for queued proposals",
         )
     if settings.redaction != OFF:
         rules()  # takes half a second, which the first sender would wait for

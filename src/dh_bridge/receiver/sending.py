@@ -64,7 +64,7 @@ class DeliveryWorker(Closable):
         self._ledger_path = ledger_path
         self._target = target
         self._metrics = metrics
-        self._outages = OutageLog("deliveries go on")
+        self._outages = OutageLog("delivery works again")
         self._refusals = LogThrottle(log, logging.ERROR)
         self._wake_event, self._end_event = Event(), Event()
         self._deadline = inf
@@ -82,7 +82,7 @@ class DeliveryWorker(Closable):
         seconds = time.monotonic() - self._last_progress
         if seconds < STALL_SECONDS:
             return None
-        return f"nothing was delivered for {seconds:,.0f} seconds" + (f": {self._reason}" if self._reason else "")
+        return f"no proposal was delivered for {seconds:,.0f} seconds" + (f": {self._reason}" if self._reason else "")
 
     def close(self) -> None:
         """Deliver what waits once more, as far as the place takes it by then, and end; the rest stays in the ledger."""
@@ -109,9 +109,9 @@ class DeliveryWorker(Closable):
                     return
             except (SinkError, sqlite3.Error) as error:  # of the ledger's file: a full disk, a lock, damage
                 self._reason = str(error)
-                self._outages.log_failure(f"nothing is delivered: {error}")
+                self._outages.log_failure(f"delivery failed: {error}")
             except Exception:
-                log.exception("nothing is delivered: a mistake of dh-bridge, please report it")
+                log.exception("delivery failed: a bug in dh-bridge, please report it")
             if is_ending:
                 return
             self._end_event.wait(IDLE_SECONDS)
@@ -131,7 +131,7 @@ class DeliveryWorker(Closable):
         if relay.last_error is None:
             self._outages.log_recovery()
         else:
-            self._outages.log_failure(f"what is told waits in the ledger until it can be delivered: {relay.last_error}")
+            self._outages.log_failure(f"delivery failed, proposals wait in the ledger: {relay.last_error}")
 
     def _catch_up(self, ledger: Ledger) -> None:
         for translation, delivery in islice(ledger.render_withheld(), 1):
@@ -144,5 +144,5 @@ class DeliveryWorker(Closable):
             for failure in delivery.failures:
                 self._refusals.log(
                     kind_of(failure.reason),
-                    f"{failure.proposal.entity_urn} {failure.proposal.aspect_name} was refused: {failure.reason}",
+                    f"the target rejected {failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}",
                 )

@@ -70,7 +70,7 @@ class WebServer(Closable):
             raise SinkError(
                 f"cannot listen: {error}",
                 location=f"receiver.listen {settings.listen}",
-                remedy="another port, or host?",
+                remedy="use another host or port",
             ) from error
         for listener in self._sockets.values():
             if hasattr(listener, "task_dispatcher"):
@@ -168,5 +168,5 @@ def _needs_no_ledger(connection: ClientConnection) -> bool:
     if connection.path in _HEALTH_PATHS:
         return True
     if connection.spare:
-        connection.refuse("too many connections: send it again later")
+        connection.refuse("too many connections: send the request again later")
     return connection.requests[0].error is not None

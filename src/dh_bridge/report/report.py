@@ -139,7 +139,7 @@ class _OutcomeFinder:
         if note is not None:
             return self._drop_if_secret(self._fact_outcome(field, note.targets, aspects), field.steps, value)
         if value is None:
-            return "dropped", None, "no-home:null says nothing"
+            return "dropped", None, "no-home:null value"
         facet_position = _facet_position(field.steps)
         return (
             self._envelope_outcome(field, aspects)

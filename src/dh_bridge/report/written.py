@@ -138,7 +138,10 @@ class WrittenAspects:
             self._aspects_by_dataset[first] = self._entity_aspects(first)
         named_aspects = self._named_dataset_aspects(first, last)
         if len(datasets) > 1 and first == last:
-            named_aspects = {**named_aspects, **dict.fromkeys(_SOURCE_PATHS, "no-home:no upstream of itself")}
+            named_aspects = {
+                **named_aspects,
+                **dict.fromkeys(_SOURCE_PATHS, "no-home:a dataset is not its own upstream"),
+            }
         return (
             {**self._aspects_by_dataset[first], **named_aspects} if named_aspects else self._aspects_by_dataset[first]
         )
@@ -247,7 +250,7 @@ def _missing_reasons(state: RunState, options: Options) -> AspectReasons:
         for aspect in _JOB_ASPECTS:
             reasons[aspect] = "no-home:placeholder job" if state.jobs else "no-home:no job"
     if has_only_unnamed_jobs(state):
-        reasons["dataJobInputOutput"] = "no-home:a job that many queries share"
+        reasons["dataJobInputOutput"] = "no-home:job shared by many queries"
     reasons.update(foreign_owned_aspects(state, options))
     return reasons
 

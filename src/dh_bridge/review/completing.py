@@ -88,7 +88,7 @@ class RunCompletingSink(SinkWrapper):
             if error.retryable:
                 raise
             self._can_read = False
-            log.warning("the aspects of runs cannot be read: %s", error)
+            log.warning("cannot read the aspects of runs: %s", error)
             return {}
         return {urn: _aspect_values(aspects) for urn, aspects in aspects_by_urn.items()}
 

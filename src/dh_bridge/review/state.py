@@ -27,14 +27,14 @@ class UrnList(Readable):
             # not splitlines: other signs that end a line may be in names
             lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
         except OSError as error:
-            raise SinkError(f"cannot be read: {error.strerror or error}", location=path) from error
+            raise SinkError(f"cannot read the file: {error.strerror or error}", location=path) from error
         except UnicodeDecodeError as error:
             raise SinkError(
-                "is no list of URNs", location=path, remedy=f"catalog:{path}, if it is a catalogue"
+                "expected a list of URNs in UTF-8", location=path, remedy=f"if it is a catalogue, use catalog:{path}"
             ) from error
         self.urns = {line.strip().strip('"') for line in lines if line.strip()}
         if self.urns and not any(urn.startswith("urn:li:") for urn in self.urns):
-            raise SinkError("names no URN", location=path, remedy="a list has one on each line")
+            raise SinkError("the file contains no URN", location=path, remedy="write one URN per line")
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
         """Return an entry without aspects for each URN that is listed."""

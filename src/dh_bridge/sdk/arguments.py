@@ -16,14 +16,16 @@ def require_texts(**texts: Any) -> None:
     """Refuse what is neither a text nor None."""
     for name, value in texts.items():
         if value is not None and not isinstance(value, str):
-            raise EventError(f"a text is wanted, not {type(value).__name__}", location=name, remedy="give a str")
+            raise EventError(
+                f"expected a string, got {type(value).__name__}", location=name, remedy="pass a str or None"
+            )
 
 
 def require_exception(error: Any) -> None:
     """Refuse what is no exception."""
     if not isinstance(error, BaseException):
         raise EventError(
-            f"{type(error).__name__} is no error", location="error", remedy="give a message or an exception"
+            f"expected an error, got {type(error).__name__}", location="error", remedy="pass a message or an exception"
         )
 
 
@@ -31,7 +33,7 @@ def require_mapping(name: str, value: Any) -> dict[str, Any]:
     """Return a mapping, an empty one for None."""
     if value is not None and not isinstance(value, Mapping):
         raise EventError(
-            f"a mapping is wanted, not {type(value).__name__}", location=name, remedy='e.g. {"team": "finance"}'
+            f"expected a mapping, got {type(value).__name__}", location=name, remedy='e.g. {"team": "finance"}'
         )
     return dict(value or {})
 

@@ -156,9 +156,9 @@ class Assertion:
     def _require_dataset(self) -> None:
         if urns.entity_type(self.entity) != "dataset":
             raise AspectError(
-                f"{self.entity} is no dataset",
+                f"{self.entity} is not a dataset",
                 location="assertionRunEvent asserteeUrn",
-                remedy="results are of datasets only",
+                remedy="report results of datasets only",
             )
 
     def _result_type(
@@ -172,7 +172,9 @@ class Assertion:
             return {"type": outcome}
         severity = datahub_severity(severity_name, self._tables.assertions)
         if severity is None:
-            raise EventError(f"no severity: {severity_name!r}", location="severity", remedy="error, warn or info")
+            raise EventError(
+                f"unknown severity {severity_name!r}", location="severity", remedy="use error, warn or info"
+            )
         outcome = reported_outcome(outcome, severity, self._recorder.options.settings.assertions.warn_as)
         if outcome == "FAILURE" and supports_severity(self._recorder.options.profile):
             return {"type": outcome, "severity": severity}
@@ -212,7 +214,9 @@ class Assertion:
 
     def _partition(self, partition: Any, predicate: str | None) -> dict[str, Any] | None:
         if partition is not None and predicate is not None:
-            raise EventError("partition and where", location="report", remedy="DataHub takes one of them")
+            raise EventError(
+                "partition and where exclude each other", location="report", remedy="pass only one of them"
+            )
         if partition is not None:
             text = redact(partition) if isinstance(partition, str) else json.dumps(redact_json(to_plain(partition)))
             return {"partition": text, "type": "PARTITION"}
@@ -222,12 +226,14 @@ class Assertion:
 def _check_outcome(success: Any, error: Any) -> CheckOutcome:
     """Return how a check ended; a text would be true whatever it says."""
     if (success is None) is (error is None):
-        raise EventError("success or error, one of them", location="report", remedy="report(True), report(error=…)")
+        raise EventError(
+            "expected either success or error", location="report", remedy="e.g. report(True) or report(error=…)"
+        )
     if success is None:
         return "ERROR"
     if to_plain(success) not in (True, False):
         raise EventError(
-            f"{success!r} is neither true nor false", location="success", remedy="report(True), report(False)"
+            f"expected true or false, got {success!r}", location="success", remedy="e.g. report(True) or report(False)"
         )
     return "SUCCESS" if success else "FAILURE"
 
@@ -235,7 +241,7 @@ def _check_outcome(success: Any, error: Any) -> CheckOutcome:
 def _millis(time: Any) -> int:
     millis = to_plain(time)
     if not isinstance(millis, int) or isinstance(millis, bool):
-        raise EventError(f"{time!r} is no time", location="time", remedy="give whole milliseconds since 1970")
+        raise EventError(f"expected a time, got {time!r}", location="time", remedy="pass whole milliseconds since 1970")
     return millis
 
 
@@ -243,7 +249,9 @@ def _counts(**counts: int | None) -> dict[str, int]:
     counts_by_field = {field: to_plain(count) for field, count in counts.items() if count is not None}
     for field, count in counts_by_field.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
-            raise EventError(f"{count!r} is no count", location=field, remedy="give a whole number from 0")
+            raise EventError(
+                f"expected a count, got {count!r}", location=field, remedy="pass a whole number, 0 or more"
+            )
     return counts_by_field
 
 
@@ -264,7 +272,7 @@ def _batch_spec(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     members: dict[str, Any] = {"id": batch} if isinstance(batch, str) else to_plain(require_mapping("batch", batch))
     if unknown := sorted(members.keys() - set(_BATCH_KEYS)):
-        raise EventError(f"unknown: {', '.join(unknown)}", location="batch", remedy=f"give {', '.join(_BATCH_KEYS)}")
+        raise EventError(f"unknown key {', '.join(unknown)}", location="batch", remedy=f"use {', '.join(_BATCH_KEYS)}")
     batch_spec: dict[str, Any] = {
         "customProperties": _bounded_texts(require_mapping("batch.properties", members.get("properties")))
     }

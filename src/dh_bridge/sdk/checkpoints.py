@@ -64,7 +64,7 @@ def _warn_on_error(pipeline: Pipeline, subject: str) -> Iterator[None]:
     except BridgeError as error:
         if pipeline.on_error == "raise":
             raise
-        warnings.warn(f"{subject} is not told: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{subject}: not sent: {error}", RuntimeWarning, stacklevel=2)
 
 
 def _define_assertion(pipeline: Pipeline, dataset: str, suite: str, result: Any) -> Any:
@@ -165,5 +165,7 @@ def _dataset_of_suite(suite: Any, datasets: Mapping[str, str]) -> str:
         if name in datasets:
             return datasets[name]
     raise SettingsError(
-        f"no dataset is given for the data asset {suite.asset_name!r}", location="datasets", remedy="name it there"
+        f"no dataset for the data asset {suite.asset_name!r}",
+        location="datasets",
+        remedy="add the data asset to datasets",
     )

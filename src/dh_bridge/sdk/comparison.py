@@ -34,15 +34,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         operator, limits = self._operator(), {"maxValue": self.max, "minValue": self.min}
         if operator == "BETWEEN":
             if self.value is not None or None in limits.values():
-                raise _comparison_error("BETWEEN takes min and max")
+                raise _comparison_error("BETWEEN requires min and max, and no value")
             return {"operator": operator, "parameters": {name: std_parameter(limit) for name, limit in limits.items()}}
         value = next((candidate for candidate in (self.value, self.min, self.max) if candidate is not None), None)
         if operator in _OPERATORS_WITHOUT_VALUE:
             if value is not None:
-                raise _comparison_error(f"{operator} takes no value")
+                raise _comparison_error(f"{operator} accepts no value")
             return {"operator": operator}
         if value is None or [self.value, self.min, self.max].count(None) != 2:
-            raise _comparison_error(f"{operator} takes one value")
+            raise _comparison_error(f"{operator} requires exactly one value")
         return {"operator": operator, "parameters": {"value": std_parameter(value)}}
 
     def _operator(self) -> str:
@@ -67,4 +67,4 @@ def std_parameter(value: Any) -> dict[str, str]:
 
 
 def _comparison_error(problem: str) -> EventError:
-    return EventError(problem, location="comparison", remedy="give min, max, or value with an operator")
+    return EventError(problem, location="comparison", remedy="pass min, max, or value with an operator")

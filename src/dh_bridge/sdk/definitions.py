@@ -41,7 +41,9 @@ class AssertionTarget(msgspec.Struct, frozen=True):
         """Return the URN; an AspectError when it is of no such entity type."""
         if self.kind not in kinds:
             raise AspectError(
-                f"{self.urn} is no {' or '.join(kinds)}", location="assertionInfo", remedy="check another entity"
+                f"{self.urn} is not a {' or '.join(kinds)}",
+                location="assertionInfo",
+                remedy="use an entity of this type",
             )
         return self.urn
 
@@ -65,7 +67,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         """Return ``type`` and ``freshnessAssertion``."""
         is_job = target.require_kind("dataset", "dataJob") == target.urn and target.kind == "dataJob"
         if is_job and self.filter is not None:
-            raise EventError("a job has no rows to filter", location="filter", remedy="leave it out")
+            raise EventError("a job has no rows to filter", location="filter", remedy="remove it")
         content = {
             "type": "DATA_JOB_RUN" if is_job else "DATASET_CHANGE",
             "entity": target.urn,
@@ -77,7 +79,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
     def _schedule(self) -> dict[str, Any]:
         if [self.cron is not None, self.every is not None, self.since_last_check].count(True) != 1:
             raise EventError(
-                "one schedule is needed", location="Freshness", remedy="give cron, every or since_last_check"
+                "exactly one schedule is required", location="Freshness", remedy="pass cron, every or since_last_check"
             )
         if self.cron is not None:
             cron: dict[str, Any] = {"cron": self.cron, "timezone": self.timezone}
@@ -88,7 +90,9 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
             return {"type": "SINCE_THE_LAST_CHECK"}
         multiple, unit = self.every
         if unit.upper() not in TIME_UNITS:
-            raise EventError(f"no unit of time: {unit!r}", location="every", remedy=f"one of {', '.join(TIME_UNITS)}")
+            raise EventError(
+                f"unknown unit of time {unit!r}", location="every", remedy=f"use one of {', '.join(TIME_UNITS)}"
+            )
         return fixed_interval(multiple, unit.upper())
 
 
@@ -138,7 +142,7 @@ class Volume(Comparison, frozen=True, kw_only=True):
         content |= _require_parameters(self.to_json())
         if self.failure_severity is not None:
             if self.segment is not None:
-                raise EventError("segments take no severity", location="failure_severity", remedy="leave it out")
+                raise EventError("a segment cannot have a severity", location="failure_severity", remedy="remove it")
             content |= _severity_config(self.failure_severity, f"volumeAssertion.{field_name}", require_field)
         kind = _to_upper_snake(field_name)
         return {
@@ -191,7 +195,11 @@ class Field(Comparison, frozen=True, kw_only=True):
         spec = {"field": _field_spec(self.column, self.native_type, target)}
         if self.metric is not None:
             if self.length or self.fail_count is not None or self.fail_percentage is not None:
-                raise EventError("a metric is one number", location="Field", remedy="leave length and thresholds out")
+                raise EventError(
+                    "a metric cannot be combined with length or thresholds",
+                    location="Field",
+                    remedy="remove length, fail_count and fail_percentage",
+                )
             severity = _severity_config(self.failure_severity, "fieldAssertion.fieldMetricAssertion", require_field)
             content["fieldMetricAssertion"] = {**spec, "metric": self.metric, **self.to_json(), **severity}
         else:
@@ -206,7 +214,9 @@ class Field(Comparison, frozen=True, kw_only=True):
 
     def _values_spec(self) -> dict[str, Any]:
         if self.fail_count is not None and self.fail_percentage is not None:
-            raise EventError("one threshold is enough", location="Field", remedy="give fail_count or fail_percentage")
+            raise EventError(
+                "fail_count and fail_percentage exclude each other", location="Field", remedy="pass only one of them"
+            )
         transform = {"transform": {"type": "LENGTH"}} if self.length else {}
         threshold = {"type": "COUNT", "value": self.fail_count or 0}
         if self.fail_percentage is not None:
@@ -224,7 +234,9 @@ class Schema(msgspec.Struct, frozen=True):
         """Return ``type`` and ``schemaAssertion``."""
         entity = target.require_kind("dataset")
         if any(len(column) not in (2, 3) for column in self.fields):
-            raise EventError("columns need a name and a type each", location="Schema", remedy='e.g. [("id", "bigint")]')
+            raise EventError(
+                "each column requires a name and a type", location="Schema", remedy='e.g. [("id", "bigint")]'
+            )
         given_fields = [
             columns.SchemaFacetField(column[0], column[1], column[2] if len(column) > 2 else None)
             for column in self.fields
@@ -233,7 +245,9 @@ class Schema(msgspec.Struct, frozen=True):
             given_fields, platform=target.platform, spell_column=target.spell_column
         )
         if not rendered_schema.fields or rendered_schema.dropped_count:
-            raise EventError("columns need a name and a type each", location="Schema", remedy='e.g. [("id", "bigint")]')
+            raise EventError(
+                "each column requires a name and a type", location="Schema", remedy='e.g. [("id", "bigint")]'
+            )
         name = urns.parse_urn(entity)[1][1]
         schema = columns.schema_metadata(name, target.platform, rendered_schema.fields)
         content = {"entity": entity, "schema": schema, "compatibility": self.compatibility}
@@ -294,7 +308,7 @@ def _require_parameters(comparison: dict[str, Any]) -> dict[str, Any]:
     """Return operator and parameters; kinds that compare a number require both."""
     if "parameters" not in comparison:
         raise EventError(
-            f"{comparison['operator']} compares no number", location="operator", remedy="give min, max or value"
+            f"{comparison['operator']} does not compare numbers", location="operator", remedy="pass min, max or value"
         )
     return comparison
 

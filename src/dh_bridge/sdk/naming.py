@@ -66,12 +66,16 @@ def build_assertion(
             return _build_named(recorder, target_dataset, check, description, params)
         if not isinstance(check, Definition):
             raise EventError(
-                f"{check!r} is no check", location="check", remedy="give a name, or a definition as Volume(min=1)"
+                f"expected a check, got {check!r}",
+                location="check",
+                remedy="pass a name, or a definition such as Volume(min=1)",
             )
         require_valid(check)
         if params:
             raise EventError(
-                f"a definition says all: {', '.join(params)} besides", location="assertion", remedy="put it there"
+                f"a definition allows no further parameters: {', '.join(params)}",
+                location="assertion",
+                remedy="set them in the definition",
             )
         return _build_defined(recorder, target_dataset, check, description)
 
@@ -87,7 +91,9 @@ def _build_named(
     recorder: Recorder, dataset: ResolvedDataset, kind: str, description: CheckDescription, params: dict[str, Any]
 ) -> Assertion:
     if urns.entity_type(dataset.urn) != "dataset":
-        raise EventError(f"{dataset.urn} is no dataset", location="dataset", remedy="only Freshness is about jobs")
+        raise EventError(
+            f"{dataset.urn} is not a dataset", location="dataset", remedy="use a dataset: only Freshness supports jobs"
+        )
     params = {_LONG_NAMES.get(key, key): to_plain(value) for key, value in params.items() if value is not None}
     column, content = params.pop("column", None), params.pop("logic", None)
     check = Check(

@@ -70,7 +70,7 @@ class Pipeline(Closable):
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         if on_error not in ("raise", "warn"):
-            raise SettingsError(f"{on_error!r} says nothing", location="on_error", remedy="raise or warn")
+            raise SettingsError(f"unknown value {on_error!r}", location="on_error", remedy="use raise or warn")
         self.options = settings if isinstance(settings, Options) else Options(settings_of(settings))
         self._settings = self.options.settings
         self.clock = clock
@@ -82,7 +82,7 @@ class Pipeline(Closable):
         self._sink = None if isinstance(sink, str) else sink
         if self._sink is not None and not is_sink(self._sink):
             raise SettingsError(
-                f"{sink!r} is no sink", location="sink", remedy='a target is a text, e.g. "catalog:shop.db"'
+                f"{sink!r} is not a sink", location="sink", remedy='pass a target as str, e.g. "catalog:shop.db"'
             )
         self._buffered_sender = BufferedSender(self._open_sink) if on_error == "warn" else None
         try:
@@ -90,11 +90,10 @@ class Pipeline(Closable):
         except SinkError as error:
             if self._buffered_sender is None:
                 raise
-            if (
-                self._settings.datahub_version is None
-            ):  # every server understands the oldest version, whichever will answer
+            # every server understands the oldest version, whichever will answer
+            if self._settings.datahub_version is None:
                 self.options = Options(self._settings.model_copy(update={"datahub_version": known_profiles()[0]}))
-            warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"cannot open the target yet, proposals wait: {error}", RuntimeWarning, stacklevel=2)
         self._has_platform = False
 
     @property
@@ -213,7 +212,7 @@ class Pipeline(Closable):
         except AspectError as error:
             if not error.location.startswith(ASSERTION):
                 raise
-            remedy = "what a check is made of is said by its caller, in words that DataHub's schema knows"
+            remedy = "correct the arguments of the check: they must match DataHub's schema"
             raise AspectError(error.problem, location=error.location, remedy=remedy) from error
         if not proposals:
             return
@@ -238,9 +237,9 @@ class Pipeline(Closable):
             (version for version in known_profiles() if profile(version).has_field(aspect, path)), None
         )
         raise SettingsError(
-            f"{label} needs DataHub {first_version}, the profile is {self.options.profile.name}",
+            f"{label} requires DataHub {first_version}, but the proposals are for DataHub {self.options.profile.name}",
             location="datahub_version",
-            remedy=f"set datahub_version to {first_version} or later if your server is, or leave it out",
+            remedy=f"set it to the version of your server if that is {first_version} or later, or do not use {label}",
         )
 
     def close(self) -> None:

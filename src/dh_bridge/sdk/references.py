@@ -49,7 +49,9 @@ def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
         if ref.startswith("urn:"):
             if urns.type_if_urn(ref) != "dataset":
                 raise EventError(
-                    f"{ref!r} is no dataset", location="dataset", remedy="only datasets are read, written, checked"
+                    f"{ref!r} is not a dataset",
+                    location="dataset",
+                    remedy="only datasets can be read, written and checked",
                 )
             return ResolvedDataset(ref)
         pair = _split_dataset_name(ref)
@@ -58,7 +60,7 @@ def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
     name = options.naming(*pair)
     if name.endpoint is None:
         raise name.refusal or EventError(
-            f"{name!r} is no dataset", location="dataset", remedy="see dh-bridge urn NAMESPACE NAME"
+            f"{name!r} is not a dataset", location="dataset", remedy="run dh-bridge urn NAMESPACE NAME for the reason"
         )
     return ResolvedDataset(name.endpoint, pair, name)
 
@@ -89,7 +91,7 @@ def run_urn(ref: RunRef, options: Options) -> str:
     if isinstance(ref, str):
         if urns.type_if_urn(ref) != "dataProcessInstance":
             raise EventError(
-                f"{ref!r} is no URN of a run", location="run", remedy="give (job namespace, job name, run id)"
+                f"{ref!r} is not the URN of a run", location="run", remedy="pass (job namespace, job name, run id)"
             )
         return ref
     if isinstance(ref, (tuple, list)):
@@ -111,10 +113,14 @@ def _split_dataset_name(text: str) -> tuple[str, str]:
         namespace, slash, name = text.partition("/")
     if not slash or not name.strip("/"):
         raise EventError(
-            f"{text!r} names no dataset", location="dataset", remedy="give (namespace, name) or a dataset URN"
+            f"{text!r} is not the name of a dataset",
+            location="dataset",
+            remedy="pass (namespace, name) or a dataset URN",
         )
     if not namespace:
-        raise EventError(f"{text!r} names no dataset", location="dataset", remedy=f"a file is file://{text}")
+        raise EventError(
+            f"{text!r} is not the name of a dataset", location="dataset", remedy=f"for a file, use file://{text}"
+        )
     return namespace, name
 
 
@@ -125,5 +131,5 @@ def _require_strings(ref: object, length: int, kind: str) -> tuple[Any, ...]:
         or not all(isinstance(part, str) and part for part in ref)
     ):
         expected = "(job namespace, job name, run id)" if length == 3 else "(namespace, name)"
-        raise EventError(f"{ref!r} names no {kind}", location=kind, remedy=f"give {expected}")
+        raise EventError(f"expected a {kind}, got {ref!r}", location=kind, remedy=f"pass {expected}")
     return tuple(ref)

@@ -47,7 +47,7 @@ class BufferedSender:
         started_at = self._clock()
         if started_at < self._paused_until:
             self._store(
-                f"left alone for {self._paused_until - started_at:.0f} s more, as it took nothing and long for that"
+                f"next attempt in {self._paused_until - started_at:.0f} s, as the target was slow and accepted nothing"
             )
             return
         if not number:
@@ -66,7 +66,7 @@ class BufferedSender:
             self._pause(started_at)
             self._store(delivery_error(outcome.retryable, number))
         if outcome.permanent:
-            _warn(f"lost: {delivery_error(outcome.permanent, number)}")
+            _warn(f"proposals lost: {delivery_error(outcome.permanent, number)}")
 
     def send_last(self) -> None:
         """Try once more; what does not arrive now is lost, and counted."""
@@ -87,8 +87,8 @@ class BufferedSender:
     def _store(self, error: Exception | str) -> None:
         number = len(self._buffer)
         excess = self._buffer.keep_newest(MAX_PROPOSALS)
-        suffix = f"; the oldest {excess} are lost: no more than {MAX_PROPOSALS:,} are kept" if excess else ""
-        _warn(f"{_count_text(number)} not told yet: {error}{suffix}")
+        suffix = f"; the oldest {excess} are lost: the buffer holds {MAX_PROPOSALS:,}" if excess else ""
+        _warn(f"{_count_text(number)} not sent yet: {error}{suffix}")
 
 
 def _count_text(count: int) -> str:

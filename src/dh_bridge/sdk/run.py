@@ -74,10 +74,14 @@ class Run:
             return
         next_attempt = require_attempt(attempt)
         if not self._moments:
-            raise EventError("the run has not begun", location=self.urn, remedy="retry inside of its with statement")
+            raise EventError(
+                "the run has not started", location=self.urn, remedy="call retry inside its with statement"
+            )
         if next_attempt <= self.attempt:
             raise EventError(
-                f"try {next_attempt} is not after try {self.attempt}", location="attempt", remedy="count upwards"
+                f"attempt {next_attempt} is not after attempt {self.attempt}",
+                location="attempt",
+                remedy="use a higher number",
             )
         self._end("UP_FOR_RETRY", _optional_error_facet(error))
         self.attempt = next_attempt
@@ -85,7 +89,9 @@ class Run:
 
     def __enter__(self) -> Self:
         if self._moments:
-            raise EventError("the run has begun already", location=self.urn, remedy="make one for each with statement")
+            raise EventError(
+                "the run has already started", location=self.urn, remedy="create a new run for each with statement"
+            )
         self._begin()
         return self
 
@@ -94,7 +100,7 @@ class Run:
     ) -> None:
         self._require_not_ended()
         if not self._moments:
-            raise EventError("the run has not begun", location=self.urn, remedy="use it in a with statement")
+            raise EventError("the run has not started", location=self.urn, remedy="use it in a with statement")
         if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
             self._end(self._outcome or "SUCCESS", self._error)
             self._is_ended = True
@@ -107,12 +113,12 @@ class Run:
             self._is_ended = True
         except Exception as send_error:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
             # that it could not be told must not be lost either
-            warnings.warn(f"the end of {self.urn} was not told: {send_error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"the end of {self.urn} was not sent: {send_error}", RuntimeWarning, stacklevel=2)
 
     def _require_not_ended(self) -> None:
         if self._is_ended:
             raise EventError(
-                "the run has ended", location=self.urn, remedy="tell all of it inside of its with statement"
+                "the run has ended", location=self.urn, remedy="report everything inside its with statement"
             )
 
     def _begin(self) -> None:
@@ -157,21 +163,25 @@ def describe_run(
     )
     resolved_id = str(uuid.uuid4()) if run_id is None else str(run_id)
     if not resolved_id.strip():
-        raise EventError("a run id says nothing", location="run_id", remedy="leave it out for a new one")
+        raise EventError("the run id is empty", location="run_id", remedy="omit it to get a new one")
     options = recorder.options
     description = RunDescription(
         namespace, name, resolved_id,
         options.identity.run_urn(namespace, name, resolved_id), options.identity.job(namespace, name, producer), producer, **details,
     )  # fmt: skip
     if description.kind is not None and description.kind not in KINDS:
-        raise EventError(f"no kind of run: {description.kind!r}", location="kind", remedy=f"one of {', '.join(KINDS)}")
+        raise EventError(
+            f"unknown kind of run {description.kind!r}", location="kind", remedy=f"use one of {', '.join(KINDS)}"
+        )
     if description.url is not None and not description.url.startswith(("http://", "https://")):
-        raise EventError(f"{description.url!r} is no web address", location="url", remedy="http://… or https://…")
+        raise EventError(
+            f"{description.url!r} is not a web address", location="url", remedy="use http://… or https://…"
+        )
     if description.template is not None and urns.type_if_urn(description.template) not in TEMPLATE_TYPES:
         raise EventError(
-            f"{description.template!r} is no template",
+            f"{description.template!r} is not a template",
             location="template",
-            remedy=f"a URN of {', '.join(TEMPLATE_TYPES)}",
+            remedy=f"use a URN of {' or '.join(TEMPLATE_TYPES)}",
         )
     for ref in (*description.upstream, *(() if description.parent is None else (description.parent,))):
         run_urn(ref, options)
@@ -181,5 +191,7 @@ def describe_run(
 def require_attempt(number: int) -> int:
     """Return ``number`` if it is one of a try: from 1 to what 32 bits hold; else an EventError."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 2**31:
-        raise EventError(f"{number!r} is no number of a try", location="attempt", remedy="count from 1")
+        raise EventError(
+            f"expected the number of an attempt, got {number!r}", location="attempt", remedy="count from 1"
+        )
     return number

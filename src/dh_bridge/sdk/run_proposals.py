@@ -138,7 +138,7 @@ def _encode_event(event: dict[str, Any], urn: str) -> bytes:
     try:
         return msgspec.json.encode(event)
     except (TypeError, ValueError, RecursionError) as error:  # an object of the caller's, or a lone surrogate
-        raise EventError(f"facets that JSON cannot hold: {error}", location=urn) from error
+        raise EventError(f"cannot encode the facets as JSON: {error}", location=urn) from error
 
 
 def _pairs(datasets: Mapping[str, ResolvedDataset]) -> list[dict[str, str]]:

@@ -329,7 +329,7 @@ def target_kind(target: str) -> SinkKind:
     remedy = f"use one of {', '.join(f'{name}:' for name in persistent_schemes)}" + (
         f"; did you mean {suggestions[0]}?" if suggestions else ""
     )
-    raise SettingsError(f"{strip_credentials(target)!r} is no known target", location="--to", remedy=remedy)
+    raise SettingsError(f"unknown target {strip_credentials(target)!r}", location="--to", remedy=remedy)
 
 
 def strip_credentials(target: str) -> str:

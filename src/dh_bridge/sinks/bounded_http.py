@@ -71,7 +71,7 @@ def read_response(response: requests.Response) -> bytes:
         if encoding in ("gzip", "x-gzip"):
             pieces = _unzip(pieces)
         elif encoding not in ("", "identity"):
-            raise OSError("an encoding that was not asked for")  # noqa: TRY301 - closed as all others
+            raise OSError("unexpected Content-Encoding")  # noqa: TRY301 - closed as all others
         return _join(pieces)
     except ReadTimeoutError as error:
         response.close()

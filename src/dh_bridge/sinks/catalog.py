@@ -30,7 +30,7 @@ class CatalogSink(Closable, Readable):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Apply a batch; a proposal that DataHub would refuse is among the failed ones, the others are kept."""
         if self._is_closed:
-            raise SinkError("is closed", location=f"catalog:{self.catalog.path}")
+            raise SinkError("the sink is closed", location=f"catalog:{self.catalog.path}")
         return self.catalog.apply(proposals)
 
     def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
@@ -63,9 +63,9 @@ class CatalogSink(Closable, Readable):
 def open_target(address: str, options: SinkOptions) -> CatalogSink:
     """Return the sink of ``catalog:FILE``; a SettingsError for what it cannot heed."""
     if not address:
-        raise SettingsError("catalog: needs a file", location="--to", remedy="write --to catalog:FILE")
+        raise SettingsError("catalog: requires a file", location="--to", remedy="write --to catalog:FILE")
     if options.file_format:
-        raise SettingsError("catalog: has one format", location="--format", remedy="leave it out")
+        raise SettingsError("not supported by catalog:", location="--format", remedy="remove this option")
     return CatalogSink(Catalog(address))
 
 

@@ -73,18 +73,18 @@ class _FileSink(Closable):
         self._address = address
         self._is_closed = False
         if address == _STDOUT and sys.stdout is None:
-            raise SinkError("stdout is closed", location=f"file:{address}")
+            raise SinkError("standard output is closed", location=f"file:{address}")
         try:
             self._file: IO[bytes] = sys.stdout.buffer if address == _STDOUT else private_files.open_private(path, mode)
         except OSError as error:
             raise self._write_error(error) from error
 
     def _write_error(self, error: OSError) -> SinkError:
-        return SinkError(f"cannot be written: {error.strerror or error}", location=f"file:{self._address}")
+        return SinkError(f"cannot write the file: {error.strerror or error}", location=f"file:{self._address}")
 
     def _write(self, data: bytes) -> None:
         if self._is_closed:
-            raise SinkError("is closed", location=f"file:{self._address}")
+            raise SinkError("the sink is closed", location=f"file:{self._address}")
         try:
             if self._address == _STDOUT:
                 self._file.write(data)
@@ -220,19 +220,19 @@ def open_target(address: str, options: SinkOptions) -> NdjsonSink | ArraySink:
     """Return the sink of ``file:PATH``: the format named, or the one that the ending tells; ``-`` is NDJSON."""
     if not address:
         raise SettingsError(
-            "file: needs a path", location="--to", remedy="write --to file:PATH, or file:- for standard output"
+            "file: requires a path", location="--to", remedy="write --to file:PATH, or file:- for standard output"
         )
     file_format = options.file_format or (
         "ndjson" if address == _STDOUT else _FORMATS_BY_SUFFIX.get(Path(address).suffix.lower())
     )
     if file_format is None:
         raise SettingsError(
-            f"the ending of {address!r} tells no format",
+            f"cannot infer the format from {address!r}",
             location="--to",
-            remedy=f"end it in {', '.join(_FORMATS_BY_SUFFIX)} or name a format",
+            remedy=f"use {' or '.join(_FORMATS_BY_SUFFIX)}, or pass --format",
         )
     if file_format not in _FORMATS:
         raise SettingsError(
-            f"{file_format!r} is no file format", location="--format", remedy=f"use one of {', '.join(_FORMATS)}"
+            f"unknown file format {file_format!r}", location="--format", remedy=f"use one of {', '.join(_FORMATS)}"
         )
     return ArraySink(address, options) if file_format == "json" else NdjsonSink(address)

@@ -27,7 +27,7 @@ class MemorySink(Closable):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Keep a batch."""
         if self._is_closed:
-            raise SinkError("is closed", location="memory:")
+            raise SinkError("the sink is closed", location="memory:")
         self.proposals.extend(proposals)
         return Delivery(len(proposals), [])
 
@@ -40,6 +40,6 @@ def open_target(address: str, options: SinkOptions) -> MemorySink:
     """Return the sink of ``memory:``; a SettingsError for what it cannot heed."""
     if address or options.file_format:
         raise SettingsError(
-            "memory: takes neither a name nor a file format", location="--to", remedy="write --to memory:"
+            "memory: accepts neither a name nor a file format", location="--to", remedy="write --to memory:"
         )
     return MemorySink()

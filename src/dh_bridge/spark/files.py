@@ -66,12 +66,14 @@ def list_files(paths: Sequence[str]) -> Iterator[Path]:
     """Yield the files that ``dh-bridge emit`` would read; a SettingsError where a path names nothing."""
     for path in map(Path, paths):
         if not path.exists():
-            raise SettingsError(f"there is no {path}", location="--events", remedy="name a file or a folder")
+            raise SettingsError(
+                f"{path} does not exist", location="--events", remedy="use the path of a file or folder"
+            )
         outside_links: list[Path] = []
         yield from event_files(path, on_outside_link=outside_links.append)
         if outside_links:
             log.warning(
-                "%d links of %s that lead out of it were not followed, such as %s: name what is behind them",
+                "ignored %d links in %s that point out of it, e.g. %s: pass their targets as events, too",
                 len(outside_links), path, outside_links[0],
             )  # fmt: skip
 

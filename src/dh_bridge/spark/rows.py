@@ -14,7 +14,7 @@ except ModuleNotFoundError as missing:  # an optional extra
     ) from missing
 except ImportError as broken:  # such as 26 beside NumPy 1, which pip lets be
     raise SettingsError(
-        f"pyarrow does not start: {broken}", location="spark", remedy="pip install -U numpy pyarrow"
+        f"cannot import pyarrow: {broken}", location="spark", remedy="pip install -U numpy pyarrow"
     ) from broken
 
 if TYPE_CHECKING:

@@ -82,9 +82,9 @@ def frame(events: DataFrame, column: str = "value", *, location: str | Column = 
 
     if column not in events.columns:
         raise SettingsError(
-            f"there is no column {column!r}, only {', '.join(events.columns)}",
+            f"unknown column {column!r}; the columns are {', '.join(events.columns)}",
             location="--column",
-            remedy="name the one that holds the events",
+            remedy="pass the column that contains the events",
         )
     kind = events.schema[column].dataType.typeName()
     value: Column = F.col(f"`{column}`")
@@ -95,7 +95,9 @@ def frame(events: DataFrame, column: str = "value", *, location: str | Column = 
         value = F.to_json(value, times).cast("binary")
     elif kind != "binary":
         raise SettingsError(
-            f"{column!r} is of type {kind}", location="--column", remedy="string, binary or struct is needed"
+            f"column {column!r} has the type {kind}",
+            location="--column",
+            remedy="use a column of type string, binary or struct",
         )
     if isinstance(location, str):
         # the rows of a stream have no numbers

@@ -58,9 +58,7 @@ PROPOSAL, PIECE, CROSS_RUN, UNRESOLVED, DEAD_LETTER, COUNTS, REJECTED = (
 """The kinds of rows of FOUND."""
 
 _DEAD_LETTER_KEY = "bad"
-_TOO_LARGE_REASON = (
-    "larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength): send it in smaller files"
-)
+_TOO_LARGE_REASON = "the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength): split it into smaller files"
 
 
 class Step:
@@ -105,7 +103,7 @@ class RecordStep(Step):
 
 def _read_items(location: str, value: bytes | None, bridge: Bridge, *, is_file: bool | None) -> Iterator[Any]:
     if value is None:
-        yield DeadLetter(location, _TOO_LARGE_REASON if is_file else "no event: the column is null here", b"")
+        yield DeadLetter(location, _TOO_LARGE_REASON if is_file else "no event: the column is null", b"")
     elif is_file is None:
         yield from _read_part(*decode_part(value), bridge)
     elif is_file:
@@ -139,7 +137,7 @@ def _read_part(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]
                     yield from events_of(stripped, f"{path}@{position}", bridge.zone)
                 position += len(line)
     except OSError as error:
-        yield DeadLetter(f"{path}@{start}", f"cannot be read: {error}", b"")
+        yield DeadLetter(f"{path}@{start}", f"cannot read the file: {error}", b"")
 
 
 class LinkStep(Step):

@@ -73,8 +73,8 @@ def _find_paths(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], l
             status for status in statuses if status.isDirectory() or not _is_hidden(status.getPath().getName())
         ]
         if not visible_statuses:
-            remedy = "name a file or a folder; Spark passes over files whose names begin with _ or ."
-            raise SettingsError(f"there is no {path}", location="--events", remedy=remedy)
+            remedy = "use the path of a file or folder; Spark ignores files whose names begin with _ or ."
+            raise SettingsError(f"{path} does not exist", location="--events", remedy=remedy)
         for status in visible_statuses:
             (folders if status.isDirectory() else files).append(status.getPath().toString())
     return folders, files
@@ -96,7 +96,9 @@ def landing_pattern(spark: SparkSession, path: str) -> tuple[str, Column]:
     store, hadoop_path = store_of(spark, path)
     exists = store.exists(hadoop_path)
     if not exists and not _GLOB.search(path):
-        raise SettingsError(f"there is no {path}", location="--events", remedy="name a folder that is there")
+        raise SettingsError(
+            f"{path} does not exist", location="--events", remedy="use the path of a folder that exists"
+        )
     path_in_store = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
     depth = F.size(F.split(path_in_store, "/")) - 1
     return escape_glob(path) if exists else path, has_suffix() | (depth == hadoop_path.depth())

@@ -87,7 +87,9 @@ def write_batch(proposals: DataFrame, target: str, number: int) -> None:
             continue
         final_path = store_of(spark, file_prefix + name.removeprefix(_PART_PREFIX))[1]
         if not store.rename(file.getPath(), final_path):
-            raise SinkError(f"cannot be moved to {final_path}", location=f"{staging_folder}/{name}", retryable=True)
+            raise SinkError(
+                f"cannot move the file to {final_path}", location=f"{staging_folder}/{name}", retryable=True
+            )
     store.delete(staging_path, True)  # noqa: FBT003 - Java's
 
 

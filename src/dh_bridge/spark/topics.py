@@ -42,7 +42,7 @@ def kafka(  # noqa: PLR0913 - what a topic needs
     reader_options = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
     if stream and since is not None:
         raise SettingsError(
-            "a stream reads no `since`", location="since", remedy="name startingTimestamp among the options"
+            "`since` is not supported in a stream", location="since", remedy="set startingTimestamp in the options"
         )
     if stream and not _has_any_option(reader_options, _START_OPTIONS):
         reader_options["startingOffsets"] = "earliest"
@@ -54,7 +54,7 @@ def kafka(  # noqa: PLR0913 - what a topic needs
             raise SettingsError(
                 "Spark has no Kafka connector",
                 location="--kafka",
-                remedy=f"--conf spark.jars.packages={connector_coordinates(spark)}, or the version next to it that Maven Central has",
+                remedy=f"pass --conf spark.jars.packages={connector_coordinates(spark)}, or the closest version on Maven Central",
             ) from error
         raise
     if not stream and (bounds := _missing_bounds(spark, reader_options, since)):
@@ -122,9 +122,9 @@ def client_package(jvm: Any, open_bounds: list[str]) -> str:
         if not isinstance(_jvm_member(jvm, f"{package}.clients.consumer.KafkaConsumer"), JavaPackage):
             return package
     raise SettingsError(
-        "this Spark has no client of Kafka that can be asked what a topic holds",
+        "Spark has no Kafka client to read the offsets of the topic",
         location="--kafka",
-        remedy=f"name where to begin and to end, as options: {', '.join(open_bounds)}",
+        remedy=f"set the start and the end with the options {', '.join(open_bounds)}",
     )
 
 
@@ -156,7 +156,7 @@ def _client_settings(jvm: Any, package: str, reader_options: Mapping[str, str]) 
 def _partition_numbers(consumer: Any, topic: str) -> list[int]:
     partitions = consumer.partitionsFor(topic)
     if not partitions:
-        raise SettingsError(f"there is no topic {topic}", location="--topic", remedy="name one that the brokers have")
+        raise SettingsError(f"unknown topic {topic}", location="--topic", remedy="use a topic of these brokers")
     return [partition.partition() for partition in partitions]
 
 

@@ -49,7 +49,7 @@ class StateVersionError(BridgeError):
     def __init__(self, format_name: str, *, location: str = "the state") -> None:
         self.format_name = format_name
         super().__init__(
-            f"was stored by another version of dh-bridge ({format_name}; this version reads format {VERSION})",
+            f"written by another version of dh-bridge ({format_name}; this version reads format {VERSION})",
             location=location,
             remedy="start a new checkpoint and send the events again",
         )
@@ -336,7 +336,7 @@ _DECODING_ERRORS = (
 
 def _content(data: bytes) -> memoryview:
     if not data:
-        raise ValueError("there are no bytes")
+        raise ValueError("it is empty")
     if data[0] != VERSION:
         raise StateVersionError("a pickle" if data[0] == _PICKLE_BYTE else f"format {data[0]}")
     return memoryview(data)[1:]

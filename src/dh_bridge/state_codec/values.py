@@ -26,7 +26,7 @@ def to_ext(value: Any) -> Any:
         return Ext(_MERGED_PROPERTY, encode((value.name, list(value.members.items()))))
     if type(value) is PlainPairs:
         return frozenset(value)
-    raise TypeError(f"a state holds no {type(value).__name__}")
+    raise TypeError(f"a state cannot contain a {type(value).__name__}")
 
 
 def from_ext(code: int, data: memoryview) -> Any:
@@ -40,7 +40,7 @@ def from_ext(code: int, data: memoryview) -> Any:
         return MergedProperty(name, dict(members))
     if code == _LARGE_INTEGER:
         return int(bytes(data))
-    raise ValueError(f"code {code} is unknown")
+    raise ValueError(f"unknown code {code}")
 
 
 _encode_plain = Encoder(enc_hook=to_ext).encode

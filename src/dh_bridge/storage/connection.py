@@ -31,7 +31,7 @@ def copy(path: str | Path, copy_path: str | Path) -> None:
     except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
         if not isinstance(error, sqlite3.OperationalError):
             raise DamageError(error, where=str(path)) from error
-        raise SinkError(f"cannot be copied to {copy_path}: {error}", location=str(path)) from error
+        raise SinkError(f"cannot copy the file to {copy_path}: {error}", location=str(path)) from error
 
 
 def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
@@ -41,15 +41,15 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     """
     location = str(path)
     if readonly and location != MEMORY_PATH and not Path(location).is_file():
-        remedy = "`emit --to catalog:FILE` writes a catalogue, `emit --ledger FILE` a ledger"
-        raise SinkError("there is no such catalogue or ledger", location=location, remedy=remedy)
+        remedy = "`emit --to catalog:FILE` creates a catalogue, `emit --ledger FILE` a ledger"
+        raise SinkError("no such catalogue or ledger", location=location, remedy=remedy)
     try:
         connection = _open(location, readonly=readonly)
     except sqlite3.Error as error:
         raise SinkError(
-            f"cannot be opened: {_open_error_reason(error, Path(location))}",
+            f"cannot open the file: {_open_error_reason(error, Path(location))}",
             location=location,
-            remedy="name a file that can be written",
+            remedy="use a file that can be written",
         ) from error
     try:
         _check_readable(connection, location, readonly=readonly)
@@ -57,11 +57,13 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
             _prepare(connection)
     except sqlite3.OperationalError as error:  # a full disk, a lock: nothing is wrong with the file
         connection.close()
-        raise SinkError(f"cannot be opened: {error}", location=location) from error
+        raise SinkError(f"cannot open the file: {error}", location=location) from error
     except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # the last two of what a damaged schema holds
         connection.close()
         if "not a database" in str(error):
-            raise SinkError(f"is no catalogue: {error}", location=location, remedy="name another file") from error
+            raise SinkError(
+                f"not a catalogue or ledger: {error}", location=location, remedy="use another file"
+            ) from error
         raise DamageError(error, where=location) from error
     except SinkError:
         connection.close()
@@ -71,7 +73,7 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 def _open(location: str, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in location:
-        raise sqlite3.OperationalError("its name holds a zero byte")
+        raise sqlite3.OperationalError("its name contains a zero byte")
     if readonly and location != MEMORY_PATH:
         uri = Path(location).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(location)) else "?mode=ro")
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -89,9 +91,9 @@ def _open_error_reason(error: sqlite3.Error, path: Path) -> str:
         if path.is_dir():
             return "it is a folder"
         if not path.parent.is_dir():
-            return f"there is no folder {path.parent.absolute()}"
+            return f"the folder {path.parent.absolute()} does not exist"
         if not path.exists() and not os.access(path.parent, os.W_OK):
-            return f"nothing may be written into the folder {path.parent.absolute()}"
+            return f"no permission to write to the folder {path.parent.absolute()}"
     return str(error)
 
 
@@ -105,23 +107,27 @@ def _check_readable(connection: sqlite3.Connection, location: str, *, readonly: 
     version, newest = user_version(connection), newest_version()
     table_count = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if (table_count or version) and connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        raise SinkError("is an SQLite file, but no catalogue", location=location, remedy="name another file")
+        raise SinkError("an SQLite file, but not a catalogue or ledger", location=location, remedy="use another file")
     if version > newest:
         raise SinkError(
-            f"is a catalogue of version {version}, newer than {newest}",
+            f"the file has version {version}, newer than {newest}",
             location=location,
-            remedy="use the newer dh-bridge",
+            remedy="use a newer dh-bridge",
         )
     if 0 < version < oldest_version():
         raise SinkError(
-            "was written by an earlier version of dh-bridge, whose states this version cannot read",
+            "written by an earlier version of dh-bridge, whose states this version cannot read",
             location=location,
             remedy=OTHER_VERSION_REMEDY,
         )
     if readonly and not version and location != MEMORY_PATH:
-        raise SinkError("is empty", location=location, remedy="the next `emit` that uses it makes its tables")
+        raise SinkError(
+            "the file is empty", location=location, remedy="the next `emit` that uses it creates its tables"
+        )
     if readonly and version < newest and location != MEMORY_PATH:
-        raise SinkError("is of an older version", location=location, remedy="the next `emit` that uses it updates it")
+        raise SinkError(
+            "the file has an older version", location=location, remedy="the next `emit` that uses it updates it"
+        )
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

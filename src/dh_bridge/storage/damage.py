@@ -14,8 +14,8 @@ import msgspec
 from dh_bridge.errors import AspectError, SinkError
 from dh_bridge.storage.migrations import table_owners
 
-REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
-OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` writes a new file"
+REMEDY = "restore a backup, or move the file away and run the command again: `emit` creates a new file and sends everything again"
+OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` creates a new file"
 _MAX_PROBLEM_CHARS = 300
 """Characters of a reason that are kept."""
 _DAMAGE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
@@ -32,7 +32,7 @@ class DamageError(SinkError):
 
     def __init__(self, reason: object, *, where: str) -> None:
         self.reason = " ".join(str(reason).split())[:_MAX_PROBLEM_CHARS]  # SQLite quotes the damaged text
-        super().__init__(f"is damaged: {self.reason}", location=where, remedy=REMEDY)
+        super().__init__(f"the file is damaged: {self.reason}", location=where, remedy=REMEDY)
 
 
 class OtherVersionError(DamageError):
@@ -40,7 +40,7 @@ class OtherVersionError(DamageError):
 
     def __init__(self, format_name: object, *, where: str) -> None:
         super().__init__(format_name, where=where)
-        self.problem = f"holds states of another version of dh-bridge: {self.reason}"
+        self.problem = f"the file contains states of another version of dh-bridge: {self.reason}"
         self.remedy = OTHER_VERSION_REMEDY
 
 
@@ -52,13 +52,13 @@ def diagnose_error(
     ``checks_file``: look through the whole file for the reason of an error that may have any other, which takes long.
     """
     if isinstance(error, sqlite3.OperationalError) and any(text in str(error) for text in _TRANSIENT_TEXTS):
-        return SinkError(f"cannot be read: {error}", location=path, remedy="try again", retryable=True)
+        return SinkError(f"cannot read the file: {error}", location=path, remedy="try again", retryable=True)
     if isinstance(error, DamageError):
         return None if error.location == path else type(error)(f"{error.reason} ({error.location})", where=path)
     if type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError):  # the latter: a column that its schema has not
         return DamageError(error, where=path)
     if isinstance(error, _DAMAGE_ERRORS):
-        return DamageError(f"a value cannot be read ({type(error).__name__})", where=path)
+        return DamageError(f"cannot read a value ({type(error).__name__})", where=path)
     if checks_file and isinstance(error, _SUSPICIOUS_ERRORS) and (problem := _find_fault(connection)) is not None:
         return DamageError(problem, where=path)
     return None

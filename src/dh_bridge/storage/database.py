@@ -53,9 +53,9 @@ class Database:
             is_busy = "locked" in str(error) or "busy" in str(error)
             if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):  # a table, or a column
                 raise DamageError(error, where=self.path) from error
-            remedy = "another program writes to it; try again" if is_busy else ""
+            remedy = "another program is writing to it; try again" if is_busy else ""
             raise SinkError(
-                f"cannot be written: {error}", location=self.path, remedy=remedy, retryable=is_busy
+                f"cannot write the file: {error}", location=self.path, remedy=remedy, retryable=is_busy
             ) from error
         self._after_commit()
 

@@ -63,9 +63,9 @@ def cases(directory: Path | str) -> list[Case]:
     }
     if not stems:
         raise SettingsError(
-            "there are no golden cases",
+            "no golden cases",
             location=str(folder),
-            remedy=f"put events into NAME{EVENTS}, then write what they come to: {_UPDATE}",
+            remedy=f"save events as NAME{EVENTS}, then write the expected proposals with {_UPDATE}",
         )
     return [Case(stem.with_name(stem.name + EVENTS), stem.with_name(stem.name + PROPOSALS)) for stem in sorted(stems)]
 
@@ -77,10 +77,10 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> GoldenResult
     differences that an update does not take away.
     """
     if not case.events.exists():
-        return GoldenResult(case, [f"! {case.events.name} is missing: nothing is tested"])
+        return GoldenResult(case, [f"! {case.events.name} is missing: the case tests nothing"])
     translation = bridge.translate(read_events([case.events], zone=bridge.zone))
     problems = [f"! {letter.text}" for letter in translation.dead]
-    problems += [f"! refused: {_title(rejection.proposal)}: {rejection.reason}" for rejection in translation.rejected]
+    problems += [f"! rejected: {_title(rejection.proposal)}: {rejection.reason}" for rejection in translation.rejected]
     if not update:
         expected = _read_proposals(case.proposals) if case.proposals.exists() else None
         if expected is None:
@@ -91,7 +91,7 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> GoldenResult
     try:
         case.proposals.write_bytes(b"".join(map(ndjson_line, translation.proposals)))
     except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", location=str(case.proposals)) from error
+        raise SettingsError(f"cannot write the file: {error.strerror}", location=str(case.proposals)) from error
     return GoldenResult(case, problems, is_written=True)
 
 
@@ -183,7 +183,7 @@ def _read_proposals(path: Path) -> list[Proposal]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise SettingsError(f"cannot be read: {error.strerror}", location=str(path)) from error
+        raise SettingsError(f"cannot read the file: {error.strerror}", location=str(path)) from error
     return [_parse_proposal(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
@@ -193,7 +193,9 @@ def _parse_proposal(line: bytes, location: str) -> Proposal:
         if proposal.change_type == "PATCH":
             msgspec.convert(operations(proposal), list[_Operation])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
-        raise SettingsError(f"no proposal: {error}", location=location, remedy=f"{_UPDATE} writes it anew") from error
+        raise SettingsError(
+            f"not a proposal: {error}", location=location, remedy=f"{_UPDATE} writes the file again"
+        ) from error
     return proposal
 
 

@@ -48,7 +48,7 @@ def values_at(proposal: Proposal, path: str = "") -> list[Any]:
     or replace: their paths, then inside of their values.
     """
     if path and not path.startswith("/"):  # of "result/type" nothing but "type" would be looked up
-        raise ValueError(f"{path!r} is no JSON pointer: write {'/' + path!r}")
+        raise ValueError(f"{path!r} is not a JSON pointer: use {'/' + path!r}")
     steps = pointers.steps(path)
     if proposal.change_type != "PATCH":
         return list(_iter_values(proposal.value, steps))
@@ -144,7 +144,7 @@ def _describe_values(proposal: Proposal, path: str) -> str:
         if proposal.change_type == "PATCH"
         else [f"/{key}" for key in proposal.value]
     )
-    return f"  {_title(proposal)}: nothing there, only {', '.join(paths)}"
+    return f"  {_title(proposal)}: no such path, only {', '.join(paths)}"
 
 
 def _title(proposal: Proposal) -> str:

@@ -86,7 +86,9 @@ def _hypothesis() -> ModuleType:
     try:
         from hypothesis import strategies  # noqa: PLC0415 - only those who test need it
     except ImportError as error:
-        raise ModuleNotFoundError("dh_bridge.testing makes events with hypothesis: pip install hypothesis") from error
+        raise ModuleNotFoundError(
+            "dh_bridge.testing requires hypothesis to generate events: pip install hypothesis"
+        ) from error
     return strategies
 
 

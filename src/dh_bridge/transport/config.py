@@ -39,15 +39,15 @@ class DataHubConfig(Config):
         for key in options:
             if key not in _KEYS:
                 suggestions = get_close_matches(key, _KEYS, 1)
-                remedy = f"did you mean `{suggestions[0]}`?" if suggestions else f"known: {', '.join(_KEYS)}"
-                raise SettingsError(f"`{key}` is no key of this transport", location=_LOCATION, remedy=remedy)
+                remedy = f"did you mean `{suggestions[0]}`?" if suggestions else f"use one of {', '.join(_KEYS)}"
+                raise SettingsError(f"unknown key `{key}`", location=_LOCATION, remedy=remedy)
         target = options.get("to") or cls.to
         if not isinstance(target, str):
-            raise SettingsError("`to` is no text", location=_LOCATION, remedy="e.g. rest:http://localhost:8080")
+            raise SettingsError("`to` is not a string", location=_LOCATION, remedy="e.g. rest:http://localhost:8080")
         target_kind(target)
         file = options.get("config") or None
         if not isinstance(file, str | None):
-            raise SettingsError("`config` is no text", location=_LOCATION, remedy="e.g. dh_bridge.yml")
+            raise SettingsError("`config` is not a string", location=_LOCATION, remedy="e.g. dh_bridge.yml")
         flags = flags_of(options.get("settings") or None, _LOCATION, ledger=options.get("ledger"))
         settings = load(file, flags=[*flags]).settings
         if settings.datahub_version is not None:

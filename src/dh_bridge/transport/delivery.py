@@ -60,7 +60,7 @@ class LedgerDelivery:
         for _, catch_up_delivery in islice(self._ledger.render_withheld(), 1):
             if catch_up_delivery.failures:
                 self._log.log(
-                    "proposals are refused",
+                    "the target rejects proposals",
                     str(
                         delivery_error(
                             catch_up_delivery.failures,
@@ -77,7 +77,7 @@ class LedgerDelivery:
             return
         failed = self._ledger.relay.deliver().failures
         if failed:
-            self._log.log("proposals are refused", str(delivery_error(failed, len(failed))))
+            self._log.log("the target rejects proposals", str(delivery_error(failed, len(failed))))
         self._warn()
 
     @property
@@ -88,7 +88,7 @@ class LedgerDelivery:
     def _warn(self) -> None:
         outage = self._ledger.relay.last_error
         if outage is not None and not self._is_down:
-            log.warning("what is told waits in the ledger until it can be delivered: %s", outage)
+            log.warning("delivery failed, proposals wait in the ledger: %s", outage)
         self._is_down = outage is not None
 
 
@@ -127,7 +127,7 @@ class BufferedDelivery:
         self._evict()
         if not self._has_warned and LEFT_OUT in dropped_counts(self._sink):
             self._has_warned = True
-            log.warning("left out by %s", LEFT_OUT)
+            log.warning("not sent: %s", LEFT_OUT)
         return problems
 
     def flush(self) -> None:
@@ -179,7 +179,7 @@ class BufferedDelivery:
                 self._warn(problems)
             else:
                 log.error(
-                    "run %s broke off %d times while others arrive, and is not sent again: %s",
+                    "run %s failed %d times while other runs were sent, and is not sent again: %s",
                     run.key,
                     run.tries,
                     problems[-1],
@@ -214,7 +214,7 @@ class BufferedDelivery:
             if self._size <= self._max_bytes or len(self._runs) == 1:
                 return
             if self._runs[key].is_waiting:
-                log.error("too much waits: what run %s said last was not delivered, and is forgotten", key)
+                log.error("too many events wait: the last events of run %s are dropped, and were not sent", key)
             self._forget(key)
 
     def _forget(self, key: str) -> None:

@@ -85,7 +85,9 @@ class BufferedRun:
         self._refusals = self._refusals + 1 if retryable_digests else 0
         if self._refusals >= MAX_TRIES:
             log.error(
-                "refused %d times, and not sent again: %s", MAX_TRIES, delivery_error(delivery.failures, len(proposals))
+                "rejected %d times, and not sent again: %s",
+                MAX_TRIES,
+                delivery_error(delivery.failures, len(proposals)),
             )
             retryable_digests, self._refusals = set(), 0
         self.is_waiting = bool(retryable_digests)

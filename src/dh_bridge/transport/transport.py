@@ -154,8 +154,8 @@ class _TransportState:
             problems.append(error.with_traceback(None))
             if len(self._waiting) > MAX_WAITING_EVENTS:
                 self._log.log(
-                    "too much waits: an event is forgotten",
-                    f"too much waits: an event of {self._waiting[0].name} is forgotten",
+                    "too many events wait: an event is dropped",
+                    f"too many events wait: an event of {self._waiting[0].name} is dropped",
                 )
                 del self._waiting[0]
         except Exception:  # a mistake of ours: this event ends here, and no other one
@@ -207,7 +207,7 @@ def _import_modules(target: str) -> None:
 def _close_at_end(state: _TransportState) -> None:
     """Close what nobody closed; what waits is not tried again, but not lost in silence either."""
     if not state.close(retry=False):
-        log.error("a client ends before all of its events were delivered; close() would have tried once more")
+        log.error("a client ended before all of its events were sent; call close() to try once more")
 
 
 def _before_fork() -> None:

@@ -82,7 +82,7 @@ def _compile(pattern: str, location: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.IGNORECASE)
     except re.error as error:
-        raise MappingError(f"`{pattern}`: {error}", location=location, remedy="mend the pattern") from error
+        raise MappingError(f"`{pattern}`: {error}", location=location, remedy="fix the pattern") from error
 
 
 def writes_whole_rows(sql: str) -> bool:

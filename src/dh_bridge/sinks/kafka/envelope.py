@@ -19,7 +19,7 @@ try:
     from fastavro.schema import SchemaParseException, UnknownType
 except ImportError as error:
     raise SinkError(
-        f"fastavro cannot be imported: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
+        f"cannot import fastavro: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def compile_envelope(schema: Any, schema_id: int, *, location: str) -> Envelope:
         return Envelope(schema, schema_id, location=location)
     except (*SCHEMA_ERRORS, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError) as error:
         raise SinkError(
-            f"the registry's schema {schema_id} is no schema in Avro ({type(error).__name__})",
+            f"schema {schema_id} of the registry is not an Avro schema ({type(error).__name__})",
             location=location,
-            remedy="name the topic of proposals in kafka.topic",
+            remedy="set kafka.topic to the topic of proposals",
         ) from error
 
 
@@ -67,9 +67,9 @@ class Envelope:
             or [name for name in names if name in _MESSAGE_FIELDS] != [*_MESSAGE_FIELDS]
         ):
             raise SinkError(
-                f"the registry's schema {schema_id} is not that of a {_RECORD_NAME}",
+                f"schema {schema_id} of the registry is not the schema of a {_RECORD_NAME}",
                 location=location,
-                remedy="name the topic of proposals in kafka.topic",
+                remedy="set kafka.topic to the topic of proposals",
             )
         head_length = max(names.index(name) for name in _MESSAGE_FIELDS) + 1
         named_schemas: dict[str, Any] = {}

@@ -14,11 +14,11 @@ CONTENT_ERRORS = frozenset(
     ["MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD"]
 )
 
-_LOGIN_REMEDY = "look at security.protocol and sasl.* in kafka.producer"
-_TRUST_REMEDY = "name your authority's certificates in kafka.producer, ssl.ca.location"
-_RIGHTS_REMEDY = "give the user the right to write there, or name another user in kafka.producer"
-_TOPIC_REMEDY = "make it, or name another one in kafka.topic"
-_VALUE_REMEDY = "look at kafka.producer"
+_LOGIN_REMEDY = "check security.protocol and sasl.* in kafka.producer"
+_TRUST_REMEDY = "set ssl.ca.location in kafka.producer to the certificates of your authority (CA)"
+_RIGHTS_REMEDY = "grant the user the permission to write there, or set another user in kafka.producer"
+_TOPIC_REMEDY = "create the topic, or set another one in kafka.topic"
+_VALUE_REMEDY = "check kafka.producer"
 
 #: Nothing that waiting could change: what to do about each.
 REMEDIES = {
@@ -71,7 +71,7 @@ def sink_error(error: KafkaError, location: str, cause: KafkaError | None = None
     text = _error_text(reported_error)
     if is_permanent(reported_error):
         return SinkError(text, location=location, remedy=REMEDIES[reported_error.name()])
-    return SinkError(text, location=location, remedy="send it again later", retryable=True)
+    return SinkError(text, location=location, remedy="try again later", retryable=True)
 
 
 def _error_text(error: KafkaError) -> str:

@@ -58,13 +58,13 @@ def kafka_options(address: str, area: Mapping[str, object]) -> KafkaOptions:
         raise SettingsError(str(error), location="kafka") from error
     if not options.bootstrap:
         raise SettingsError(
-            "kafka: names no broker, and neither does anything else",
+            "no Kafka broker is set",
             location="--to",
-            remedy="write kafka:localhost:9092, or set kafka.bootstrap",
+            remedy="use kafka:localhost:9092, or set kafka.bootstrap",
         )
     if not _match_bootstrap(options.bootstrap):
         raise SettingsError(
-            "kafka: needs brokers as host:port", location="--to", remedy="e.g. kafka:broker1:9092,broker2:9092"
+            "kafka: requires brokers as host:port", location="--to", remedy="e.g. kafka:broker1:9092,broker2:9092"
         )
     registry = msgspec.structs.replace(options.registry, timeout=min(options.registry.timeout, options.timeout))
     return msgspec.structs.replace(options, registry=registry)
@@ -77,5 +77,5 @@ def import_function(path: str) -> Any:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
-            f"{path!r} is no function", location="kafka.producer, oauth_cb", remedy="write module:function"
+            f"{path!r} is not a function", location="kafka.producer, oauth_cb", remedy="use module:function"
         ) from error

@@ -19,7 +19,7 @@ try:
     from confluent_kafka import Producer as Client
 except ImportError as error:
     raise SinkError(
-        f"confluent-kafka cannot be imported: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
+        f"cannot import confluent-kafka: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class KafkaProducer:
         while len(self._client) >= full_length:
             self._client.poll(_POLL_SECONDS)
             if time.monotonic() > deadline:
-                raise SinkError("the queue stays full", location=self.location, retryable=True)
+                raise SinkError("the queue of the Kafka client stays full", location=self.location, retryable=True)
 
     def _deadline(self) -> float:
         """Return the moment by which whatever has been handed over now is stored or reported lost."""
@@ -198,7 +198,7 @@ def _parse_number(settings: dict[str, Any], name: str) -> int:
         return int(settings[name])
     except ValueError as error:
         raise SettingsError(
-            f"{settings[name]!r} is no number",
+            f"{settings[name]!r} is not a number",
             location=f"kafka.producer.{name}",
-            remedy="write a whole number of bytes",
+            remedy="use a whole number of bytes",
         ) from error

@@ -25,7 +25,7 @@ try:
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 except ImportError as error:
     raise SinkError(
-        f"{error.name} cannot be imported: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
+        f"cannot import {error.name}: {error}", location="kafka", remedy="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class FailedProposalReader(Closable):
                     yield self._read_message(message)
             deadline = time.monotonic() + self._timeout if messages else deadline
             if time.monotonic() > deadline:
-                raise SinkError(f"stopped answering at offset {offset:,}", location=self.location, retryable=True)
+                raise SinkError(
+                    f"the broker stopped responding at offset {offset:,}", location=self.location, retryable=True
+                )
         if self._group is not None:
             offsets = [TopicPartition(self._topic, partition, end_offset)]
             self._group_offset(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
@@ -134,7 +136,7 @@ class FailedProposalReader(Closable):
         try:
             magic, schema_id = struct.unpack(">bI", data[:5])
             if magic != 0:
-                raise ValueError(f"its first byte is {magic}")  # noqa: TRY301 - as unreadable as what follows
+                raise ValueError(f"unexpected first byte {magic}")  # noqa: TRY301 - as unreadable as what follows
             record: Any = fastavro.schemaless_reader(BytesIO(data[5:]), self._schema(schema_id), None)
             return {
                 **row,
@@ -142,11 +144,11 @@ class FailedProposalReader(Closable):
                 **_proposal_fields(record["metadataChangeProposal"]),
             }
         except (struct.error, ValueError, KeyError, TypeError, EOFError, IndexError, RecursionError) as error:
-            return {**row, "reason": f"cannot be read: {type(error).__name__} {error}"}
+            return {**row, "reason": f"cannot read the message: {type(error).__name__} {error}"}
         except SinkError as error:
             if error.retryable:
                 raise
-            return {**row, "reason": f"cannot be read: {error}"}
+            return {**row, "reason": f"cannot read the message: {error}"}
 
     def _schema(self, schema_id: int) -> Any:
         if schema_id not in self._schemas:
@@ -155,7 +157,7 @@ class FailedProposalReader(Closable):
                 self._schemas[schema_id] = fastavro.parse_schema(schema)
             except (*SCHEMA_ERRORS, TypeError, ValueError, LookupError, RecursionError) as error:
                 raise SinkError(
-                    f"no schema in Avro ({type(error).__name__})", location=f"schema {schema_id}"
+                    f"not an Avro schema ({type(error).__name__})", location=f"schema {schema_id}"
                 ) from error
         return self._schemas[schema_id]
 

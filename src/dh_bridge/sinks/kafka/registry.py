@@ -31,9 +31,11 @@ _NO_LATEST_STATUSES = (404, 405, 501)
 _MAX_MESSAGE_CHARS = 300
 _REMEDIES = {
     401: "set basic.auth.user.info or bearer.auth.token in kafka.registry.config",
-    403: "give the user the right to read the subject and to register, or set auto.register.schemas to false in kafka.registry.config",
-    404: "is kafka.registry.url the address of a schema registry, with its path?",
-    409: "the subject has an incompatible schema: set auto.register.schemas to false in kafka.registry.config to write that one",
+    403: "grant the user the permission to read the subject and to register, or set auto.register.schemas to false in"
+    " kafka.registry.config",
+    404: "check that kafka.registry.url is the address of a schema registry, with its path",
+    409: "the registry has an incompatible schema: to write with that schema, set auto.register.schemas to false in"
+    " kafka.registry.config",
 }
 
 
@@ -85,9 +87,9 @@ class SchemaRegistry:
             return self._schema_id(document), self._parse_schema(document)
         if not _is_enabled(self._options, "auto.register.schemas"):
             raise SinkError(
-                f"has no schema of {subject}, and we are not to register ours",
+                f"no schema of {subject}, and kafka.registry.register is false",
                 location=self.location,
-                remedy="register it, or set auto.register.schemas to true in kafka.registry.config",
+                remedy="register the schema, or set auto.register.schemas to true in kafka.registry.config",
             )
         schema_id = self._schema_id(
             self._parse_response(self._request("POST", path, {"schema": json.dumps(bundled_schema)}))
@@ -120,20 +122,22 @@ class SchemaRegistry:
         """Return the error of a request that was not answered."""
         if isinstance(error, requests.exceptions.SSLError):
             return SinkError(
-                "its certificate cannot be trusted",
+                "the certificate of the server is not trusted",
                 location=self.location,
-                remedy="name your authority's certificates: ssl.ca.location in kafka.registry.config",
+                remedy="set ssl.ca.location in kafka.registry.config to the certificates of your authority (CA)",
             )
         if isinstance(error, ResponseTooLargeError):
-            return SinkError(f"answers with {error}", location=self.location, remedy=_REMEDIES[404])
+            return SinkError(f"the response has {error}", location=self.location, remedy=_REMEDIES[404])
         if isinstance(error, ValueError):  # an address, a proxy's, or a header with a sign that none can have
             return SinkError(
-                f"cannot be asked: {type(error).__name__}", location=self.location, remedy="look at kafka.registry"
+                f"cannot send the request: {type(error).__name__}",
+                location=self.location,
+                remedy="check kafka.registry",
             )
         if isinstance(error, requests.exceptions.Timeout | TimeoutError):
-            return SinkError(f"no answer within {self._options.timeout:g} s", location=self.location, retryable=True)
-        remedy = "kafka.registry.url or KAFKA_SCHEMAREGISTRY_URL says where yours is"
-        return SinkError("the connection failed", location=self.location, remedy=remedy, retryable=True)
+            return SinkError(f"no response within {self._options.timeout:g} s", location=self.location, retryable=True)
+        remedy = "set kafka.registry.url or KAFKA_SCHEMAREGISTRY_URL to the address of your registry"
+        return SinkError("connection failed", location=self.location, remedy=remedy, retryable=True)
 
     def _parse_response(self, response: _RegistryResponse) -> dict[str, Any]:
         status = response.status
@@ -144,28 +148,28 @@ class SchemaRegistry:
         if status >= 300:
             message = str(document.get("message", "")) if isinstance(document, dict) else ""
             raise SinkError(
-                f"answers {status}" + (f": {message[:_MAX_MESSAGE_CHARS]}" if message else ""),
+                f"HTTP {status}" + (f": {message[:_MAX_MESSAGE_CHARS]}" if message else ""),
                 location=self.location,
                 remedy=_REMEDIES.get(status, ""),
                 retryable=status in _RETRYABLE_STATUSES,
             )
         if not isinstance(document, dict):
             raise SinkError(
-                "answers with something else than a registry does", location=self.location, remedy=_REMEDIES[404]
+                "unexpected response, not one of a schema registry", location=self.location, remedy=_REMEDIES[404]
             )
         return document
 
     def _schema_id(self, document: dict[str, Any]) -> int:
         schema_id = document.get("id")
         if not isinstance(schema_id, int):
-            raise SinkError("answers with no id of a schema", location=self.location, remedy=_REMEDIES[404])
+            raise SinkError("the response has no schema id", location=self.location, remedy=_REMEDIES[404])
         return schema_id
 
     def _parse_schema(self, document: dict[str, Any]) -> Any:
         try:
             return load_json(document["schema"])
         except (KeyError, TypeError, ValueError) as error:
-            raise SinkError("answers with no schema in Avro", location=self.location, remedy=_REMEDIES[404]) from error
+            raise SinkError("the response has no Avro schema", location=self.location, remedy=_REMEDIES[404]) from error
 
     def close(self) -> None:
         """Close the session."""
@@ -201,11 +205,11 @@ def _check_url(url: str | None) -> str:
         is_address = False
     if not is_address or parts.query or parts.fragment:
         raise SettingsError(
-            "is no address of a schema registry", location="kafka.registry.url", remedy="e.g. http://localhost:8081"
+            "not the address of a schema registry", location="kafka.registry.url", remedy="e.g. http://localhost:8081"
         )
     if parts.username or parts.password:
         raise SettingsError(
-            "the address holds a user or a password, which would be shown",
+            "the address contains a user or a password, which messages would show",
             location="kafka.registry.url",
             remedy="use basic.auth.user.info in kafka.registry.config",
         )
@@ -222,6 +226,6 @@ def _config_file(options: RegistryOptions, name: str) -> str | None:
     path = options.config.get(name)
     if path is not None and not Path(path).exists():
         raise SettingsError(
-            f"{path} does not exist", location=f"kafka.registry.config, {name}", remedy="name a file in PEM form"
+            f"{path} does not exist", location=f"kafka.registry.config, {name}", remedy="set it to a file in PEM format"
         )
     return path

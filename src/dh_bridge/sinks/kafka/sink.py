@@ -56,7 +56,7 @@ class KafkaSink(Closable):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals and wait for the brokers' word."""
         if self._is_closed:
-            raise SinkError("is closed", location=self.location)
+            raise SinkError("the sink is closed", location=self.location)
         if not proposals:
             return Delivery(0, [])
         envelope, producer = self._open()
@@ -73,7 +73,9 @@ class KafkaSink(Closable):
         for position in _following_positions(
             proposals, {position for position, failure in failures.items() if failure.retryable}
         ):
-            failures[position] = Failure(proposals[position], "waits for one before it of the same URN", retryable=True)
+            failures[position] = Failure(
+                proposals[position], "waits for an earlier proposal of the same URN", retryable=True
+            )
         return Delivery(len(proposals) - len(failures), [failures[position] for position in sorted(failures)])
 
     def _drop_unsupported_creates(self, proposals: Sequence[Proposal], envelope: Envelope) -> Sequence[Proposal]:
@@ -123,10 +125,12 @@ class KafkaSink(Closable):
                 message_tail = creates_tail if proposal.change_type == "CREATE" else tail
                 value = envelope.message(proposal, message_tail, keyed=keyed)
             except _ENCODING_ERRORS as error:
-                failures[position] = Failure(proposal, f"cannot be written: {error}")
+                failures[position] = Failure(proposal, f"cannot encode the proposal: {error}")
                 continue
             if len(key) + len(value) > limit:
-                failures[position] = Failure(proposal, f"is {len(value):,} bytes: the topic takes {limit:,}")
+                failures[position] = Failure(
+                    proposal, f"the proposal has {len(value):,} bytes, the topic accepts at most {limit:,}"
+                )
             else:
                 messages.append(Message(position, self._kafka.topic, key, value))
         return messages
@@ -207,5 +211,5 @@ def _following_positions(proposals: Sequence[Proposal], retryable_positions: set
 def open_target(address: str, options: SinkOptions) -> KafkaSink:
     """Return the sink of ``kafka:BOOTSTRAP``, or of ``kafka:`` with ``options.kafka["bootstrap"]``; nothing is sent yet."""
     if options.file_format:
-        raise SettingsError("kafka: has one format", location="--format", remedy="leave it out")
+        raise SettingsError("not supported by kafka:", location="--format", remedy="remove this option")
     return KafkaSink(kafka_options(address, options.kafka), options)

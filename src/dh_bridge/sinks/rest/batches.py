@@ -55,9 +55,9 @@ def encode_proposal(
         }
         data = orjson.dumps({**document, "systemMetadata": metadata} if metadata else document)
     except _ENCODING_ERRORS as error:
-        return Failure(proposal, f"cannot be written as JSON: {error}")
+        return Failure(proposal, f"cannot encode the proposal as JSON: {error}")
     if len(data) + 2 * _ENVELOPE_BYTES > MAX_GMS_BYTES:
-        return Failure(proposal, f"is {len(data):,} bytes: DataHub takes requests of {MAX_GMS_BYTES:,}")
+        return Failure(proposal, f"the proposal has {len(data):,} bytes, DataHub accepts at most {MAX_GMS_BYTES:,}")
     has_forms = proposal.change_type == "PATCH" and proposal.aspect_name in KEYED_ASPECTS
     return EncodedProposal(proposal, data, keyed if has_forms else None)
 

@@ -126,17 +126,15 @@ class GmsConnection:
                     return response
                 try:
                     raise (
-                        error
-                        if error is not None
-                        else SinkError("did not answer", location=self.location, retryable=True)
+                        error if error is not None else SinkError("no response", location=self.location, retryable=True)
                     )
                 finally:
                     del error  # it leads to this frame, and this frame to the body
             if wait > MAX_RETRY_AFTER:
                 raise RetryLaterError(
-                    f"wants to be left alone for {wait:,.0f} seconds",
+                    f"the server asks to wait for {wait:,.0f} seconds",
                     location=self.location,
-                    remedy="send it again then",
+                    remedy="try again after that",
                     retry_after=wait,
                 )
             sleep(wait)
@@ -174,7 +172,10 @@ class GmsConnection:
     def _deadline_error(self, retry_after: float = 0.0) -> RetryLaterError:
         """Return the error of what can only be sent ``retry_after`` more seconds, and then it is too late."""
         return RetryLaterError(
-            "no time is left to send", location=self.location, remedy="send it again later", retry_after=retry_after
+            "not sent: the timeout has passed",
+            location=self.location,
+            remedy="try again later",
+            retry_after=retry_after,
         )
 
     def _post_form(self, url: str, form: bytes) -> tuple[int, bytes]:
@@ -207,39 +208,39 @@ class GmsConnection:
         is_late = self.seconds_left() <= 0
         if isinstance(error, ResponseTooLargeError):
             return SinkError(
-                f"answers with more than {MAX_RESPONSE_BYTES:,} bytes",
+                f"the response has more than {MAX_RESPONSE_BYTES:,} bytes",
                 location=location,
-                remedy="is this the address of DataHub's metadata service?",
+                remedy="check that this is the address of DataHub's metadata service",
             )
         if isinstance(error, exceptions.SSLError):
             return SinkError(
-                f"its certificate cannot be trusted: {_innermost_cause(error)}",
+                f"the certificate of the server is not trusted: {_innermost_cause(error)}",
                 location=location,
-                remedy="name your authority's certificates in rest.ca_bundle",
+                remedy="set rest.ca_bundle to the certificates of your authority (CA)",
             )
         if _PROXY_LOGIN_ERROR in _innermost_cause(error):
             return SinkError(
-                f"the connection failed: {_innermost_cause(error)}", location=location, remedy=PROXY_LOGIN_REMEDY
+                f"connection failed: {_innermost_cause(error)}", location=location, remedy=PROXY_LOGIN_REMEDY
             )
         if isinstance(error, exceptions.ConnectTimeout):
-            duration = "in the time that was left" if is_late else f"within {self._options.connect_timeout:g} s"
+            duration = "in the remaining time" if is_late else f"within {self._options.connect_timeout:g} s"
             return SinkError(f"no connection {duration}", location=location, retryable=True)
         if isinstance(error, exceptions.Timeout | TimeoutError):
-            duration = "in the time that was left" if is_late else f"within {self._options.timeout:g} s"
+            duration = "in the remaining time" if is_late else f"within {self._options.timeout:g} s"
             return SinkError(
-                f"no answer {duration}",
+                f"no response {duration}",
                 location=location,
-                remedy="it may have written all the same: sending it again does no harm",
+                remedy="the server may have written the proposals; it is safe to send them again",
                 retryable=True,
             )
         # no error of requests, nor of the system: http.client's, whose text shows the header
         if isinstance(error, _INVALID_REQUEST_ERRORS) or not isinstance(error, exceptions.RequestException | OSError):
             return SinkError(
-                f"cannot be asked: {type(error).__name__}",
+                f"cannot send the request: {type(error).__name__}",
                 location=location,
-                remedy="look at rest.server, rest.headers and the token",
+                remedy="check rest.server, rest.headers and the token",
             )
-        return SinkError(f"the connection failed: {_innermost_cause(error)}", location=location, retryable=True)
+        return SinkError(f"connection failed: {_innermost_cause(error)}", location=location, retryable=True)
 
     def close(self) -> None:
         """Close the session."""
@@ -262,5 +263,7 @@ def _innermost_cause(error: BaseException) -> str:
 def _check_file(path: str | None, key: str) -> str | None:
     """Return the path; a SettingsError when there is nothing."""
     if path is not None and not Path(path).exists():
-        raise SettingsError(f"{path} does not exist", location=key, remedy="name a file of certificates in PEM form")
+        raise SettingsError(
+            f"{path} does not exist", location=key, remedy="set it to a file of certificates in PEM format"
+        )
     return path

@@ -41,11 +41,11 @@ class TokenAuth:
         token_settings = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
         if len(token_settings) > 1:
             raise SettingsError(
-                f"{' and '.join(token_settings)} exclude each other", location="rest", remedy="name one of them"
+                f"{' and '.join(token_settings)} exclude each other", location="rest", remedy="set only one of them"
             )
         if options.oauth is not None and urlsplit(options.oauth.token_endpoint).scheme not in ("http", "https"):
             raise SettingsError(
-                "the address of its tokens is no URL",
+                "the address of the token service is not a URL",
                 location=_LOGIN_VARIABLE,
                 remedy="set DATAHUB_AUTH_TOKEN_ENDPOINT, e.g. https://idp.example.com/oauth2/token",
             )
@@ -60,7 +60,7 @@ class TokenAuth:
         """What to do when the server refuses the token; empty for one that a setting holds, and for none."""
         options = self._options
         if options.oauth is not None:
-            return f"{_LOGIN_REMEDY}: the server rejects a token that was issued a moment ago"
+            return f"{_LOGIN_REMEDY}: the server rejects a token that was just issued"
         if options.token_file is not None:
             return f"write a valid token to {options.token_file} (rest.token_file)"
         return ""
@@ -105,9 +105,9 @@ class TokenAuth:
         if status >= 300 or not isinstance(token, str):
             error_text = f": {content['error']}" if isinstance(content.get("error"), str) else ""
             raise SinkError(
-                f"lends no token, it answers {status}{error_text}",
+                f"no token in the response: HTTP {status}{error_text}",
                 location=_LOGIN_VARIABLE,
-                remedy=_LOGIN_REMEDY if status < 500 and status != 429 else "send it again later",
+                remedy=_LOGIN_REMEDY if status < 500 and status != 429 else "try again later",
                 retryable=status >= 500 or status == 429,
             )
         lifetime = content.get("expires_in")
@@ -120,5 +120,5 @@ def _read_token(path: str) -> str:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SinkError(  # as of an identity provider that is down: who mounts it may put it back
-            f"{path} cannot be read", location="rest.token_file", remedy="name the file of the token"
+            f"cannot read {path}", location="rest.token_file", remedy="set it to the file of the token"
         ) from error

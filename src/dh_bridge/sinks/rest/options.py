@@ -67,9 +67,9 @@ def server_url(url: str | None, named_by: str = TARGET_OPTION) -> str:
     """Return the address of GMS without its last slash; a SettingsError for what is none, or holds a password."""
     if not url:
         raise SettingsError(
-            "rest: names no server, and neither does anything else",
+            "no DataHub server is set",
             location=TARGET_OPTION,
-            remedy="write rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
+            remedy="use rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
         )
     try:
         parts = urlsplit(url)
@@ -82,20 +82,20 @@ def server_url(url: str | None, named_by: str = TARGET_OPTION) -> str:
         )
         shown_url = _NO_PORT.sub(":…", shown_url)
         raise SettingsError(
-            f"rest: needs an address, and {shown_url!r} is none",
+            f"{shown_url!r} is not the address of a DataHub server",
             location=named_by,
-            remedy=f"e.g. {'rest:' if named_by == TARGET_OPTION else ''}http://localhost:8080",
+            remedy=f"use an address such as {'rest:' if named_by == TARGET_OPTION else ''}http://localhost:8080",
         )
     if parts.username or parts.password:
         raise SettingsError(
-            "the address holds a user or a password, which would be shown",
+            "the address contains a user or a password, which messages would show",
             location=named_by,
             remedy="use rest.token or rest.headers",
         )
     if parts.query or parts.fragment:
         raise SettingsError(
-            f"the address {strip_credentials(url)} has a query, which is not shown",
+            f"the address {strip_credentials(url)} has a query, which is not allowed",
             location=named_by,
-            remedy="cut it off; a token goes into rest.token",
+            remedy="remove it; set a token in rest.token",
         )
     return url.rstrip("/")

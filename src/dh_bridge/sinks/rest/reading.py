@@ -99,7 +99,7 @@ class AspectReader:
         self._has_read = True
         aspects = entity.get("aspects") if isinstance(entity, dict) else None
         if not isinstance(aspects, dict):
-            raise self._unexpected_response("no entity")
+            raise self._unexpected_response("not an entity")
         return dict(_stored_aspects(aspects))
 
     def _parse_entities(self, response: GmsResponse) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ class AspectReader:
             isinstance(entity, dict) and isinstance(entity.get("urn"), str) for entity in entities
         ):
             return entities
-        raise self._unexpected_response("no list of entities")
+        raise self._unexpected_response("not a list of entities")
 
     def _parse_json(self, response: GmsResponse) -> Any:
         if not response.is_success:
@@ -116,14 +116,14 @@ class AspectReader:
         try:
             return load_json(response.content)
         except ValueError as error:
-            raise self._unexpected_response("no JSON, or nested too deeply") from error
+            raise self._unexpected_response("not JSON, or nested too deeply") from error
 
     def _unexpected_response(self, description: str) -> SinkError:
         """Return the error of an answer that is not DataHub's: taken for an empty one, all would seem to be missing."""
         return SinkError(
-            f"answers a question with something that is {description}",
+            f"unexpected response: {description}",
             location=self._connection.location,
-            remedy="is this the address of DataHub's metadata service?",
+            remedy="check that this is the address of DataHub's metadata service",
         )
 
 

@@ -19,12 +19,10 @@ _MAX_MESSAGE_CHARS = 400
 _RETRYABLE_STATUSES = frozenset([408, 425, 429])
 _CONTENT_STATUSES = frozenset([400, 409, 412, 413, 422])
 _RATE_LIMIT_HEADERS = ("X-DataHub-RateLimit-Type", "X-DataHub-RateLimit-Rule", "X-DataHub-RateLimit-Source")
-PROXY_LOGIN_REMEDY = (
-    "the proxy wants its user and password: in HTTPS_PROXY, or HTTP_PROXY for http:, as http://user:password@proxy:3128"
-)
+PROXY_LOGIN_REMEDY = "the proxy requires a user and a password: set HTTPS_PROXY (HTTP_PROXY for http:) to http://user:password@proxy:3128"
 _LOGIN_REMEDIES = {
-    401: "set DATAHUB_GMS_TOKEN or rest.token: a personal access token that has not expired",
-    403: "the token's user may not do this: give it the privileges, or use another token",
+    401: "set DATAHUB_GMS_TOKEN or rest.token to a personal access token that has not expired",
+    403: "the user of the token lacks privileges: grant them, or use another token",
     407: PROXY_LOGIN_REMEDY,
 }
 _find_data_error = re.compile(
@@ -105,42 +103,40 @@ class GmsResponse(NamedTuple):
 
     def to_error(self, error_location: str) -> SinkError:
         """Return the error of a delivery that ends with this answer."""
-        text = f"answers {self.status}" + (f": {self.message}" if self.message else "")
+        text = f"HTTP {self.status}" + (f": {self.message}" if self.message else "")
         if self.status < 300 and not self.is_page:
             return SinkError(
-                f"{text}: that is not how DataHub says that it took something",
+                f"{text}: not a response of DataHub to proposals",
                 location=error_location,
-                remedy="is this the address of DataHub's metadata service, and does a gateway before it want a login?",
+                remedy="check that this is the address of DataHub's metadata service, and whether a gateway requires a login",
             )
         if self.status < 300:
             return SinkError(
-                "answers with a page, as DataHub's web interface does",
+                "the response is a web page, as of DataHub's web interface",
                 location=error_location,
-                remedy="name the metadata service: port 8080, or the interface's address with /api/gms",
+                remedy="use the metadata service: port 8080, or the address of the web interface with /api/gms",
             )
         if self.status < 400:
             suffix = f" to {_without_path(self.location)}" if self.location else ""
             return SinkError(
-                f"answers {self.status} and sends us on{suffix}",
+                f"HTTP {self.status}, redirected{suffix}",
                 location=error_location,
-                remedy="name that address; where a gateway logs people in, it wants something in rest.headers",
+                remedy="use that address; if a gateway requires a login, set rest.headers",
             )
         if self.is_retryable:
             limit = f" ({self.rate_limit})" if self.rate_limit else ""
-            remedy = (
-                f"it asks to be left alone for {self.retry_after:,.0f} s" if self.retry_after else "send it again later"
-            )
+            remedy = f"the server asks to wait for {self.retry_after:,.0f} s" if self.retry_after else "try again later"
             return RetryLaterError(
                 text + limit, location=error_location, remedy=remedy, retry_after=self.retry_after or 0.0
             )
         remedy = self.remedy or _LOGIN_REMEDIES.get(self.status, "")
         if self.status in (404, 405):
-            remedy = "is this the address of DataHub's metadata service?"
+            remedy = "check that this is the address of DataHub's metadata service"
         return SinkError(text, location=error_location, remedy=remedy)
 
     def refusal(self) -> Refusal | None:
         """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
-        text = f"{self.status}: {self.message}"
+        text = f"HTTP {self.status}: {self.message}"
         if self.status in _CONTENT_STATUSES or (self.is_server_failure and _find_data_error(self.message)):
             return Refusal(text, None)
         is_about_proposal = (self.status == 403 and "Urn:" in self.message) or self.is_server_failure

@@ -101,7 +101,7 @@ class RestSink(Closable):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals, as many requests as it takes."""
         if self._is_closed:
-            raise SinkError("is closed", location=self.location)
+            raise SinkError("the sink is closed", location=self.location)
         if not proposals:
             return Delivery(0, [])
         # the first time: whose form of patches, and whether this is GMS at all
@@ -272,7 +272,7 @@ def _unreadable_failure(proposal: Proposal, version: str | None) -> Failure | No
 def open_target(address: str, options: SinkOptions) -> RestSink:
     """Return the sink of ``rest:URL``, or of ``rest:`` with ``options.rest["server"]``; nothing is sent yet."""
     if options.file_format:
-        raise SettingsError("rest: has one format", location="--format", remedy="leave it out")
+        raise SettingsError("not supported by rest:", location="--format", remedy="remove this option")
     try:
         rest = msgspec.convert(
             {**options.rest, **({"server": address, "named_by": TARGET_OPTION} if address else {})}, RestOptions
