@@ -73,6 +73,8 @@ bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS
 
 docs: $(VENV)/.dev  ## write the pages that are made of code and data, and build the site into out/site (Python 3.11 or newer)
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/captures.py
+	@$(BIN)/python tools/lineage_picture.py
 	@$(BIN)/python tools/build_site.py
 
 lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands install

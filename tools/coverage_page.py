@@ -1,4 +1,4 @@
-"""docs/coverage.md: what of other models the bridge writes, and why not the rest; from docs/coverage/*.yaml, whose rows are tests."""
+"""docs/coverage.md: which names of other models the bridge writes, and why not the others; each row of docs/coverage/*.yaml is a test."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ _HEAD = """# Coverage
 
 {note}
 
-Four models of others, name by name: what of them the bridge writes into DataHub from OpenLineage events, what only from
-Python (`dh_bridge.sdk`), and what never, because of what. Paths are of the aspect's JSON (`*`: any member); a version is the
-first DataHub that has the field. Every row that claims a value is a test: `tests/coverage/test_coverage.py` translates an
-event, or makes the call, and looks for the value at the path.
+This page compares dh_bridge with four other models, name by name. The verdict of a name is one of:
+
+- *from OpenLineage*: dh_bridge writes it to DataHub, from OpenLineage events.
+- *from the SDK*: dh_bridge writes it only if a Python program reports it (`dh_bridge.sdk`).
+- *never*, with the reason.
+
+The last column has the aspect and the path in its JSON (`*` is any element). A DataHub version in parentheses is the first one with this
+field. Each row with a value is a test: `tests/coverage/test_coverage.py` translates an event, or makes the call, and reads the value
+at the path.
 
 """
 
