@@ -84,7 +84,7 @@ DAG_FIELD_OUTCOMES = {
     producer="Airflow",
 )
 def airflow(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """DAG to the flow, task to the job, DAG run and task instance to the run; upstream tasks become job edges."""
+    """Properties: DAG on the flow, task on the job, DAG run and task instance on the run; upstream tasks become edges between jobs."""
     content = facet.content
     task, task_instance, dag_run = (
         nested_object(content, "task"),
@@ -213,7 +213,7 @@ airflow_mapped_task = property_facet(
     producer="Airflow",
 )
 def airflow_run_args(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; a trigger from outside is the weakest hint that the run is BATCH_AD_HOC."""
+    """Properties of the run; an external trigger makes the run BATCH_AD_HOC, unless another facet states its type."""
     properties = flatten("airflow_runArgs", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -233,7 +233,7 @@ _ENGINE_FIELDS = {"airflowVersion": "version", "openlineageAirflowVersion": "ada
     producer="Airflow",
 )
 def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Operator and versions as properties (versions unless processing_engine says the same); of taskInfo hash and size."""
+    """Operator and versions as properties (no versions if processing_engine has the same); hash and size of taskInfo."""
     content, properties = drop_large_value("airflow_version", facet.content, "taskInfo", "too-large", ctx)
     flatten("airflow_version", drop_repeated_fields(ctx, content, _ENGINE_FIELDS), properties)
     if properties:
@@ -254,7 +254,7 @@ def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="Airflow",
 )
 def unknown_source_attribute(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Names and types of the items; their properties repeat airflow.task and are withheld, hash and size kept."""
+    """Names and types of the items. Their properties repeat airflow.task and are dropped; only hash and size are properties."""
     items = facet.content.get("unknownItems")
     properties = digest_properties("unknownSourceAttribute", bytes(ctx.raw))
     rows = [

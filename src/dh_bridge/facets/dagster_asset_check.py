@@ -51,7 +51,7 @@ _PROPERTY_OUTCOME = as_property(RUN_PROPERTIES["*"])
     producer="Dagster",
 )
 def dagster_asset_check(facet: DagsterAssetCheck, ctx: FacetContext) -> Facts:
-    """A property of the run for each check of each asset, which an event of another one leaves; the severity is the check's, too."""
+    """A property of the run for each check of each asset; the severity is also that of the check."""
     for check in facet.checks or ():
         name = f"{_KEY}.{ctx.event.name}.{check.assertion}"
         values = {field_name: getattr(check, field_name) for field_name in ("severity", "passed", "check_metadata")}

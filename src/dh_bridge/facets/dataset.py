@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     },
 )
 def catalog(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Framework, type, name and addresses of the catalogue, redacted; an open map of properties as one JSON."""
+    """Framework, type, name and addresses of the catalogue, redacted; its properties as one JSON property."""
     content = dict(facet.content)
     catalog_properties = content.pop("catalogProperties", None)
     properties = flatten("catalog", content)
@@ -52,7 +52,7 @@ def catalog(facet: OpenFacet, ctx: FacetContext) -> Facts:
 data_source = property_facet(
     "dataSource",
     attach="dataset",
-    doc="Name and URI, redacted: a connection is neither a platform instance nor a page to link to.",
+    doc="Name and URI of the connection as redacted properties.",
 )
 
 
@@ -76,7 +76,7 @@ _TYPE_OUTCOME = mapped(SUBTYPES, DATASET_PROPERTIES)
     outcomes={"datasetType": _TYPE_OUTCOME, "subType": _TYPE_OUTCOME},
 )
 def dataset_type(facet: DatasetType, ctx: FacetContext) -> Facts:
-    """Subtype of the dataset, where dbt does not tell a better one; both words are properties too."""
+    """Subtype of the dataset, unless dbt states a better one; both words are also properties."""
     properties = {
         f"datasetType.{field_name}": value_text
         for field_name in ("datasetType", "subType")
@@ -117,7 +117,7 @@ _LEVEL_OUTCOME = as_property()
     outcomes={"hierarchy[].type": _LEVEL_OUTCOME, "hierarchy[].name": _LEVEL_OUTCOME},
 )
 def hierarchy(facet: Hierarchy, ctx: FacetContext) -> Facts:
-    """One property, ``[["DATABASE","db"],…]``; containers, which the systems' own connectors write too, by ``containers: on``."""
+    """One property, ``[["DATABASE","db"],…]``; with ``containers: on``, also containers, which connectors of the systems may write, too."""
     levels = [[level.type or "", level.name or ""] for level in facet.hierarchy or () if level.type or level.name]
     value_text = property_text("hierarchy", levels) if levels else None
     if value_text is not None:

@@ -27,7 +27,7 @@ _ALLOWED_SETTINGS = frozenset((
     producer="Debezium",
 )
 def debezium_config(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """What tells the connector, its topics and tables as one redacted JSON; the other settings are only counted.
+    """Settings that identify the connector, its topics and tables, as one redacted JSON property; the other settings are counted.
 
     A task that Debezium restarts after a failure says RUNNING once, and nothing more while its tables stay as they are.
     """

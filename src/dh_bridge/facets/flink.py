@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Flink",
 )
 def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Job id as the name of the run; its page when the job's namespace is the address of the dashboard; outputs: INSERT."""
+    """Job id as the name of the run; its link, if the namespace of the job is the address of the dashboard; outputs are INSERT operations."""
     properties = flatten("flink_job", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -58,7 +58,7 @@ def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 @facet("checkpoints", attach="run", outcomes={"**": as_property(RUN_COUNT, RUN_PROPERTIES)}, producer="Flink")
 def checkpoints(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The largest count that any event of the run says, as a property of the run."""
+    """Largest count of all events of the run, as a property of the run."""
     other_values = {}
     for field_name, value in facet.content.items():
         if type(value) is int and is_meaningful_count(value):

@@ -45,7 +45,7 @@ class Expectations(Facet):
     producer="Great Expectations",
 )
 def great_expectations_assertions(facet: Expectations, ctx: FacetContext) -> Facts:
-    """As dataQualityAssertions, which wins where both stand; with its profile, of the part of the table that the batch is."""
+    """As dataQualityAssertions, which wins if both are present; profile and results are of the part of the table that the batch contains."""
     if "dataQualityAssertions" in ctx.facet_keys and isinstance(
         sibling_facet(ctx, "dataQualityAssertions").get("assertions"), list
     ):
@@ -85,7 +85,7 @@ _BATCH_OUTCOME = mapped(BATCH, RUN_PROPERTIES)
     producer="Great Expectations",
 )
 def great_expectations_meta(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the batch that was validated goes to the results."""
+    """Properties of the run; the validated batch is written on the results."""
     properties = flatten("great_expectations_meta", facet.content)
     if properties:
         yield property_fact(ctx, properties)

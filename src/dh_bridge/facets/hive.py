@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # -- hive_properties (run): properties of the Hive session (OpenLineage integration/hive).
 
-hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON.", producer="Hive")
+hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON property.", producer="Hive")
 
 
 # -- hive_query (run): id and operation of a query (OpenLineage integration/hive).
@@ -36,7 +36,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Hive",
 )
 def hive_query(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run; the operation of its outputs where no lifecycle word is said, the job's second subtype."""
+    """Query id as the name of the run; operation of the outputs, unless lifecycleStateChange states one, and second subtype of the job."""
     properties = flatten("hive_query", facet.content)
     if properties:
         yield property_fact(ctx, properties)

@@ -70,7 +70,7 @@ _PROPERTY_OUTCOME = as_property()
     },
 )
 def job_dependencies(facet: JobDependencies, ctx: FacetContext) -> Facts:
-    """Upstream jobs as edges, upstream runs as upstreamInstances; flows, and what comes after, as properties of the run.
+    """Upstream jobs as edges, upstream runs as upstreamInstances; flows and downstream jobs as properties of the run.
 
     Edges end at dataJobs only. What comes after is left to the events of those jobs, which say the same.
     """

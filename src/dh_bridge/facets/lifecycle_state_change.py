@@ -53,7 +53,7 @@ _PREVIOUS_NAME_TARGETS = as_property(DATASET_PROPERTIES, OPERATION_PROPERTIES)
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Facts:
-    """Operation of the run, mark on the edge; DROP removes the dataset; the earlier name is kept.
+    """Operation of the run, and a property of the edge; DROP soft-deletes the dataset; the previous name is a property.
 
     Of an input there is the mark alone: that is where Airflow's operators for S3, GCS and BigQuery tell what they delete.
     """

@@ -71,7 +71,7 @@ class SchemaFacet(Facet):
     },
 )
 def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
-    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
+    """Schema of the dataset, if at least one field has a type. A list without types is a projection: the input fields of the job.
 
     Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. Spark tells
     columns of its own of Kafka's topics and of Iceberg's metadata; what it tells of a query over JDBC is a projection that nothing

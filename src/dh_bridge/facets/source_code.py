@@ -39,7 +39,7 @@ class SqlFacet(Facet):
     },
 )
 def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
-    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query by ``queries: on``."""
+    """dataTransformLogic, if the DataHub version has it, else the property ``sql.query`` with its hash; with ``queries: on``, a query entity."""
     if facet.query and facet.query.strip():
         yield ctx.owner_urn, SQL_TEXT, "", ((ctx.version, facet.query),)
     if facet.dialect:
@@ -66,7 +66,7 @@ class SourceCode(Facet):
     },
 )
 def source_code(facet: SourceCode, ctx: FacetContext) -> Facts:
-    """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""
+    """SQL as in the facet sql, which wins. Of other code, which may contain secrets: hash and length; with ``source_code: keep``, the text."""
     properties = {}
     if facet.language:
         properties["sourceCode.language"] = present_property_text("sourceCode.language", facet.language)
@@ -116,7 +116,7 @@ class SourceCodeLocation(Facet):
     },
 )
 def source_code_location(facet: SourceCodeLocation, ctx: FacetContext) -> Facts:
-    """The page of the code as externalUrl when it is one, of the checks of its runs too, the rest as properties."""
+    """Web page of the code as externalUrl of the job and of the checks of its runs; the rest as properties."""
     properties = flatten("sourceCodeLocation", {name: getattr(facet, name) for name in _PROPERTY_FIELDS})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):

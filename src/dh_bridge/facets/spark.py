@@ -50,7 +50,7 @@ _URL_PRECEDENCES = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY
     producer="Spark",
 )
 def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Application id (the name of application runs), user, pages; everything kept as properties too."""
+    """Application id (the name of application runs), user, links; all fields are also properties."""
     content = facet.content
     properties = flatten("spark_applicationDetails", content)
     if properties:
@@ -75,7 +75,7 @@ def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="Spark",
 )
 def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the description describes the job where nothing else does, never the application."""
+    """Properties of the run; the description is that of the job if it has no other, but never that of the application."""
     properties = flatten("spark_jobDetails", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -89,7 +89,7 @@ def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
 spark_properties = map_facet(
     "spark_properties",
     separate_names=("spark.master",),
-    doc="All properties as one redacted JSON; spark.master on its own too.",
+    doc="All properties as one redacted JSON property; spark.master is also a separate property.",
     producer="Spark",
 )
 
@@ -101,7 +101,7 @@ _ENGINE_FIELDS = {"spark-version": "version", "openlineage-spark-version": "adap
 
 @facet("spark_version", attach="run", outcomes={"**": as_property()}, producer="Spark")
 def spark_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; withheld where processing_engine says the same."""
+    """Properties of the run; dropped if processing_engine has the same versions."""
     properties = flatten("spark_version", drop_repeated_fields(ctx, facet.content, _ENGINE_FIELDS))
     if properties:
         yield property_fact(ctx, properties)
@@ -125,7 +125,7 @@ class SparkException(Facet):
     producer="Spark",
 )
 def spark_exception(facet: SparkException, ctx: FacetContext) -> Facts:
-    """Read as errorMessage (it stands on the FAIL event only); errorMessage wins where both stand."""
+    """As errorMessage, which wins if both are present; only FAIL events have it."""
     error_message = sibling_facet(ctx, "errorMessage")
     if "message" in error_message or "stackTrace" in error_message:
         for field_name in ("message", "stackTrace"):
@@ -142,7 +142,7 @@ spark_logical_plan = bulk_facet(
     "spark.logicalPlan",
     attach="run",
     reason="plan",
-    doc="Withheld (the bulk of an event, of use to nobody in a catalogue); hash and size kept.",
+    doc="Dropped, because it is large and not useful in a catalogue; only hash and size are properties.",
     producer="Spark",
 )
 
@@ -166,7 +166,7 @@ spark_unknown = bulk_facet(
     "spark_unknown",
     attach="run",
     reason="plan",
-    doc="Withheld; number of nodes, hash and size kept.",
+    doc="Dropped; only the number of nodes, hash and size are properties.",
     producer="Spark",
     struct=SparkPlanNodes,
     count=_count_nodes,
@@ -189,7 +189,7 @@ _KEY = "environment-properties"
     producer="Spark",
 )
 def environment_properties(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run, redacted; of the mount table only its size; the user is the run's user."""
+    """Redacted properties of the run; only the size of the mount table; the user is the user of the run."""
     nested_properties = facet.content.get(_KEY)
     is_nested = isinstance(nested_properties, dict)
     outer_properties = {name: value for name, value in facet.content.items() if name != _KEY} if is_nested else {}
@@ -226,4 +226,6 @@ def _scalar_text(value: Any) -> str:
 
 # -- debug (run): a dump of settings and packages (Spark listener, Airflow provider).
 
-debug = bulk_facet("debug", attach="run", reason="bulk", doc="Withheld; hash and size kept.", producer="Spark, Airflow")
+debug = bulk_facet(
+    "debug", attach="run", reason="bulk", doc="Dropped; only hash and size are properties.", producer="Spark, Airflow"
+)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Trino",
 )
 def trino_metadata(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run, transaction id as a property; of the plan hash and size."""
+    """Query id as the name of the run, transaction id as a property; hash and size of the plan."""
     content, properties = drop_large_value("trino_metadata", facet.content, "query_plan", "plan", ctx)
     flatten("trino_metadata", content, properties)
     if properties:
@@ -59,7 +59,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Trino",
 )
 def trino_query_context(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; its user; the operation of its outputs where neither a lifecycle word nor the SQL tells."""
+    """Properties and user of the run; operation of the outputs, unless lifecycleStateChange or the SQL states one."""
     properties = flatten("trino_query_context", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -87,7 +87,7 @@ _decode_number = msgspec.json.Decoder(int | float).decode
     producer="Trino",
 )
 def trino_query_statistics(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The numbers as one JSON; rows written stand in for a missing outputStatistics of the only output."""
+    """Numbers as one JSON property; the written rows replace a missing outputStatistics of a single output."""
     numbers = {}
     for field_name, value in facet.content.items():
         number = _parse_number(value)
