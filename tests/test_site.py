@@ -48,7 +48,7 @@ def site(tmp_path_factory):
 
 
 def test_navigation_contains_every_page():
-    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
+    config = yaml.load((ROOT / "docs" / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
     listed = list(nav_pages(config["nav"]))
     pages = {
         path.relative_to(ROOT).as_posix()
@@ -93,8 +93,10 @@ def test_a_build_with_a_wrong_page_fails(text, problem, tmp_path):
     (copy / "tools").mkdir()
     for name in ("diagrams.py", "build_site.py"):
         (copy / "tools" / name).write_bytes((ROOT / "tools" / name).read_bytes())
-    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    (copy / "mkdocs.yml").write_text(config.partition("nav:")[0] + "nav:\n- Home: README.md\n- C: docs/cli.md\n")
+    config = (ROOT / "docs" / "mkdocs.yml").read_text(encoding="utf-8")
+    (copy / "docs" / "mkdocs.yml").write_text(
+        config.partition("nav:")[0] + "nav:\n- Home: README.md\n- C: docs/cli.md\n"
+    )
     (copy / "docs" / "site.css").touch()
     (copy / "docs" / "cli.md").write_text("# Commands\n", encoding="utf-8")
     (copy / "README.md").write_text(f"# Home\n\n{text}\n", encoding="utf-8")

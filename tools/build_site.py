@@ -66,13 +66,15 @@ def main() -> int:
         "--out", type=Path, default=ROOT / "out", help="folder for site/ and site-pages/ (default: out/)"
     )
     out = parser.parse_args().out.resolve()
+    zensical = Path(sys.executable).parent / "zensical"
+    if not zensical.exists():
+        print("Zensical is not installed. It needs Python 3.11 or newer, and the extra dev.", file=sys.stderr)
+        return 1
     begin = time.monotonic()
     problems = stage(out / "site-pages")
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    config = out / "mkdocs.yml"
-    config.write_text(text.replace("_dir: out/", "_dir: "), encoding="utf-8")
+    config = Path(shutil.copy(ROOT / "docs" / "mkdocs.yml", out))
     built = subprocess.run(
-        [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict", "--config-file", config],
+        [zensical, "build", "--clean", "--strict", "--config-file", config],
         cwd=out,
         env=os.environ | {"PYTHONPATH": str(ROOT / "tools"), "NO_COLOR": "1"},
         capture_output=True,
