@@ -48,7 +48,7 @@ def test_every_block_is_a_console_block_that_was_found():
     for page, blocks in BLOCKS.items():
         text = page.read_text(encoding="utf-8")
         assert text.count("```console") == len(blocks), page
-        assert text.count("<!-- needs:") == sum(block.service is not None for block in blocks), page
+        assert f"\n{text}".count("\n<!-- needs:") == sum(block.service is not None for block in blocks), page
         assert text.count("\n$ ") == sum(block.text.count("\n$ ") + block.text.startswith("$ ") for block in blocks), (
             page
         )

@@ -77,12 +77,16 @@ def test_the_picture_shows_the_lineage_of_the_demo(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_package_installs_as_printed(tmp_path):
+def test_the_package_installs_as_printed(tmp_path, real_home):
     copy = tmp_path / "checkout"
     skipped = shutil.ignore_patterns(".venv*", ".git", "out", "dist", ".*_cache", ".hypothesis", "*.db", ".jars")
     shutil.copytree(ROOT, copy, ignore=skipped)
     environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    environment |= {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment |= {
+        "HOME": real_home,  # pip reads its settings there
+        "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
     lines = [re.sub(r"\s+#.*", "", line) for line in blocks(README, "Install")[0].splitlines()]
     assert [line.split()[1] for line in lines] == ["install", "wheel", "install"]
     for number, line in enumerate(lines):
