@@ -18,11 +18,13 @@ import pytest
 import yaml
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+from pydantic import BaseModel
 from support.gms import Gms
 from support.receivers import served
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -210,3 +212,17 @@ def test_commands_and_flags_that_a_page_names_exist(page):
         assert command is not commands, line
         known = {flag for option in command.params for flag in option.opts} | {"--help"}
         assert {word for word in words if re.fullmatch(r"--[a-z-]+|-c", word)} <= known, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_settings_that_a_sentence_names_are_settings(page, tmp_path):
+    areas = {key for key in Settings.model_fields if isinstance(getattr(Settings(), key), BaseModel)}
+    text = page.read_text(encoding="utf-8")
+    for key, value in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+): ([^`…|]+)`", text):
+        if page.name in WRITTEN_BY_OTHERS or key.partition(".")[0] not in areas:
+            continue
+        *areas_of_key, name = key.split(".")
+        lines = [f"{'  ' * depth}{area}:" for depth, area in enumerate(areas_of_key)]
+        lines.append(f"{'  ' * len(areas_of_key)}{name}: {value}")
+        (tmp_path / "dh_bridge.yml").write_text("\n".join(lines), encoding="utf-8")
+        load(tmp_path / "dh_bridge.yml")
