@@ -71,8 +71,11 @@ bench-serve: $(VENV)/.dev  ## measure events over HTTP, from some senders at a t
 bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)
 
-docs: $(VENV)/.light  ## write the pages and blocks that are made of code and data
+docs: $(VENV)/.dev  ## write the pages that are made of code and data, and build the site into out/site (Python 3.11 or newer)
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/captures.py
+	@$(BIN)/python tools/lineage_picture.py
+	@$(BIN)/python tools/build_site.py
 
 lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands install
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

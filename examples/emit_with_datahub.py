@@ -1,6 +1,6 @@
-"""Send proposals through an emitter of acryl-datahub; without a server's address, show what would be sent.
+"""Send proposals through an emitter of acryl-datahub; without the address of a server, print them.
 
-pip install 'dh-bridge[datahub]'
+pip install '.[datahub]'
 python examples/emit_with_datahub.py [http://localhost:8080]
 """
 
@@ -19,7 +19,7 @@ EVENTS = Path(__file__).parent / "events" / "dbt.ndjson"
 
 
 class Shown:
-    """Any object with ``emit`` will do."""
+    """An emitter that prints: any object with ``emit`` works."""
 
     def __init__(self) -> None:
         self.seen = Counter()

@@ -1,4 +1,4 @@
-"""Tell checks and their results from Python: by name, or by a definition of DataHub's own; then look at what was told.
+"""Report checks and their results from Python: by name, or with DataHub's own definitions. Then print the results.
 
 python examples/sdk_assertion.py [CATALOG]
 """
@@ -34,10 +34,10 @@ def main(catalog: str = ":memory:") -> None:
     fresh = bridge.assertion(ORDERS, Freshness(cron="0 8 * * *", timezone="Europe/Berlin"), description="by breakfast")
     fresh.report(success=True, run_id="monday")
 
-    kept = bridge.pipeline.sink.catalog
+    catalog_store = bridge.pipeline.sink.catalog
     for check in (highest, volume, fresh):
         print(f"{check.info['type']:<10} {check.urn}")
-        for point in kept.timeseries(check.urn, "assertionRunEvent"):
+        for point in catalog_store.timeseries(check.urn, "assertionRunEvent"):
             result = point["result"]
             more = result.get("error", {}).get("type", "")
             print(f"  {point['partitionSpec']['partition']:<22} {result['type']} {more}".rstrip())

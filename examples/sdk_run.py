@@ -1,4 +1,4 @@
-"""Tell runs from Python, without OpenLineage events: start, end, failure, another try; then look at what was told.
+"""Report runs from Python, without OpenLineage events: start, end, failure, another try. Then print the runs.
 
 python examples/sdk_run.py [CATALOG]
 """
@@ -27,15 +27,15 @@ def main(catalog: str = ":memory:") -> None:
             try:
                 load(run.attempt)
             except ConnectionError as error:
-                run.retry(2, error)  # up for retry: the second try begins here
+                run.retry(2, error)  # ends the first try as UP_FOR_RETRY, and starts the second
                 load(run.attempt)
         with bridge.run(("nightly", "shop.mail_report"), [ORDERS], parent=night, upstream=[run]) as mail:
             mail.skip()  # nothing to send
 
-    kept = bridge.pipeline.sink.catalog
-    for told in (night, run, mail):
-        print(f"{told.name}: {told.urn}")
-        for point in kept.timeseries(told.urn, "dataProcessInstanceRunEvent"):
+    catalog_store = bridge.pipeline.sink.catalog
+    for reported in (night, run, mail):
+        print(f"{reported.name}: {reported.urn}")
+        for point in catalog_store.timeseries(reported.urn, "dataProcessInstanceRunEvent"):
             print(f"  try {point['attempt']}  {point['status']:<8}  {point.get('result', {}).get('type', '')}".rstrip())
     bridge.close()
 

@@ -1,4 +1,4 @@
-"""Translate the example events in Python and look at what came out.
+"""Translate the example events in Python, and print counts of the result.
 
 python examples/translate.py [EVENTS]
 """
@@ -26,7 +26,7 @@ def main(path: Path = EVENTS) -> None:
         print(f"  {number:>4}  {aspect}")
 
     dropped = Counter(line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped")
-    print(f"{counts.mapped} fields mapped, {counts.properties} kept as properties, {counts.dropped} dropped:")
+    print(f"{counts.mapped} fields mapped, {counts.properties} stored as properties, {counts.dropped} dropped:")
     for reason, number in dropped.most_common(3):
         print(f"  {number:>4}  {reason}")
 

@@ -36,6 +36,7 @@ _SPREAD = {
     "tests/partitioned/test_related_runs.py",
     "tests/partitioned/test_partitioned.py",
     "tests/sinks/test_sink_kafka_faults.py",
+    "tests/test_console_blocks.py",
     "tests/test_corpus.py",
     "tests/test_orders.py",
     "tests/test_packaging.py",

@@ -1,9 +1,8 @@
-"""What the pages of docs/ print runs as printed, in their order, beside a server on loopback; others test airflow.md and spark.md."""
+"""Configurations and names that pages of docs/ print; tests/test_console_blocks.py runs their commands."""
 
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,60 +11,20 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from support.gms import Gms
 from support.receivers import metrics, served
-from support.shell import typed
 
 from dh_bridge.catalog.store import Catalog
 
 ROOT = Path(__file__).resolve().parents[1]
-EVENTS = ROOT / "examples" / "events"
-DELIVERY = "dh_bridge-2026_11_22-01_02_03-9f3a1c"
-STOPS = 1  # "new>0" holds of a file that knows none of them
 
 
 def page(name):
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def lines(name):
-    """Return the lines of a page that call the command, without prompts."""
-    blocks = re.findall(r"```console\n(.+?)```", page(name), re.DOTALL)
-    return re.findall(r"^\$ (dh-bridge .+?)(?: +#.*)?$", "\n".join(blocks), re.MULTILINE)
-
-
 @pytest.fixture
 def gms(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as server:
         yield server
-
-
-@pytest.fixture
-def shell(tmp_path, gms):
-    """Return a function that runs a line in a folder with what the pages name: events, and places to compare with."""
-    folder = tmp_path / "here"
-    (folder / "my_events").mkdir(parents=True)
-    shutil.copy(EVENTS / "client.ndjson", folder / "my_events.ndjson")
-    for name in ("spark", "dbt"):
-        shutil.copy(EVENTS / f"{name}.ndjson", folder / "my_events")
-    (folder / "events").symlink_to(folder / "my_events")
-    (folder / "urns.txt").write_text("urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)\n", encoding="utf-8")
-    (folder / "old.yml").write_text("identity: {mode: datahub-openlineage}\n", encoding="utf-8")
-    (folder / "new.yml").write_text("", encoding="utf-8")
-    return lambda line: typed(line.replace("http://localhost:8080", gms.url), folder, DATAHUB_GMS_URL=gms.url)
-
-
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [("delivery", 8), ("ledger", 3), ("identity", 1), ("datahub-gc", 1), ("sql", 1)],
-    ids=str,
-)
-def test_the_commands_of_a_page_run_as_printed(name, number, shell):
-    ran = [line for line in lines(name) if "kafka:" not in line]
-    assert len(ran) == number
-    emitted = shell(f"dh-bridge emit my_events.ndjson --to rest: --ledger ledger.db --run-id {DELIVERY}")
-    assert emitted.returncode == 0, emitted.stderr
-    for line in ran:
-        done = shell(line)
-        assert done.returncode == (STOPS if "urns.txt" in line else 0), f"{line}\n{done.stdout}{done.stderr}"
 
 
 def test_the_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):

@@ -1,74 +1,170 @@
-"""What the README prints runs as printed, with a server on loopback; what all pages name is there."""
+"""The README: what it prints works as printed; and what all pages name exists."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
-from functools import partial
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 import pytest
 import yaml
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+from pydantic import BaseModel
 from support.gms import Gms
-from support.shell import typed
+from support.receivers import served
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import load
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON_PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 EVENTS = ROOT / "examples" / "events" / "client.ndjson"
 PAGES = [*ROOT.glob("*.md"), ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")]
 WRITTEN_BY_OTHERS = {"CHANGELOG.md"}
+PICTURE_BYTES = 100_000
 
 
-@pytest.fixture
-def shell(tmp_path):
-    """Return a function that runs a line in a folder that holds nothing but ``my_events.ndjson``."""
-    shutil.copy(EVENTS, tmp_path / "my_events.ndjson")
-    return partial(typed, folder=tmp_path)
-
-
-def blocks(title, language="console"):
+def blocks(page, title, language="console"):
     """Return the blocks of a language in the section of this title, without prompts."""
-    (section,) = re.findall(rf"^##+ {re.escape(title)}\n(.+?)(?=^##+ )", README, re.DOTALL | re.MULTILINE)
-    found = re.findall(rf"```{language}\n(.+?)```", section, re.DOTALL)
-    return [re.sub(r"^\$ ", "", block, flags=re.MULTILINE) for block in found]
+    (section,) = re.findall(rf"^##+ {re.escape(title)}\n(.+?)(?=^##+ |\Z)", page, re.DOTALL | re.MULTILINE)
+    texts = re.findall(rf"```{language}\n(.+?)```", section, re.DOTALL)
+    return [re.sub(r"^\$ ", "", text, flags=re.MULTILINE) for text in texts]
 
 
-def test_the_first_lines_run_as_printed_in_an_empty_folder(shell):
-    install, *first = blocks("Try it")[0].splitlines()
-    assert install.startswith("pip install .")
-    lines = [*first, *blocks("Try it")[1].splitlines()]
-    done = {line: shell(line) for line in lines}
-    codes = [(line.split()[1], result.returncode) for line, result in done.items()]
-    assert codes == [("demo", 0), ("urn", 0), ("emit", 0), ("catalog", 0), ("lineage", 1), ("explain", 0)]
-    (like,) = [result.stdout + result.stderr for line, result in done.items() if " lineage " in line]
-    assert "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.orders,PROD)" in like
+def send_start(client):
+    """Send one START as a producer does."""
+    client.emit(
+        RunEvent(
+            eventType=RunState.START,
+            eventTime="2026-11-21T07:13:10Z",
+            run=Run("01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"),
+            job=Job("shop_prod", "nightly"),
+            producer="https://example.com",
+        )
+    )
+    assert client.close()
 
 
-def test_the_lines_for_a_server_run_as_printed(shell, tmp_path):
-    (block,), (with_ledger,) = blocks("Into DataHub"), blocks("In any order, any number of times")
-    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
-        done = shell("set -e\n" + (block + with_ledger).replace("http://localhost:8080", gms.url))
+def test_the_readme_is_short():
+    assert 6_000 <= len(README.encode()) <= 9_000
+    assert "<!-- generated" not in README
+
+
+def test_ci_calls_the_two_commands_of_the_readme():
+    lines = blocks(README, "Try it in 60 seconds")[0].splitlines()
+    assert lines == ["make demo", "make test"]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in ci if line in lines] == lines
+
+
+def test_the_picture_shows_the_lineage_of_the_demo(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from lineage_picture import PICTURE, lineage_source, source_of  # noqa: PLC0415 - a script of tools/
+
+    assert f"]({PICTURE.relative_to(ROOT).as_posix()})" in README
+    assert PICTURE.stat().st_size < PICTURE_BYTES
+    assert source_of(PICTURE.read_text(encoding="utf-8")) == lineage_source()
+
+
+@pytest.mark.slow
+def test_the_package_installs_as_printed(tmp_path, real_home):
+    copy = tmp_path / "checkout"
+    skipped = shutil.ignore_patterns(".venv*", ".git", "out", "dist", ".*_cache", ".hypothesis", "*.db", ".jars")
+    shutil.copytree(ROOT, copy, ignore=skipped)
+    environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    environment |= {
+        "HOME": real_home,  # pip reads its settings there
+        "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    lines = [re.sub(r"\s+#.*", "", line) for line in blocks(README, "Install")[0].splitlines()]
+    assert [line.split()[1] for line in lines] == ["install", "wheel", "install"]
+    for number, line in enumerate(lines):
+        venv = tmp_path / f"venv{number}"
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        here = environment | {"PATH": f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"}
+        done = subprocess.run(["bash", "-c", line], cwd=copy, env=here, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert len(gms.dump()) > 100
-    assert f"{gms.url}: DataHub 1.4.0, written for DataHub 1.4" in done.stdout
-    assert done.stderr.count(f"nothing is written to rest:{gms.url} ") == 1
-    assert done.stderr.count(f"writing to rest:{gms.url} ") == 2
+        if " install " in line:
+            elsewhere = tmp_path / f"elsewhere{number}"
+            elsewhere.mkdir()
+            lines_without_checkout = "set -e\n" + blocks(README, "Try it in 60 seconds")[2]
+            done = subprocess.run(
+                ["bash", "-c", lines_without_checkout],
+                cwd=elsewhere,
+                env=here,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            assert {path.name for path in elsewhere.iterdir()} == {"out", "shop2.db"}
+
+
+def test_the_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (line,) = blocks(README, "Airflow")
+    (assignment,) = shlex.split(line)[1:]
+    name, _, value = assignment.partition("=")
+    assert name == "AIRFLOW__OPENLINEAGE__TRANSPORT"
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        send_start(OpenLineageClient(config={"transport": json.loads(value.replace("http://localhost:8080", gms.url))}))
+        assert {one.entity_type for one in gms.proposals} >= {"dataFlow", "dataProcessInstance"}
+
+
+def test_the_transport_of_dbt_is_configured_as_printed_and_needs_no_server_at_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DH_BRIDGE_REST__RETRIES", "0")
+    (block,) = blocks(README, "dbt", "yaml")
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        url = gms.url
+    send_to_nobody = OpenLineageClient(config=yaml.safe_load(block.replace("http://localhost:8080", url)))
+    send_to_nobody.emit(
+        RunEvent(
+            eventType=RunState.START,
+            eventTime="2026-11-21T07:13:10Z",
+            run=Run("01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"),
+            job=Job("shop_prod", "nightly"),
+            producer="https://example.com",
+        )
+    )
     assert (tmp_path / "dh_bridge.db").is_file()
+
+
+def test_spark_is_configured_for_the_endpoint_that_serve_opens(tmp_path):
+    (text,) = blocks(README, "Spark", "properties")
+    properties = dict(line.split(maxsplit=1) for line in text.splitlines())
+    assert properties["spark.openlineage.transport.type"] == "http"
+    assert urlsplit(properties["spark.openlineage.transport.url"]).port == 5000
+    listener = re.search(
+        r'LISTENER = "(.+?)"', (ROOT / "examples/capture/spark/capture.py").read_text(encoding="utf-8")
+    )
+    assert properties["spark.jars.packages"] == listener[1]
+    with served(f"catalog:{tmp_path}/shop.db") as receiver:
+        body = (ROOT / "examples" / "events" / "spark.ndjson").read_bytes()
+        with urllib.request.urlopen(f"{receiver.url}/api/v1/lineage", body, timeout=30) as answer:  # noqa: S310 - loopback
+            assert json.load(answer)["failed"] == []
 
 
 def test_python_runs_as_printed(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks("In Python", "python")
-    exec(compile(code, "README.md", "exec"), {"event": json.loads(EVENTS.read_bytes().splitlines()[2])})  # noqa: S102 - our own page
+    (code,) = blocks(PYTHON_PAGE, "Translate events", "python")
+    exec(compile(code, "python.md", "exec"), {"event": json.loads(EVENTS.read_bytes().splitlines()[2])})  # noqa: S102 - our own page
     assert "urn:li:dataPlatform:openlineage dataPlatformInfo {'name': 'openlineage'" in capsys.readouterr().out
-    (code,) = blocks("Runs and checks without events", "python")
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - as above
+    (code,) = blocks(PYTHON_PAGE, "Runs and checks without events", "python")
+    exec(compile(code, "python.md", "exec"), {})  # noqa: S102 - as above
     with Catalog("shop.db") as catalog:
         assert len(list(catalog.entities("dataProcessInstance"))) == 1
         assert len(list(catalog.entities("assertion"))) == 1
@@ -116,3 +212,17 @@ def test_commands_and_flags_that_a_page_names_exist(page):
         assert command is not commands, line
         known = {flag for option in command.params for flag in option.opts} | {"--help"}
         assert {word for word in words if re.fullmatch(r"--[a-z-]+|-c", word)} <= known, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_settings_that_a_sentence_names_are_settings(page, tmp_path):
+    areas = {key for key in Settings.model_fields if isinstance(getattr(Settings(), key), BaseModel)}
+    text = page.read_text(encoding="utf-8")
+    for key, value in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+): ([^`…|]+)`", text):
+        if page.name in WRITTEN_BY_OTHERS or key.partition(".")[0] not in areas:
+            continue
+        *areas_of_key, name = key.split(".")
+        lines = [f"{'  ' * depth}{area}:" for depth, area in enumerate(areas_of_key)]
+        lines.append(f"{'  ' * len(areas_of_key)}{name}: {value}")
+        (tmp_path / "dh_bridge.yml").write_text("\n".join(lines), encoding="utf-8")
+        load(tmp_path / "dh_bridge.yml")

@@ -1,4 +1,4 @@
-"""docs/coverage.md: what of other models the bridge writes, and why not the rest; from docs/coverage/*.yaml, whose rows are tests."""
+"""docs/coverage.md: which names of other models the bridge writes, and why not the others; each row of docs/coverage/*.yaml is a test."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ _HEAD = """# Coverage
 
 {note}
 
-Four models of others, name by name: what of them the bridge writes into DataHub from OpenLineage events, what only from
-Python (`dh_bridge.sdk`), and what never, because of what. Paths are of the aspect's JSON (`*`: any member); a version is the
-first DataHub that has the field. Every row that claims a value is a test: `tests/coverage/test_coverage.py` translates an
-event, or makes the call, and looks for the value at the path.
+This page compares dh_bridge with four other models, name by name. The verdict of a name is one of:
+
+- *from OpenLineage*: dh_bridge writes it to DataHub, from OpenLineage events.
+- *from the SDK*: dh_bridge writes it only if a Python program reports it (`dh_bridge.sdk`).
+- *never*: dh_bridge does not write it, for the reason in the last column.
+
+For the others the last column has the aspect and the path in its JSON (`*` is any element). A DataHub version in parentheses is the first one with this
+field. Each row with a value is a test: `tests/coverage/test_coverage.py` translates an event, or makes the call, and reads the value
+at the path.
 
 """
 
@@ -32,9 +37,9 @@ def coverage_page(table: Callable[[Iterable[str], Iterable[Iterable[Any]]], str]
     totals, parts = [], []
     for page in pages:
         rows = list(_rows(page))
-        counts = Counter(verdict.partition(",")[0] for _, verdict, _ in rows)
+        counts = Counter(verdict for _, verdict, _ in rows)
         totals.append((page["title"].partition(":")[0], len(rows), *(counts[verdict] for verdict in _VERDICTS)))
-        parts.append(f"## {page['title']}\n\n{table((page['of'], 'verdict', 'where'), rows)}")
+        parts.append(f"## {page['title']}\n\n{table((page['of'], 'verdict', 'where, or why not'), rows)}")
     summary = table(("", "names", *_VERDICTS), totals)
     return _HEAD.format(note=note) + summary + "\n" + "\n".join(parts)
 
@@ -47,7 +52,7 @@ def _rows(page: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 def _claim(row: dict[str, Any]) -> tuple[str, str]:
     if "never" in row:
-        return f"never, because {row['never']}", ""
+        return "never", row["never"]
     aspect, path, _ = row["at"]
     since = f" (DataHub {row['profile']})" if "profile" in row else ""
     where = f"`{aspect}` `{path}`{since}" + (f"; {row['note']}" if "note" in row else "")

@@ -1,14 +1,12 @@
-"""Write the pages and blocks that are made of code and data; with --check, say which of them have drifted.
+"""Write the pages that are made of code and data; with --check, name those that have drifted.
 
 Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors),
 docs/mapping.json (for OpenLineage's compatibility tests), docs/coverage.md (from docs/coverage/*.yaml), docs/systems.md,
 docs/facets.md.
-Blocks in README.md stand between ``<!-- generated: NAME -->`` and ``<!-- end -->``: commands, systems, facets.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +16,7 @@ import click
 import orjson
 from coverage_page import coverage_page
 from mapping_json import mapping_page
-from tables import facets_block, facets_page, systems_block, systems_page
+from tables import facets_page, systems_page
 
 from dh_bridge.cli import MENU, commands
 from dh_bridge.settings import Settings
@@ -29,10 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
 WIDTH = 100
 NOTE = "<!-- written by tools/generate_docs.py from the code; do not edit -->"
-_BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -54,12 +50,12 @@ def helps(group: click.Group, parent: click.Context) -> Iterator[tuple[str, str]
 
 
 def cli_page() -> str:
-    """Return docs/cli.md: what ``--help`` says, pasted."""
+    """Return docs/cli.md: a table of the commands, exit codes, and the text of each ``--help``."""
     sizes = {"terminal_width": WIDTH, "max_content_width": WIDTH}
     root = click.Context(commands, info_name="dh-bridge", **commands.context_settings | sizes)
     texts = [("dh-bridge", commands.get_help(root)), *helps(commands, root)]
     pages = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in texts]
-    return f"# The command line\n\n{NOTE}\n\n" + "\n".join(pages)
+    return f"# The command line\n\n{NOTE}\n\n{commands_table()}\n{_CLI_HEAD}" + "\n".join(pages)
 
 
 def settings_page() -> str:
@@ -78,16 +74,7 @@ def schema_page() -> str:
     return orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def readme_page() -> str:
-    """Return README.md with its generated blocks filled in."""
-
-    def fill(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match['name']]()}{match[3]}"
-
-    return _BLOCK.sub(fill, README.read_text(encoding="utf-8"))
-
-
-def commands_block() -> str:
+def commands_table() -> str:
     """Return the table of commands, by the sections of the help."""
     root = click.Context(commands, info_name="dh-bridge")
     rows = []
@@ -100,11 +87,6 @@ def commands_block() -> str:
     return table(("", "command", "what it does"), rows)
 
 
-BLOCKS: dict[str, Callable[[], str]] = {
-    "commands": commands_block,
-    "systems": lambda: systems_block(table),
-    "facets": lambda: facets_block(table),
-}
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "cli.md": cli_page,
     ROOT / "docs" / "settings.md": settings_page,
@@ -113,13 +95,33 @@ PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "coverage.md": lambda: coverage_page(table, NOTE),
     ROOT / "docs" / "systems.md": lambda: systems_page(table, NOTE),
     ROOT / "docs" / "facets.md": lambda: facets_page(table, NOTE),
-    README: readme_page,
 }
 
-_SETTINGS_HEAD = """No file is needed. What is given more than once counts in this order: a flag (`--datahub-version`, or
-`--set AREA.FIELD=VALUE`), the environment (`DH_BRIDGE_AREA__FIELD`, such as `DH_BRIDGE_SCHEMA__WRITE=never`; an empty
-variable is not set), the file, the default. The file is the one of `-c FILE`, else of `DH_BRIDGE_CONFIG`, else
-`dh_bridge.yml` in the working folder:
+_CLI_HEAD = """Each command writes data to stdout, and messages and progress to stderr. Each help text has an example on the events
+of `examples/events`.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | success |
+| 1 | some events failed, or an entity was not found |
+| 2 | wrong usage or settings |
+| 3 | translated but not delivered; or a server, catalogue or ledger cannot be read |
+| 130 | interrupted by Ctrl-C. The output so far stays; run the same command again to finish |
+| 141 | the reader of stdout stopped early, as `head` does |
+
+For `translate` and `emit`, `--fail-on never|events|delivery` selects which of the exit codes 1 and 3 they return.
+
+Events are files (JSON, NDJSON, also gzipped), folders, or `-` for stdin. A folder is searched for files that end in `.json`, `.ndjson`,
+`.jsonl`, `.log`, `.txt` or `.gz`. Dead letters and answers of Marquez' API are read, too:
+`curl http://marquez:5000/api/v1/events/lineage | dh-bridge emit - --to …`.
+
+"""
+_SETTINGS_HEAD = """No setting is required. If a setting is given more than once, the first of these counts:
+
+1. a flag: `--datahub-version`, or `--set AREA.FIELD=VALUE`
+2. a variable: `DH_BRIDGE_AREA__FIELD`, for example `DH_BRIDGE_SCHEMA__WRITE=never`. An empty variable is ignored
+3. the file: `-c FILE`, else `DH_BRIDGE_CONFIG`, else `dh_bridge.yml` in the working folder
+4. the default
 
 ```yaml
 # yaml-language-server: $schema=docs/dh_bridge.schema.json
@@ -128,9 +130,9 @@ filters:
   datasets: ["!tmp_*", "!*.staging.*"]
 ```
 
-An unknown key is refused, with the nearest known one, and so is a `dh_bridge.yaml` that nobody names.
-`dh-bridge config check` says what is wrong, `dh-bridge config show --origin` where each value comes from.
-Paths in a file are relative to that file; `~` is the home folder.
+- An unknown key is an error, which names the most similar key. A file `dh_bridge.yaml` that nothing refers to is an error, too.
+- `dh-bridge config check` lists the errors. `dh-bridge config show --origin` shows where each value comes from.
+- Paths in a file are relative to this file. `~` is the home folder.
 
 """
 

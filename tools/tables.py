@@ -1,4 +1,4 @@
-"""docs/systems.md and docs/facets.md, and their tables in README.md: from mappings/naming/ and the facet modules."""
+"""docs/systems.md and docs/facets.md: from mappings/naming/ and the facet modules."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from dh_bridge.naming import System
 
     Table = Callable[[Iterable[str], Iterable[Iterable[Any]]], str]
-
-
-def systems_block(table: Table) -> str:
-    """Return the short table of naming systems."""
-    rows = [(one.system, _platform(one), _code(_namespace(one)), _code(_table_name(one))) for one in _systems()]
-    return table(("system", "platform", "namespace", "name"), rows)
 
 
 def systems_page(table: Table, note: str) -> str:
@@ -57,15 +51,15 @@ def systems_page(table: Table, note: str) -> str:
     return f"# Systems\n\n{note}\n\n{_SYSTEMS_HEAD}{table(columns, rows)}"
 
 
-def facets_block(table: Table) -> str:
-    """Return the short table of facets."""
+def _summary(table: Table) -> str:
+    """Return a row for each facet."""
     rows = [(f"`{one.keys[0]}`", one.attach, ", ".join(_targets(one)), _first_sentence(one)) for one in specs()]
-    return table(("facet", "of a", "goes to", "what it is"), rows)
+    return table(("facet", "of a", "aspects", "content"), rows)
 
 
 def facets_page(table: Table, note: str) -> str:
     """Return docs/facets.md: each facet with its fields and the outcome of each field."""
-    parts = [f"# Facets\n\n{note}\n\n{_FACETS_HEAD}"]
+    parts = [f"# Facets\n\n{note}\n\n{_FACETS_HEAD}{_summary(table)}\n"]
     for at, group in groupby(specs(), key=lambda one: one.attach):
         parts.append(f"## Of a {at}\n\n")
         for one in group:
@@ -73,22 +67,23 @@ def facets_page(table: Table, note: str) -> str:
             producer = f" ({one.producer})" if one.producer else ""
             parts.append(f"### `{one.keys[0]}`{also}{producer}\n\n{_first_sentence(one)}\n\n")
             rows = [(f"`{path}`", *_outcome(row, one)) for path, row in one.outcomes.items()]
-            parts.append(table(("field", "outcome", "goes to, or reason"), rows) + "\n")
+            parts.append(table(("field", "outcome", "aspect and path, or reason"), rows) + "\n")
     return "".join(parts).rstrip() + "\n"
 
 
-_SYSTEMS_HEAD = """Datasets of these systems get the URNs that DataHub's own connectors write. Each row is a file of `mappings/naming/`; a
-file of your own folder (setting `mappings`) adds a system or replaces one. `dh-bridge urn NAMESPACE NAME` shows the URN of a
-dataset, and the rule that made it.
+_SYSTEMS_HEAD = """Datasets of these systems get the URNs that DataHub's own connectors write. Each row is a file in `mappings/naming/`. A
+file in your own folder (setting `mappings`) adds or replaces a system. `dh-bridge urn NAMESPACE NAME` shows the URN of a dataset and its
+rule.
 
-- *name of a table*: `{part}` is one part, `{*rest}` takes the rest of the name.
+- *name of a table*: `{part}` is one part, `{*rest}` is the rest of the name.
 - *opt-in*: the system is used only if a rule selects it (`naming.rules[].select`).
-- *verified*: the naming code of DataHub's connector was executed (`ran`), was read (`read`), or does not exist (`none`).
+- *verified*: how the names were compared with DataHub's connector. Its naming code was executed (`ran`), it was read (`read`), or DataHub has
+  no connector (`none`).
 
 """
 
-_FACETS_HEAD = """The outcome of each field: `mapped` to a field of DataHub, kept as a custom `property`, or `dropped` for a reason.
-`**` stands for all other fields. Facets that are not listed are kept as a whole.
+_FACETS_HEAD = """This page lists the facets that dh_bridge reads, and the outcome of each field: `mapped` to a field of DataHub, stored as a
+custom `property`, or `dropped` for a reason. `**` means all other fields. A facet that is not listed is stored as a property as a whole.
 
 """
 

@@ -37,7 +37,7 @@ RUNS = {
     ("shop_nightly", "refresh", 1, 0): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
     ("shop_nightly", "refresh", 1, 1): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
     ("shop_nightly", "report"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
-    ("shop_nightly", "tell"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "emit"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
     ("shop_audit",): [("STARTED", 1, None), ("COMPLETE", 1, "FAILURE")],
     ("shop_audit", "check"): [("STARTED", 1, None), ("COMPLETE", 1, "FAILURE")],
     ("shop_audit", "publish"): [("STARTED", 1, None), ("COMPLETE", 1, "SKIPPED")],
@@ -130,7 +130,7 @@ def test_airflow_itself_saw_what_the_dags_do(scheduled):
     assert states == {
         ("shop_nightly", "extract", -1): "success", ("shop_nightly", "load", -1): "success",
         ("shop_nightly", "refresh", 0): "success", ("shop_nightly", "refresh", 1): "success",
-        ("shop_nightly", "report", -1): "success", ("shop_nightly", "tell", -1): "success",
+        ("shop_nightly", "report", -1): "success", ("shop_nightly", "emit", -1): "success",
         ("shop_audit", "check", -1): "failed", ("shop_audit", "publish", -1): "skipped",
     }  # fmt: skip
 
@@ -169,7 +169,7 @@ REPORT = "urn:li:dataset:(urn:li:dataPlatform:file,/tmp/shop/report.csv,PROD)"
         ("shop_nightly", "load", [RAW], [ORDERS], ["extract"]),
         ("shop_nightly", "refresh", [ORDERS], [], ["load"]),
         ("shop_nightly", "report", [ORDERS], [REPORT], ["load"]),
-        ("shop_nightly", "tell", [], [], ["report"]),
+        ("shop_nightly", "emit", [], [], ["report"]),
         ("shop_audit", "check", [ORDERS], [], []),
         ("shop_audit", "publish", [], [], []),
     ],

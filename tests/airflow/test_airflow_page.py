@@ -58,7 +58,7 @@ def place(tmp_path, monkeypatch):
 
 def test_the_bash_operator_delivers_what_a_tool_left(place):
     gms, run = place
-    _, (operator,) = run('task_id="tell"')
+    _, (operator,) = run('task_id="emit"')
     said = operator.said
     assert (said["append_env"], said["trigger_rule"]) == (True, "all_done")
     env = {key: text.replace("{{ run_id }}", RUN) for key, text in said["env"].items()}
@@ -71,7 +71,7 @@ def test_the_bash_operator_delivers_what_a_tool_left(place):
 
 def test_the_bash_operator_fails_no_task_while_datahub_is_down(place):
     gms, run = place
-    _, (operator,) = run('task_id="tell"')
+    _, (operator,) = run('task_id="emit"')
     gms.stop()
     env = {key: text.replace("{{ run_id }}", RUN) for key, text in operator.said["env"].items()}
     env["DH_BRIDGE_REST__RETRIES"] = "0"
@@ -85,8 +85,8 @@ def test_the_bash_operator_fails_no_task_while_datahub_is_down(place):
 
 def test_the_command_in_a_callback_delivers_it_too(place):
     gms, run = place
-    names, _ = run("def tell_events")
-    names["tell_events"]({"run_id": RUN})
+    names, _ = run("def emit_events")
+    names["emit_events"]({"run_id": RUN})
     assert len(gms.dump()) > 20
 
 
@@ -106,6 +106,6 @@ def test_a_tool_is_given_its_parent_by_the_macro(place):
 
 
 def test_every_block_of_the_page_is_run():
-    known = ('task_id="tell"', "def tell_events", '"on_execute_callback"', "user_defined_macros")
+    known = ('task_id="emit"', "def emit_events", '"on_execute_callback"', "user_defined_macros")
     assert [sum(part in block for part in known) for block in BLOCKS] == [1] * len(known)
     assert textwrap.dedent(BLOCKS[0]) == BLOCKS[0]

@@ -84,7 +84,7 @@ DAG_FIELD_OUTCOMES = {
     producer="Airflow",
 )
 def airflow(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """DAG to the flow, task to the job, DAG run and task instance to the run; upstream tasks become job edges."""
+    """Properties: DAG on the flow, task on the job, DAG run and task instance on the run; upstream tasks become edges between jobs."""
     content = facet.content
     task, task_instance, dag_run = (
         nested_object(content, "task"),
@@ -213,7 +213,7 @@ airflow_mapped_task = property_facet(
     producer="Airflow",
 )
 def airflow_run_args(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; a trigger from outside is the weakest hint that the run is BATCH_AD_HOC."""
+    """Properties of the run; an external trigger makes the run BATCH_AD_HOC, unless another facet states its type."""
     properties = flatten("airflow_runArgs", facet.content)
     if properties:
         yield property_fact(ctx, properties)

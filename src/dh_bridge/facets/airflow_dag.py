@@ -46,7 +46,7 @@ _TIME_OUTCOMES = {f"dagRun.{field_name}": _DURATION_OUTCOME for field_name in ("
     producer="Airflow",
 )
 def airflow_dag_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """DAG to the flow; DAG run to the run: its id is the run's name, its type the run's type."""
+    """Properties: DAG on the flow, DAG run on the run. The DAG run's id and type are name and type of the run."""
     dag_run = nested_object(facet.content, "dagRun")
     yield from dag_facts(nested_object(facet.content, "dag"), ctx)
     yield from dag_run_facts(dag_run, ctx, precedence=NAME_DAG_RUN)
@@ -139,7 +139,7 @@ _EDGE_OUTCOME = mapped(JOB_EDGE, JOB_PROPERTIES)
     producer="Airflow",
 )
 def airflow_tasks(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Tasks without their colours, tree and groups as properties of the flow; every task is a job, with edges between them."""
+    """Tasks (without colours), tree and groups as properties of the flow; each task is a job, with edges between them."""
     properties = {}
     for name, value in facet.content.items():
         if name == "tasks" and isinstance(value, dict):

@@ -49,7 +49,7 @@ kafka_throughput = opaque_facet(
     producer="Confluent",
 )
 def description(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Description of the dataset where no documentation is stated."""
+    """Description of the dataset, if the facet documentation is absent."""
     content = dict(facet.content)
     text = text_of(content.get("description"))
     if text.strip():

@@ -64,7 +64,7 @@ class DataQualityAssertions(Facet):
     },
 )  # fmt: skip
 def data_quality_assertions(facet: DataQualityAssertions, ctx: FacetContext) -> Facts:
-    """One assertion per check on the dataset; its result once per terminal event of the run."""
+    """One assertion for each check on the dataset, with one result for each end event of the run."""
     checks, outcome_paths = [], []
     is_run_skipped, severity_by_name = is_skipped_test(ctx), check_severities(ctx)
     for position, assertion in enumerate(facet.assertions or ()):
@@ -158,7 +158,7 @@ _COLUMNS = DATASET_PROPERTIES["dataQualityMetrics.columns"]
     },
 )
 def data_quality_metrics(facet: DataQualityMetrics, ctx: FacetContext) -> Facts:
-    """DatasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
+    """Profile of the dataset; values without a field in it (files, sums, counts) become properties."""
     if (
         ctx.key == "dataQuality"
         and "dataQualityMetrics" in ctx.facet_keys

@@ -92,7 +92,7 @@ def _parse_attempt(value: Any) -> int | None:
     producer="Data.Rentgen",
 )
 def data_rentgen_operation(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Name of the job, its description where no documentation is stated; group and position as properties of the run."""
+    """Name of the job; its description, if the facet documentation is absent; group and position as properties of the run."""
     properties = flatten("dataRentgen_operation", facet.content)
     if properties:
         yield property_fact(ctx, properties)

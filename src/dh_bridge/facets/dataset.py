@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     },
 )
 def catalog(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Framework, type, name and addresses of the catalogue, redacted; an open map of properties as one JSON."""
+    """Framework, type, name and addresses of the catalogue, redacted; its properties as one JSON property."""
     content = dict(facet.content)
     catalog_properties = content.pop("catalogProperties", None)
     properties = flatten("catalog", content)
@@ -52,7 +52,7 @@ def catalog(facet: OpenFacet, ctx: FacetContext) -> Facts:
 data_source = property_facet(
     "dataSource",
     attach="dataset",
-    doc="Name and URI, redacted: a connection is neither a platform instance nor a page to link to.",
+    doc="Name and URI of the connection as redacted properties.",
 )
 
 

@@ -47,7 +47,7 @@ def _retract_from_dataset(_: dict[str, Any], ctx: FacetContext) -> Facts:
     outcomes={"description": mapped(JOB_FIELD["description"]), "contentType": as_property()},
 )
 def job_documentation(facet: Documentation, ctx: FacetContext) -> Facts:
-    """Description of the job, or of the flow when the job is one; never of a task's flow."""
+    """Description of the job, or of the flow if the job is a flow; not of the flow of a task."""
     if facet.description:
         yield ctx.owner_urn, JOB_FIELD, ("description", FIELD_STATED), facet.description
     yield from _content_type_facts(facet, ctx)
@@ -61,7 +61,7 @@ def job_documentation(facet: Documentation, ctx: FacetContext) -> Facts:
     outcomes={"description": mapped(DATASET_FIELD["description"]), "contentType": as_property()},
 )
 def dataset_documentation(facet: Documentation, ctx: FacetContext) -> Facts:
-    """Description of the dataset; what people wrote in the UI lives elsewhere and wins."""
+    """Description of the dataset. DataHub shows a description that people wrote in the UI first."""
     if facet.description:
         yield ctx.dataset_urn, DATASET_FIELD, ("description", FIELD_STATED), facet.description
     yield from _content_type_facts(facet, ctx)

@@ -42,7 +42,7 @@ def error_properties(message: str | None, trace: str | None, language: str | Non
     outcomes={"message": as_property(), "programmingLanguage": as_property(), "stackTrace": as_property()},
 )
 def error_message(facet: ErrorMessage, ctx: FacetContext) -> Facts:
-    """Properties of the run; the result of a run is the event type's, never this facet's."""
+    """Properties of the run; the result of the run depends on the event type only."""
     properties = error_properties(facet.message, facet.stackTrace, facet.programmingLanguage)
     if properties:
         yield property_fact(ctx, properties)
@@ -86,7 +86,7 @@ _OUTCOME = as_property(RUN_PROPERTIES, RUN_COUNT)
     },
 )
 def extraction_error(facet: ExtractionError, ctx: FacetContext) -> Facts:
-    """Properties of the run: the largest counts, the last errors, one stack trace; never its result (it may have succeeded)."""
+    """Properties of the run: largest counts, last errors, one stack trace. The result is not changed, because the run may have succeeded."""
     for field_name in ("totalTasks", "failedTasks"):
         count = getattr(facet, field_name)
         if count is not None and count >= 0:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Flink",
 )
 def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Job id as the name of the run; its page when the job's namespace is the address of the dashboard; outputs: INSERT."""
+    """Job id as the name of the run; its link, if the namespace of the job is the address of the dashboard; outputs are INSERT operations."""
     properties = flatten("flink_job", facet.content)
     if properties:
         yield property_fact(ctx, properties)

@@ -53,7 +53,7 @@ big_query_error = property_facet(
     producer="Airflow",
 )
 def data_fusion(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Run id as a property; runtime arguments, an open map, as one redacted JSON."""
+    """Run id as a property; runtime arguments as one redacted JSON property."""
     content = dict(facet.content)
     arguments = content.pop("runtimeArgs", None)
     properties = flatten("dataFusion", content)
@@ -121,7 +121,7 @@ class GcpComposerRun(Facet):
     producer="Google Cloud",
 )
 def gcp_composer_run(facet: GcpComposerRun, ctx: FacetContext) -> Facts:
-    """Name of the run where Airflow's own facets give none; a property too."""
+    """Name of the run, if Airflow's facets have none; also a property."""
     if not facet.dagRunId:
         return
     yield ctx.run_urn, RUN_NAME, NAME_COMPOSER, facet.dagRunId
@@ -180,7 +180,7 @@ def _page_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
     producer="Google Cloud",
 )
 def gcp_lineage(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The name to show for the job or flow; its origin as properties."""
+    """Display name of the job or flow; its origin as properties."""
     content = dict(facet.content)
     name = text_of(content.get("displayName"))
     if name:

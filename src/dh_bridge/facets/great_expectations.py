@@ -85,7 +85,7 @@ _BATCH_OUTCOME = mapped(BATCH, RUN_PROPERTIES)
     producer="Great Expectations",
 )
 def great_expectations_meta(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the batch that was validated goes to the results."""
+    """Properties of the run; the validated batch is written on the results."""
     properties = flatten("great_expectations_meta", facet.content)
     if properties:
         yield property_fact(ctx, properties)

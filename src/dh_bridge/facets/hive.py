@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # -- hive_properties (run): properties of the Hive session (OpenLineage integration/hive).
 
-hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON.", producer="Hive")
+hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON property.", producer="Hive")
 
 
 # -- hive_query (run): id and operation of a query (OpenLineage integration/hive).

@@ -135,7 +135,7 @@ _STATISTIC_FIELDS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "si
     producer="Iceberg",
 )
 def iceberg_scan_report(facet: IcebergScanReport, ctx: FacetContext) -> Facts:
-    """Snapshot, schema and filter on the edge, all of it on the run; columns read as input fields; missing counts filled in."""
+    """Snapshot, schema and filter on the edge; the whole facet on the run; columns that were read as input fields; missing counts are filled in."""
     edge_values = _scan_attributes(facet, ctx)
     report: dict[str, Any] = {
         **edge_values,
@@ -276,7 +276,7 @@ _DELETE_FIELDS = ("totalPositionalDeletes", "totalEqualityDeletes")
     producer="Iceberg",
 )
 def iceberg_commit_report(facet: IcebergCommitReport, ctx: FacetContext) -> Facts:
-    """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
+    """Type, rows and properties of the operation, totals of the profile, and the snapshot as a property of the dataset."""
     properties = _build_properties(facet, ctx)
     if ctx.role != "output" or not ctx.run_urn:
         if properties:

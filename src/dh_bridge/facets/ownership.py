@@ -65,7 +65,7 @@ def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
 
 @facet("ownership", attach="job", struct=Ownership, retract=_retract, outcomes=_FIELD_OUTCOMES)
 def job_ownership(facet: Ownership, ctx: FacetContext) -> Facts:
-    """Owners of the job, or of the flow when the job is one; placeholders (``***``, ``airflow``) are left out."""
+    """Owners of the job, or of the flow if the job is a flow; placeholders (``***``, ``airflow``) are left out."""
     yield from _owner_facts(facet, ctx)
 
 

@@ -81,7 +81,7 @@ _ROOT_JOB_OUTCOME = as_property(JOB_PROPERTIES, RUN_PROPERTIES)
     },
 )
 def parent(facet: Parent, ctx: FacetContext) -> Facts:
-    """The parent run as parentInstance (never a dataset or job upstream), root and forwarded facets as properties."""
+    """Parent run as parentInstance, not as an upstream; root and forwarded facets as properties."""
     run, job = facet.run or RunReference(), facet.job or JobReference()
     if run.runId:
         urn = ctx.identity.run_urn(job.namespace, job.name, run.runId)

@@ -71,7 +71,7 @@ class SchemaFacet(Facet):
     },
 )
 def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
-    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
+    """Schema of the dataset, if at least one field has a type. A list without types is a projection: the input fields of the job.
 
     Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. For
     Kafka topics and Iceberg metadata, Spark sends columns of its own. For a query over JDBC it sends a projection, which the event

@@ -66,7 +66,7 @@ class SourceCode(Facet):
     },
 )
 def source_code(facet: SourceCode, ctx: FacetContext) -> Facts:
-    """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""
+    """SQL as in the facet sql, which wins. Of other code, which may contain secrets: hash and length; with ``source_code: keep``, the text."""
     properties = {}
     if facet.language:
         properties["sourceCode.language"] = present_property_text("sourceCode.language", facet.language)
@@ -116,7 +116,7 @@ class SourceCodeLocation(Facet):
     },
 )
 def source_code_location(facet: SourceCodeLocation, ctx: FacetContext) -> Facts:
-    """The page of the code as externalUrl when it is one, of the checks of its runs too, the rest as properties."""
+    """Web page of the code as externalUrl of the job and of the checks of its runs; the rest as properties."""
     properties = flatten("sourceCodeLocation", {name: getattr(facet, name) for name in _PROPERTY_FIELDS})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):

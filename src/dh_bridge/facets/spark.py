@@ -75,7 +75,7 @@ def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="Spark",
 )
 def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the description describes the job where nothing else does, never the application."""
+    """Properties of the run; the description is that of the job if it has no other, but never that of the application."""
     properties = flatten("spark_jobDetails", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -89,7 +89,7 @@ def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
 spark_properties = map_facet(
     "spark_properties",
     separate_names=("spark.master",),
-    doc="All properties as one redacted JSON; spark.master on its own too.",
+    doc="All properties as one redacted JSON property; spark.master is also a separate property.",
     producer="Spark",
 )
 
@@ -189,7 +189,7 @@ _KEY = "environment-properties"
     producer="Spark",
 )
 def environment_properties(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run, redacted; of the mount table only its size; the user is the run's user."""
+    """Redacted properties of the run; only the size of the mount table; the user is the user of the run."""
     nested_properties = facet.content.get(_KEY)
     is_nested = isinstance(nested_properties, dict)
     outer_properties = {name: value for name, value in facet.content.items() if name != _KEY} if is_nested else {}

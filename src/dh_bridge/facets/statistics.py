@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     outcomes={field: as_property(STATISTIC[field]) for field in ("rowCount", "size", "fileCount")},
 )
 def input_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
-    """On the edge of the job and, summed and by dataset, on the run; never an operation: reading changes nothing."""
+    """Counts on the edge of the job, and on the run (total and by dataset); no operation, because reading changes nothing."""
     yield from statistic_facts(facet, ctx, "input")
 
 
@@ -47,5 +47,5 @@ def input_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
     },
 )
 def output_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
-    """Affected rows of the operation, the edge of the job, the run; a profile only when the whole table was replaced."""
+    """Affected rows, on the operation, the edge of the job, and the run; also a profile, if the whole table was replaced."""
     yield from statistic_facts(facet, ctx, "output")

@@ -77,7 +77,7 @@ class Subset(Facet):
     outcomes={**_condition_outcomes("input"), **_condition_outcomes("output")},
 )
 def subset(facet: Subset, ctx: FacetContext) -> Facts:
-    """A predicate on the edge and the run, partitionSpec of profile, operation and results; columns read as input fields."""
+    """Predicate on the edge and the run; partition of profile, operation and results; columns that were read as input fields."""
     name, condition = _own_condition(facet, ctx.role)
     if condition is None:
         return

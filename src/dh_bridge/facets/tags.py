@@ -93,7 +93,7 @@ _FIELD_OUTCOMES = {"tags[].key": mapped(TAG), "tags[].value": mapped(TAG), "tags
 
 @facet("tags", attach="job", struct=Tags, retract=_retract, outcomes=_FIELD_OUTCOMES)
 def job_tags(facet: Tags, ctx: FacetContext) -> Facts:
-    """Tags of the job, or of the flow when the job is one."""
+    """Tags of the job, or of the flow if the job is a flow."""
     yield from _tag_facts(facet, ctx)
 
 
@@ -119,7 +119,7 @@ def dataset_tags(facet: Tags, ctx: FacetContext) -> Facts:
     outcomes={f"tags[].{field_name}": as_property() for field_name in ("key", "value", "source")},
 )
 def run_tags(facet: Tags, ctx: FacetContext) -> Facts:
-    """Properties of the run: DataHub has no tags on runs, and a job's tags are its own facet's."""
+    """Properties of the run, because DataHub has no tags of runs."""
     rows = [
         {name: value for name, value in (("key", tag.key), ("value", tag.value), ("source", tag.source)) if value}
         for tag in facet.tags or ()

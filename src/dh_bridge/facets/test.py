@@ -66,7 +66,7 @@ _DROPPED_FIELDS = ("description", "expected", "actual", "failures", "content", "
     },
 )
 def test(facet: Tests, ctx: FacetContext) -> Facts:
-    """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
+    """One assertion for each test and tested dataset (the inputs of the event, else its outputs); skipped tests are properties of the run."""
     skipped_names, unresolved = [], []
     is_run_skipped = is_skipped_test(ctx)
     matched_tests: list[tuple[str, Check, str | None]] = []

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Trino",
 )
 def trino_metadata(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run, transaction id as a property; of the plan hash and size."""
+    """Query id as the name of the run, transaction id as a property; hash and size of the plan."""
     content, properties = drop_large_value("trino_metadata", facet.content, "query_plan", "plan", ctx)
     flatten("trino_metadata", content, properties)
     if properties:
