@@ -402,7 +402,7 @@ def test_a_broken_location_is_refused_at_the_start_by_its_key():
 
 @pytest.mark.parametrize(
     "said",
-    [{"env": "LIVE"}, {"rules": [{"namespace": "x", "instance": "y"}]}, {"rules": [{"drop": True}]}, {"ruls": []}],
+    [{"env": "LIVE"}, {"rules": [{"namespace": "x", "instance": "y"}]}, {"rules": [{"case": "lower"}]}, {"ruls": []}],
 )
 def test_settings_refuse_what_they_do_not_know(said):
     with pytest.raises(ValidationError):

@@ -319,7 +319,9 @@ def test_what_cannot_be_configured_is_said_by_name(said, words):
 
 def test_a_settings_file_and_settings_of_its_own(tmp_path):
     (tmp_path / "mine.yml").write_text("datahub_version: '1.1'\nwindow: 7\n", encoding="utf-8")
-    found = DataHubConfig.from_dict({"config": "mine.yml", "settings": {"window": 9, "filters": {"producer": None}}})
+    found = DataHubConfig.from_dict(
+        {"config": "mine.yml", "settings": {"window": 9, "identity": {"airflow_plugin": None}}}
+    )
     assert (found.settings.datahub_version, found.settings.window, found.to) == ("1.1", 9, "rest:")
 
 
