@@ -83,7 +83,6 @@ class Receiver:
         self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
         self._large_requests = BoundedSemaphore(max(1, settings.threads // 2))
         self._large_parse_lock = Lock()
-        self._max_event_values = MAX_EVENT_VALUES
         #: what is logged of requests that bring nothing
         self.refusals = LogThrottle(log, logging.WARNING)
 
@@ -188,7 +187,7 @@ class Receiver:
 
     def _ingest_body(self, body: bytes, location: str, *, is_large: bool = False) -> ReceiverResponse:
         """Parse and fold a part of the events after another, so that few of their objects are in memory at a time."""
-        limit = _REQUEST_VALUES_FACTOR * self._max_event_values
+        limit = _REQUEST_VALUES_FACTOR * MAX_EVENT_VALUES
         if has_more_values(body, limit):
             raise _too_many_values_error("the request", limit)
         events = events_of(body, location, self._zone, max_events=_MAX_EVENTS, check=self._check)
@@ -229,8 +228,8 @@ class Receiver:
             raise RequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"an event has more than {_MAX_EVENT_BYTES:,} bytes"
             )
-        if has_more_values(raw, self._max_event_values):
-            raise _too_many_values_error("an event", self._max_event_values)
+        if has_more_values(raw, MAX_EVENT_VALUES):
+            raise _too_many_values_error("an event", MAX_EVENT_VALUES)
 
     def _sender(self, environ: Environ) -> str:
         address, forwarded = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
