@@ -235,7 +235,7 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     with pytest.raises(SinkError, match="connection failed") as caught:
         opened("rest:", nobody)
     assert caught.value.retryable
-    assert "is that DataHub's address?" in str(caught.value)
+    assert "check the address of DataHub" in str(caught.value)
 
 
 def test_who_knows_the_last_version_waits_for_no_retries():
