@@ -87,7 +87,11 @@ class Settings(BaseModel):
         ('1.4', 'DEV')
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={"description": "All settings of dh_bridge. docs/settings.md lists every key."},
+    )
 
     datahub_version: str | None = Field(
         default=None,
