@@ -15,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark docs lock clean
+.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -70,6 +70,10 @@ bench-serve: $(VENV)/.dev  ## measure events over HTTP, from some senders at a t
 
 bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)
+
+golden: $(VENV)/.dev  ## write the golden events of tests/golden/samples.yaml, and the proposals of all golden events; read the difference
+	@$(BIN)/python tools/golden_events.py
+	@$(BIN)/python -m pytest tests/golden -q -n 0 -p no:randomly --update-golden
 
 docs: $(VENV)/.dev  ## write the pages that are made of code and data, and build the site into out/site (Python 3.11 or newer)
 	@$(BIN)/python tools/generate_docs.py

@@ -1,8 +1,6 @@
 """dh_bridge: OpenLineage into DataHub.
 
->>> from dh_bridge import translate
->>> translation = translate(event)                      # doctest: +SKIP
->>> [proposal.aspect_name for proposal in translation.proposals]  # doctest: +SKIP
+:func:`translate` translates events with one call, :class:`Bridge` with one configuration for many calls.
 """
 
 from __future__ import annotations
@@ -36,10 +34,36 @@ def __getattr__(name: str) -> Any:
 
 
 def translate(events: Any, settings: SettingsLike = None, *, report: bool = False) -> Translation:
-    """Translate one OpenLineage event or many; see :meth:`dh_bridge.bridge.Bridge.translate`.
+    """Translate one OpenLineage event or many.
 
-    ``settings``: an object, a mapping (``{"datahub_version": "1.4"}``), or a settings file (``"dh_bridge.yml"``). The bridge is kept for the
-    next call of the thread with the same settings: to make one takes as long as a hundred events.
+    The bridge is kept for the next call of the thread with the same settings: to make one takes as long as a hundred events.
+
+    Args:
+        events: an event as a dict, JSON text or bytes, or a ``Path``; or an iterable of events
+            (:meth:`dh_bridge.bridge.Bridge.translate` lists all forms).
+        settings: a :class:`Settings`, a mapping such as ``{"datahub_version": "1.4"}``, or the path of a settings file.
+        report: whether ``report`` of the result has the outcome of each field of the events.
+
+    Returns:
+        The proposals, the events that cannot be used, the rejected proposals, and counts.
+
+    Raises:
+        SettingsError: a setting is unknown or has a wrong value.
+        TypeError: ``events`` is none of these forms.
+
+    Example:
+        >>> from dh_bridge import translate
+        >>> translation = translate({
+        ...     "eventType": "COMPLETE",
+        ...     "eventTime": "2026-11-20T01:00:00Z",
+        ...     "run": {"runId": "0f6e2a3c-58f1-4f3a-9c0d-3f1f5d1d2a10"},
+        ...     "job": {"namespace": "shop", "name": "daily.load"},
+        ...     "outputs": [{"namespace": "postgres://db:5432", "name": "shop.public.orders"}],
+        ... })
+        >>> translation.counts.runs, translation.counts.dead
+        (1, 0)
+        >>> {proposal.entity_urn for proposal in translation.proposals if proposal.entity_type == "dataset"}
+        {'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)'}
     """
     from dh_bridge.bridge import bridge_of  # noqa: PLC0415 - as above
 

@@ -32,20 +32,30 @@ __all__ = ["Bridge", "Counts", "Translation"]
 
 
 class Bridge(Closable):
-    """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*).
+    """A translator of OpenLineage events with one configuration. It keeps no state between calls.
 
-    Threads may share one. One with a sink is closed at the end of ``with``, or by :meth:`close`.
+    Threads may share a bridge. A bridge with a sink is closed at the end of ``with``, or by :meth:`close`.
+
+    Args:
+        settings: a :class:`~dh_bridge.settings.Settings`, a mapping by their keys, or the path of a settings file.
+        sink: the target of :meth:`run` and :meth:`assertion`: a text such as ``catalog:FILE``, or a sink object.
+        on_error: ``"raise"``, or ``"warn"``: a target that is down does not fail the caller
+            (:class:`dh_bridge.sdk.Pipeline`).
+
+    Raises:
+        SettingsError: a setting is unknown or has a wrong value.
+
+    Example:
+        >>> from dh_bridge import Bridge
+        >>> bridge = Bridge({"datahub_version": "1.4"})
+        >>> translation = bridge.translate('{"eventTime": "yesterday"}')
+        >>> len(translation.proposals), translation.counts.dead
+        (0, 1)
     """
 
     def __init__(
         self, settings: SettingsLike = None, *, sink: str | Sink | None = None, on_error: str = "raise"
     ) -> None:
-        """``settings``: an object, a mapping by their keys, or a settings file (:func:`dh_bridge.settings.loading.settings_of`).
-
-        ``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object.
-
-        ``on_error="warn"``: no work of yours fails because of a place that is down (:class:`dh_bridge.sdk.Pipeline`).
-        """
         self.settings = settings_of(settings)
         self.options = Options(self.settings)
         self.zone = zone_of(self.settings)
@@ -61,10 +71,18 @@ class Bridge(Closable):
         return partial(type(self), sink=self._sink, on_error=self._on_error), (self.settings,)
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
-        """Translate one event or many, folded per run.
+        """Translate one event or many, merged per run.
 
-        ``events`` may be an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python,
-        the ``Path`` of a file or folder, or an iterable of those. Unusable events are in ``dead``; they never stop the others.
+        Args:
+            events: an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python, the
+                ``Path`` of a file or folder, or an iterable of those.
+            report: whether ``report`` of the result has the outcome of each field of the events.
+
+        Returns:
+            The proposals. Events that cannot be used are in ``dead``, and do not stop the others.
+
+        Raises:
+            TypeError: ``events`` is none of these forms.
         """
         session = Session(self.options, report=report)
         if type(events) is Event:
@@ -89,12 +107,20 @@ class Bridge(Closable):
         window: int | None = -1,
         piecewise: bool = False,
     ) -> Iterator[Translation]:
-        """Yield a translation each time that runs close: their terminal event lies a window behind, or the input ends.
+        """Yield a translation each time that runs close. Memory stays constant, however long the input is.
 
-        ``window`` counts events (default: the setting, None: no bound); a window closes early when its events exceed
-        16 MiB. Memory stays constant however long the input is. What no run has (dead letters, what a filter left out) is
-        yielded without one when there is a window of it. ``piecewise``: yield it some hundreds of proposals at a time, for
-        those who do with each what they do with all; that is faster, for they are still in the processor's cache.
+        A run closes a window after its terminal event, or when the input ends. A window closes early when its events
+        exceed 16 MiB. Dead letters and filtered events belong to no run: they are yielded when a window of them is full.
+
+        Args:
+            items: parsed events and dead letters, for example of :func:`dh_bridge.openlineage.inputs.iter_events`.
+            report: whether ``report`` of each result has the outcome of each field of the events.
+            window: the number of events in a window; -1 is the setting ``window``, None has no bound.
+            piecewise: whether a translation is yielded in pieces of some hundred proposals. This is faster if the caller
+                handles proposals one by one.
+
+        Yields:
+            Translations. Together they have each proposal once.
         """
         size = self.settings.window if window == -1 else window
         session = Session(self.options, report=report)
@@ -114,12 +140,24 @@ class Bridge(Closable):
             yield from session.close_in_pieces(None, piecewise=piecewise)
 
     def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
-        """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""
+        """Return how an event is named in DataHub, and why.
+
+        Args:
+            event: the parsed event.
+            sightings: what earlier events named; some warnings need it.
+
+        Returns:
+            The row of ``dh-bridge identity``: the URNs of flow, job, run and datasets, with rules and warnings.
+        """
         return event_identity(self.options.identity, identity_input(self.options.masking.mask_event(event)), sightings)
 
     @property
     def pipeline(self) -> Any:
-        """The :class:`dh_bridge.sdk.Pipeline` of this configuration; a SettingsError without a sink."""
+        """The :class:`dh_bridge.sdk.Pipeline` of this configuration.
+
+        Raises:
+            SettingsError: the bridge has no sink.
+        """
         if self._sink is None:
             raise SettingsError(
                 "the bridge has no sink", location="sink", remedy='pass one, e.g. Bridge(sink="catalog:shop.db")'
@@ -133,11 +171,38 @@ class Bridge(Closable):
         return self._pipeline
 
     def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **options: Any) -> Any:
-        """Return a run to be used in a ``with`` statement; see :meth:`dh_bridge.sdk.Pipeline.run`."""
+        """Return a run, to be used in a ``with`` statement.
+
+        Args:
+            job: namespace and name of the job.
+            inputs: datasets that the run reads.
+            outputs: datasets that the run writes.
+            **options: the other arguments of :meth:`dh_bridge.sdk.Pipeline.run`.
+
+        Returns:
+            The run (:class:`dh_bridge.sdk.Run`).
+
+        Raises:
+            SettingsError: the bridge has no sink.
+            EventError: an argument cannot be used.
+        """
         return self.pipeline.run(job, inputs, outputs, **options)
 
     def assertion(self, dataset: Any, check: Any, **options: Any) -> Any:
-        """Tell what is checked and return the check, to report results; see :meth:`dh_bridge.sdk.Pipeline.assertion`."""
+        """Write an assertion, and return it to report its results.
+
+        Args:
+            dataset: the dataset that is checked.
+            check: the name of a check, or a definition such as :class:`dh_bridge.sdk.Volume`.
+            **options: the other arguments of :meth:`dh_bridge.sdk.Pipeline.assertion`.
+
+        Returns:
+            The assertion (:class:`dh_bridge.sdk.Assertion`).
+
+        Raises:
+            SettingsError: the bridge has no sink.
+            EventError: an argument cannot be used.
+        """
         return self.pipeline.assertion(dataset, check, **options)
 
     def close(self) -> None:

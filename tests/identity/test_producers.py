@@ -22,8 +22,17 @@ from dh_bridge.identity.producers import (
 FILES = sorted((MAPPINGS / "producers").glob("*.yaml"))
 SCHEMA = json.loads((MAPPINGS / "schema" / "producers.schema.json").read_text(encoding="utf-8"))
 EXAMPLES = [(path.stem, example) for path in FILES for example in yaml.safe_load(path.read_text("utf-8"))["examples"]]
-# sha256 of how producers name their jobs: a change moves entities.
-NAMES = "78b6c2003c7cec9e4bf9e96bffbd74913660189189210a6a046b80ae6ddab406"
+# sha256, shortened, of how each producer names its jobs: a change moves entities. A new producer moves none.
+NAMES = {
+    "airflow": "fbf9240a0d31", "bigquery": "593daf107fd4", "clickhouse": "03179c7674df", "dagster": "799148674ab7",
+    "databricks": "f13c34e18e43", "dbt": "3f09064fa5f7", "debezium": "4df94889b000", "dlt": "ddc713c23969",
+    "druid": "e9e8af411c38", "feast": "eb5f0516591e", "fivetran": "dbf686b88d62", "flink": "086d50552993",
+    "glue": "c401a08594f3", "great_expectations": "62d22e50b518", "hive": "103bd109f968", "kafka_connect": "a5564c148cc5",
+    "mssql": "5766f349c848", "mysql": "017982052b76", "nifi": "ee4c368d8e79", "oracle": "4f6ae620cfa4",
+    "postgres": "119532eaa339", "prefect": "79acc4e7f377", "presto": "42e995764dac", "redshift": "90a0227fb86b",
+    "snowflake": "5d4bf1640828", "spark": "82a761ac509e", "sqlmesh": "ebda42168114", "teradata": "d1fc1b555b05",
+    "trino": "1f2da28ef454",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -66,11 +75,12 @@ def test_no_scheme_and_no_name_forms_are_claimed_by_two_rows():
 
 
 def test_names_of_producers_are_frozen():
-    said = {
-        stem: [row.platform, row.producers, row.schemes, [[f.pattern, f.flow, f.job] for f in row.names], row.otherwise]
-        for stem, row in load_producer_mappings()
-    }
-    assert hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() == NAMES
+    hashes = {}
+    for stem, row in load_producer_mappings():
+        names = [[name.pattern, name.flow, name.job] for name in row.names]
+        said = [row.platform, row.producers, row.schemes, names, row.otherwise]
+        hashes[stem] = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+    assert {stem: hashes.get(stem) for stem in NAMES} == NAMES
 
 
 @pytest.mark.parametrize(

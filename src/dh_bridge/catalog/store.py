@@ -30,17 +30,42 @@ _RAW_NAMES = (
 
 
 class Catalog(Database):
-    """Latest aspects, points in time, relationships and lineage; one thread at a time, any number of readers beside it."""
+    """An open catalogue: latest aspects, points in time, relationships and lineage.
+
+    One thread at a time may use it. Other processes may read the file at the same time.
+
+    Args:
+        path: the file, which is created if it is absent; ``:memory:`` keeps the catalogue in memory.
+        readonly: whether the file is opened for reading only; then it must exist.
+
+    Raises:
+        SinkError: the file cannot be opened, is damaged, or is no catalogue.
+
+    Example:
+        >>> from dh_bridge.datahub.proposal import upsert
+        >>> with Catalog(":memory:") as catalog:
+        ...     delivery = catalog.apply([upsert("tag", "urn:li:tag:daily", "tagProperties", {"name": "daily"})])
+        ...     catalog.aspect("urn:li:tag:daily", "tagProperties")
+        {'name': 'daily'}
+        >>> delivery.delivered_count, delivery.failures
+        (1, [])
+    """
 
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
-        """Open the file, making it unless ``readonly``; ``:memory:`` keeps it in memory. A SinkError says what is wrong."""
         super().__init__(path, readonly=readonly)
         self._cached_ids: dict[str, int] = {}
 
     def apply(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Apply proposals in order, in one transaction, as DataHub's server would.
+        """Apply proposals in order, in one transaction, as DataHub's server does.
 
-        What the server would refuse is in ``failed`` and changes nothing; a SinkError means that nothing was applied.
+        Args:
+            proposals: the proposals.
+
+        Returns:
+            The number of proposals that were applied, and those that the server would reject, which change nothing.
+
+        Raises:
+            SinkError: the file cannot be written; then no proposal was applied.
         """
         with self.transaction():
             batch = CatalogBatch(self.connection, self._cached_ids)
@@ -57,21 +82,44 @@ class Catalog(Database):
             self._cached_ids.clear()
 
     def aspects(self, urn: str) -> dict[str, Any]:
-        """Return the latest aspects of an entity by name; empty for an unknown one."""
+        """Return the latest aspects of an entity.
+
+        Args:
+            urn: the URN of the entity.
+
+        Returns:
+            The JSON value of each aspect by its name; empty for an unknown entity.
+        """
         rows = self.connection.execute(
             "SELECT name, value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY name", (urn,)
         )
         return {name: _decode(value) for name, value in rows}
 
     def aspect(self, urn: str, name: str) -> Any:
-        """Return one latest aspect, or None."""
+        """Return the latest value of an aspect.
+
+        Args:
+            urn: the URN of the entity.
+            name: the name of the aspect.
+
+        Returns:
+            The JSON value; None if the entity does not have the aspect.
+        """
         row = self.connection.execute(
             "SELECT value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND name = ?", (urn, name)
         ).fetchone()
         return None if row is None else _decode(row[0])
 
     def timeseries(self, urn: str, aspect: str) -> list[Any]:
-        """Return the points of a timeseries aspect, oldest first."""
+        """Return the points of a timeseries aspect.
+
+        Args:
+            urn: the URN of the entity.
+            aspect: the name of the aspect.
+
+        Returns:
+            The JSON value of each point, the oldest first.
+        """
         rows = self.connection.execute(
             "SELECT value FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND aspect = ?"
             " ORDER BY time, document",
@@ -80,7 +128,14 @@ class Catalog(Database):
         return [_decode(value) for (value,) in rows]
 
     def timeseries_aspects(self, urn: str) -> list[str]:
-        """Return the names of the timeseries aspects of which an entity has points."""
+        """Return which timeseries aspects an entity has points of.
+
+        Args:
+            urn: the URN of the entity.
+
+        Returns:
+            The names of the aspects, sorted.
+        """
         rows = self.connection.execute(
             "SELECT DISTINCT aspect FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY aspect",
             (urn,),
@@ -88,7 +143,14 @@ class Catalog(Database):
         return [name for (name,) in rows]
 
     def entities(self, entity_type: str | None = None) -> Iterator[str]:
-        """Yield the URNs, sorted, of the entities that have an aspect or a point; those only referred to have not."""
+        """Return the entities that have an aspect or a point. Entities that are only referred to are left out.
+
+        Args:
+            entity_type: the type of the entities, for example ``dataset``; None means all.
+
+        Returns:
+            An iterator over the URNs, sorted.
+        """
         rows = self.connection.execute(
             "SELECT urn FROM entity WHERE (?1 IS NULL OR type = ?1) AND (EXISTS (SELECT 1 FROM aspect"
             " WHERE entity = entity.id) OR EXISTS (SELECT 1 FROM point WHERE entity = entity.id)) ORDER BY urn",
@@ -97,7 +159,15 @@ class Catalog(Database):
         return (urn for (urn,) in rows)
 
     def find_by_name(self, name: str, limit: int) -> list[str]:
-        """Return at most ``limit`` URNs of entities with ``name`` in them, whatever its case, the shortest first."""
+        """Return entities whose URN contains a name. Upper and lower case are the same.
+
+        Args:
+            name: the name, or a part of it.
+            limit: the largest number of URNs.
+
+        Returns:
+            The URNs, the shortest first.
+        """
         rows = self.connection.execute(
             "SELECT urn FROM entity WHERE instr(lower(urn), lower(?)) AND EXISTS (SELECT 1 FROM aspect"
             " WHERE entity = entity.id) ORDER BY length(urn), urn LIMIT ?",
@@ -106,7 +176,14 @@ class Catalog(Database):
         return [urn for (urn,) in rows]
 
     def relationships(self, urn: str) -> Iterator[tuple[str, str, str]]:
-        """Yield ``(relationship name, aspect, target URN)`` of what the entity's aspects point to, sorted."""
+        """Return the relationships of an entity to others.
+
+        Args:
+            urn: the URN of the entity.
+
+        Returns:
+            An iterator over (name of the relationship, aspect, URN of the other entity), sorted.
+        """
         rows = self.connection.execute(
             "SELECT r.name, r.aspect, t.urn FROM relationship r JOIN entity t ON t.id = r.target"
             " WHERE r.source = (SELECT id FROM entity WHERE urn = ?) ORDER BY 1, 2, 3",
@@ -115,7 +192,14 @@ class Catalog(Database):
         return cast("Iterator[tuple[str, str, str]]", rows)
 
     def referrers(self, urn: str) -> Iterator[tuple[str, str, str]]:
-        """Yield ``(relationship name, aspect, source URN)`` of what points to the entity, sorted."""
+        """Return the relationships of other entities to an entity.
+
+        Args:
+            urn: the URN of the entity.
+
+        Returns:
+            An iterator over (name of the relationship, aspect, URN of the other entity), sorted.
+        """
         rows = self.connection.execute(
             "SELECT r.name, r.aspect, s.urn FROM relationship r JOIN entity s ON s.id = r.source"
             " WHERE r.target = (SELECT id FROM entity WHERE urn = ?) ORDER BY 1, 2, 3",
@@ -124,7 +208,14 @@ class Catalog(Database):
         return cast("Iterator[tuple[str, str, str]]", rows)
 
     def raw_names(self, urn: str) -> list[tuple[str, str]]:
-        """Return the OpenLineage ``(namespace, name)`` pairs that the entity was written under, sorted."""
+        """Return the names in OpenLineage that an entity was written under.
+
+        Args:
+            urn: the URN of the entity.
+
+        Returns:
+            Pairs of namespace and name, sorted.
+        """
         property_maps = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
         pairs = {
             (properties[namespace_key], properties[name_key])

@@ -65,7 +65,19 @@ _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 
 
 class Validator:
-    """Checks proposals against one profile; safe to keep for ever, what it remembers is bounded."""
+    """A check of proposals against the Avro schemas of one DataHub version. Its caches are bounded, so that it can be kept.
+
+    Args:
+        profile: the DataHub version (:func:`dh_bridge.datahub.profiles.profile`).
+
+    Example:
+        >>> from dh_bridge.datahub.profiles import profile
+        >>> from dh_bridge.datahub.proposal import upsert
+        >>> validator = Validator(profile("1.4"))
+        >>> validator.refusal_text(upsert("tag", "urn:li:tag:daily", "tagProperties", {"name": "daily"}))
+        >>> validator.refusal(upsert("tag", "urn:li:tag:daily", "tagProperties", {"name": 7})).location
+        'tag/tagProperties $.name'
+    """
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -78,7 +90,14 @@ class Validator:
         return self._profile.name
 
     def refusal(self, proposal: Proposal) -> AspectError | None:
-        """Return ``dataset/schemaMetadata $.fields[3].type: …`` when DataHub would refuse the proposal, None when it is sound."""
+        """Return the error of a proposal that DataHub would reject.
+
+        Args:
+            proposal: the proposal.
+
+        Returns:
+            The error, whose location is for example ``dataset/schemaMetadata $.fields[3].type``; None if the proposal is valid.
+        """
         is_cached = type(proposal) is CachedProposal
         if is_cached and proposal.__dict__.get("checked_by") is self:
             return None
@@ -94,9 +113,13 @@ class Validator:
         return None
 
     def accepts_all(self, proposals: Iterable[Proposal]) -> bool:
-        """Say whether :meth:`refusal` has nothing against any of some hundreds; those of a kind together, in half the time.
+        """Return whether all proposals are valid. Proposals of one kind are checked together, in half the time.
 
-        False also where a search text may be too long for the index, so that somebody looks at it (`search_texts.py`).
+        Args:
+            proposals: some hundred proposals.
+
+        Returns:
+            False if a proposal is invalid, or if a text may be too long for DataHub's search index (`search_texts.py`).
         """
         kinds: dict[_AspectKey, list[Proposal]] = {}
         cached_proposals = []
@@ -122,7 +145,14 @@ class Validator:
         return True
 
     def check(self, proposal: Proposal) -> None:
-        """Raise what :meth:`refusal` returns."""
+        """Raise the error of a proposal that DataHub would reject.
+
+        Args:
+            proposal: the proposal.
+
+        Raises:
+            AspectError: the proposal is invalid.
+        """
         error = self.refusal(proposal)
         try:
             if error is not None:
@@ -131,7 +161,14 @@ class Validator:
             del error  # it leads to this frame
 
     def refusal_text(self, proposal: Proposal) -> str | None:
-        """Return the text of what :meth:`refusal` returns."""
+        """Return the text of the error of a proposal that DataHub would reject.
+
+        Args:
+            proposal: the proposal.
+
+        Returns:
+            The text; None if the proposal is valid.
+        """
         error = self.refusal(proposal)
         return None if error is None else str(error)
 

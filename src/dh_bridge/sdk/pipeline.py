@@ -50,15 +50,33 @@ PRODUCER = "dh_bridge.sdk"
 
 
 class Pipeline(Closable):
-    """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
+    """A recorder of runs and checks, which writes them to one sink.
 
-    ``settings``: an object, a mapping by their keys, or a settings file (:func:`dh_bridge.settings.loading.settings_of`).
+    With ``on_error="warn"`` a target that is down does not fail the caller: a RuntimeWarning is issued, and the proposals are
+    buffered. They are sent with the next ones (up to a minute later if the target was slow to fail), and the last time by
+    :meth:`close` or when the process ends, which waits ten seconds for them. A wrong argument raises an error in any case.
 
-    ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
-    does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next (up to a minute later where
-    the place was slow to fail), the last time by :meth:`close`, or where nobody calls that, when the process ends, which waits ten
-    seconds for it. What the caller says wrong is an error either way. ``clock`` returns nanoseconds since 1970. What was opened
-    here is closed by :meth:`close` or at the end of ``with``. Threads may share a pipeline: one of them sends at a time.
+    Threads may share a pipeline: one of them sends at a time. :meth:`close`, or the end of ``with``, closes a sink that was
+    opened here.
+
+    Args:
+        settings: a :class:`~dh_bridge.settings.Settings`, a mapping by their keys, or the path of a settings file.
+        sink: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
+        on_error: ``"raise"``, or ``"warn"``.
+        clock: returns the time in nanoseconds since 1970.
+
+    Raises:
+        SettingsError: a setting, the sink or ``on_error`` cannot be used.
+        SinkError: the target cannot be opened, unless ``on_error`` is ``"warn"``.
+
+    Example:
+        >>> from dh_bridge.sdk import Pipeline
+        >>> with Pipeline(sink="catalog::memory:") as pipeline:
+        ...     with pipeline.run(("nightly", "shop.load"), outputs=["postgres://db:5432/shop.public.orders"]) as run:
+        ...         run.reads("s3://lake/orders")
+        ...     check = pipeline.assertion("postgres://db:5432/shop.public.orders", "row_count", min=1)
+        ...     check.report(success=True, actual=17, run_id=run)
+        []
     """
 
     def __init__(
@@ -98,7 +116,11 @@ class Pipeline(Closable):
 
     @property
     def sink(self) -> Sink:
-        """The open sink; a SinkError where its place cannot be opened."""
+        """The open sink.
+
+        Raises:
+            SinkError: the target cannot be opened.
+        """
         return self._open_sink()
 
     def _open_sink(self) -> Sink:
@@ -136,14 +158,30 @@ class Pipeline(Closable):
         job_facets: Mapping[str, Any] | None = None,
         producer: str = PRODUCER,
     ) -> Run:
-        """Return a run of ``job``, (namespace, name), to be used in a ``with`` statement.
+        """Return a run, to be used in a ``with`` statement.
 
-        ``inputs`` and ``outputs``: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one of them.
-        ``run_id``: a new UUID by default. ``kind``: ``scheduled``, ``ad_hoc`` or ``streaming``. ``parent``: the run that
-        started it; ``upstream``: a run or runs that it waited for. ``attempt``: the number of this try, from 1. ``url``: where the
-        run is shown. ``template``: URN of the dataJob, dataFlow or dataset that it is an instance of, if not of its job.
-        ``facets`` and ``job_facets`` are OpenLineage facets by key. ``producer``: a URI, which gives the job's platform as
-        that of an event does. An EventError says which of these cannot be used.
+        Args:
+            job: namespace and name of the job.
+            inputs: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one dataset.
+            outputs: datasets, as ``inputs``.
+            run_id: the id of the run; a new UUID by default.
+            name: the name that DataHub shows.
+            kind: ``scheduled``, ``ad_hoc`` or ``streaming``.
+            parent: the run that started this one.
+            upstream: the run or runs that this one waited for.
+            attempt: the number of this try, from 1.
+            url: the page of the run.
+            template: the URN of the dataJob, dataFlow or dataset that the run is an instance of; its job by default.
+            properties: custom properties of the run.
+            facets: OpenLineage facets of the run, by key.
+            job_facets: OpenLineage facets of the job, by key.
+            producer: a URI; it gives the platform of the job, as that of an event does.
+
+        Returns:
+            The run, which starts with the ``with`` statement.
+
+        Raises:
+            EventError: an argument cannot be used; the error names it.
         """
         description = describe_run(
             self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=to_references(upstream), url=url,
@@ -171,15 +209,30 @@ class Pipeline(Closable):
         parameters: Mapping[str, Any] | None = None,
         **params: Any,
     ) -> Assertion:
-        """Tell what is checked and return the check, whose results are told by :meth:`Assertion.report`.
+        """Write an assertion, and return it; :meth:`Assertion.report` writes its results.
 
-        ``check`` is a name of ``mappings/tables/assertions.yaml`` (``expect_column_max_to_be_between``, ``not_null``,
-        ``row_count`` …) or any other, or a definition such as :class:`~dh_bridge.sdk.definitions.Volume`. Of a name,
-        ``column``, ``min``, ``max``, ``value`` and any other parameters say what is expected (in ``parameters`` those that
-        are called like an argument here). ``platform``: who checks
-        (``great-expectations``, ``dbt`` …). ``id``: an identifier of yours, a guid or a URN; without one the check has
-        the URN that OpenLineage events of the same check have. A SettingsError names the DataHub version that a
-        definition needs.
+        Args:
+            dataset: the dataset that is checked, as in :meth:`run`.
+            check: a name of ``mappings/tables/assertions.yaml`` (``not_null``, ``row_count``), any other name, or a
+                definition such as :class:`~dh_bridge.sdk.definitions.Volume`.
+            platform: the tool that checks, for example ``great-expectations``.
+            instance: the instance of that tool.
+            suite: the suite that the check belongs to.
+            id: a guid, a URN or another id; by default the URN that events of OpenLineage give the same check.
+            name: the name of the check.
+            description: the text that DataHub shows.
+            properties: custom properties.
+            url: the page of the check.
+            parameters: parameters of a named check whose names are those of arguments here.
+            **params: parameters of a named check: ``column``, ``min``, ``max``, ``value`` and others.
+
+        Returns:
+            The assertion.
+
+        Raises:
+            EventError: an argument cannot be used; the error names it.
+            SettingsError: the definition needs a newer DataHub; the error names its version.
+            SinkError: the target rejects the assertion, or cannot be reached.
         """
         check_description = CheckDescription(
             platform=platform or DEFAULT_PLATFORM, instance=instance, suite=suite,
@@ -193,9 +246,14 @@ class Pipeline(Closable):
         return assertion
 
     def send(self, proposals: Iterable[Proposal]) -> None:
-        """Deliver proposals, all of them or, when one is unsound (an AspectError), none.
+        """Deliver proposals: all of them, or none if one is invalid.
 
-        A SinkError when some do not arrive, or a warning, as ``on_error`` has it.
+        Args:
+            proposals: the proposals.
+
+        Raises:
+            AspectError: a proposal is invalid.
+            SinkError: a proposal does not arrive; with ``on_error="warn"`` a RuntimeWarning instead.
         """
         with self._lock:
             self._send(list(proposals))
@@ -226,11 +284,24 @@ class Pipeline(Closable):
         self._has_platform = self._has_platform or is_first
 
     def now_micros(self) -> int:
-        """Return the clock's time in microseconds."""
+        """Return the time of the clock.
+
+        Returns:
+            Microseconds since 1970.
+        """
         return self.clock() // 1000
 
     def require_field(self, aspect: str, path: str, label: str) -> None:
-        """Raise a SettingsError that says since which DataHub ``label`` can be written, if the profile has no such field."""
+        """Raise an error if the DataHub version has no such field.
+
+        Args:
+            aspect: the name of the aspect.
+            path: the path of the field.
+            label: the name of what is written there, for the message.
+
+        Raises:
+            SettingsError: the version has no such field; the error names the first version that has.
+        """
         if self.options.profile.has_field(aspect, path):
             return
         first_version = next(
@@ -243,7 +314,7 @@ class Pipeline(Closable):
         )
 
     def close(self) -> None:
-        """Close the sink if it was opened here; with ``on_error="warn"`` what is not told yet is sent once more."""
+        """Close the sink if it was opened here; with ``on_error="warn"`` buffered proposals are sent first."""
         with self._lock:
             if self._buffered_sender is not None:
                 self._buffered_sender.send_last()
@@ -252,7 +323,11 @@ class Pipeline(Closable):
                 self._sink.close()
 
     def close_at_exit(self, deadline: float) -> None:
-        """Close it as the process ends; a place that can be hurried is waited for until ``deadline`` (of the monotonic clock)."""
+        """Close the pipeline when the process ends.
+
+        Args:
+            deadline: the end of the wait for the target, in seconds of the monotonic clock.
+        """
         if self._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             try:
                 self._deadline = deadline

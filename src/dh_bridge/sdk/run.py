@@ -1,4 +1,4 @@
-"""A run, told as it goes."""
+"""A run that is recorded while it goes on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,27 @@ TEMPLATE_TYPES = ("dataJob", "dataFlow", "dataset")
 
 
 class Run:
-    """A run of a job, made by :meth:`~dh_bridge.sdk.pipeline.Pipeline.run`; use it in a ``with`` statement.
+    """A run of a job. :meth:`~dh_bridge.sdk.pipeline.Pipeline.run` makes it; use it in a ``with`` statement.
 
-    At its start and at its end the run, its job and flow, its inputs and outputs are told. An exception makes it a
-    FAILURE with message and stack trace, and goes on (``sys.exit(0)`` is a SUCCESS). ``urn`` is the run's, ``run_id`` its id, ``namespace`` and ``name``
-    its job's, ``job`` what that is in DataHub; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
+    The run, its job and flow, its inputs and outputs are written when it starts and when it ends. An exception makes the run
+    a FAILURE with message and stack trace, and is raised again; ``sys.exit(0)`` is a SUCCESS.
+
+    Attributes:
+        urn: the URN of the run.
+        run_id: the id of the run.
+        namespace: the namespace of the job.
+        name: the name of the job.
+        job: the job in DataHub, with its URNs.
+        attempt: the number of the try, from 1.
+        filtered: whether the filters of the settings leave the job out; then nothing is written.
+
+    Example:
+        >>> from dh_bridge.sdk import Pipeline
+        >>> with Pipeline(sink="catalog::memory:") as pipeline:
+        ...     with pipeline.run(("nightly", "shop.load"), run_id="0f6e2a3c-58f1-4f3a-9c0d-3f1f5d1d2a10") as run:
+        ...         run.writes(("postgres://db:5432", "shop.public.orders"))
+        >>> run.job.job_urn
+        'urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,nightly),shop.load)'
     """
 
     def __init__(self, recorder: Recorder, description: RunDescription, attempt: int) -> None:
@@ -44,29 +60,52 @@ class Run:
         self._error: dict[str, str] | None = None
 
     def reads(self, *datasets: DatasetRef) -> None:
-        """Add inputs; of a run that has begun they are told at its end, and it takes none after that."""
+        """Add inputs. If the run has started, they are written when it ends.
+
+        Args:
+            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name).
+
+        Raises:
+            EventError: a dataset cannot be used, or the run has ended.
+        """
         self._require_not_ended()
         for ref in datasets:
             dataset = resolve_dataset(ref, self._recorder.options)
             self._description.inputs[dataset.urn] = dataset
 
     def writes(self, *datasets: DatasetRef) -> None:
-        """Add outputs; of a run that has begun they are told at its end, and it takes none after that."""
+        """Add outputs. If the run has started, they are written when it ends.
+
+        Args:
+            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name).
+
+        Raises:
+            EventError: a dataset cannot be used, or the run has ended.
+        """
         self._require_not_ended()
         for ref in datasets:
             dataset = resolve_dataset(ref, self._recorder.options)
             self._description.outputs[dataset.urn] = dataset
 
     def skip(self) -> None:
-        """Let the run end as SKIPPED: there was nothing to do."""
+        """End the run as SKIPPED: there was nothing to do.
+
+        Raises:
+            EventError: the run has ended.
+        """
         self._require_not_ended()
         self._outcome = "SKIPPED"
 
     def retry(self, attempt: int | None = None, error: BaseException | str | None = None) -> None:
-        """Say that this try failed and that there will be another one: UP_FOR_RETRY, ``error`` says why.
+        """Record that this try failed and that another one follows (UP_FOR_RETRY).
 
-        With ``attempt`` it is told at once, and the try of that number begins here. Without, the run ends so, also when
-        an exception ends it, and whoever tries again says which ``attempt`` that is.
+        Args:
+            attempt: the number of the next try, which starts now. Without a number the run ends as UP_FOR_RETRY, also if an
+                exception ends it; the next try is another run with its own ``attempt``.
+            error: the reason, as an exception or a text.
+
+        Raises:
+            EventError: the run has not started or has ended, or ``attempt`` is not after this try.
         """
         self._require_not_ended()
         if attempt is None:

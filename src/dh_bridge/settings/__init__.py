@@ -72,9 +72,26 @@ __all__ = [
 
 
 class Settings(BaseModel):
-    """All settings. The defaults need no file."""
+    """All settings. The defaults need no settings file; docs/settings.md lists every key.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Args:
+        **data: settings by their keys. Areas are objects or mappings.
+
+    Raises:
+        pydantic.ValidationError: a setting is unknown or has a wrong value. ``dh_bridge.settings.loading`` raises a
+            SettingsError instead, which names the key.
+
+    Example:
+        >>> settings = Settings(datahub_version="1.4", naming={"env": "DEV"})
+        >>> settings.datahub_version, settings.naming.env
+        ('1.4', 'DEV')
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={"description": "All settings of dh_bridge. docs/settings.md lists every key."},
+    )
 
     datahub_version: str | None = Field(
         default=None,

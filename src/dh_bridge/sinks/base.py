@@ -104,16 +104,37 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sink(Protocol):
-    """Takes proposals in order. A SinkError means that nothing of the batch may count as delivered."""
+    """A place that takes proposals. An object with ``emit`` and ``close`` is a sink; it needs no base class.
+
+    Example:
+        >>> from dh_bridge.datahub.proposal import upsert
+        >>> with open_sink("memory:") as sink:
+        ...     sink.emit([upsert("tag", "urn:li:tag:daily", "tagProperties", {"name": "daily"})]).delivered_count
+        1
+    """
 
     name: str
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Deliver a batch; proposals that are refused one by one are in ``Delivery.failures``."""
+        """Deliver a batch, in order.
+
+        Args:
+            proposals: the proposals.
+
+        Returns:
+            The number of proposals that arrived, and those that were rejected one by one.
+
+        Raises:
+            SinkError: no proposal of the batch counts as delivered.
+        """
         ...
 
     def close(self) -> None:
-        """Write out what is still held back; a second call does nothing, and emit then raises a SinkError."""
+        """Write what is still buffered. A second call does nothing; ``emit`` raises a SinkError afterwards.
+
+        Raises:
+            SinkError: what was buffered cannot be written.
+        """
         ...
 
     def __enter__(self) -> Self: ...
