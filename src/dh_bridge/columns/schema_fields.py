@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dh_bridge.columns.field import SchemaFacetField
 
 PathStyle = Literal["auto", "v1", "v2"]
-_UNORDERED = "no-home:not every column has one"
+_UNORDERED = "no-field:not every column has one"
 
 
 class SchemaFields(msgspec.Struct, gc=False):

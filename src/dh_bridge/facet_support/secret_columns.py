@@ -20,7 +20,7 @@ def drop_hidden_columns(fields: list[SchemaFacetField], ctx: FacetContext) -> li
     count = len(fields)
     while count and fields[count - 1].name.startswith("_") and _is_hidden(fields[count - 1], producer, ctx):
         count -= 1
-        ctx.note_dropped(f"fields[{count}]", "no-home:hidden-column")
+        ctx.note_dropped(f"fields[{count}]", "no-field:hidden-column")
     return fields if count == len(fields) else fields[:count]
 
 

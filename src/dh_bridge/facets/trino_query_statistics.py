@@ -33,7 +33,7 @@ def trino_query_statistics(facet: OpenFacet, ctx: FacetContext) -> Facts:
         if number is not None:
             numbers[field_name] = number
         elif value is not None:
-            ctx.note_dropped(field_name, "no-home:no number")
+            ctx.note_dropped(field_name, "no-field:no number")
     if not numbers:
         return
     yield property_fact(ctx, {"trino_query_statistics": present_property_text("trino_query_statistics", numbers)})

@@ -138,7 +138,7 @@ class WrittenAspects:
             self._aspects_by_dataset[first] = self._entity_aspects(first)
         named_aspects = self._named_dataset_aspects(first, last)
         if len(datasets) > 1 and first == last:
-            named_aspects = {**named_aspects, **dict.fromkeys(_SOURCE_PATHS, "no-home:no upstream of itself")}
+            named_aspects = {**named_aspects, **dict.fromkeys(_SOURCE_PATHS, "no-field:no upstream of itself")}
         return (
             {**self._aspects_by_dataset[first], **named_aspects} if named_aspects else self._aspects_by_dataset[first]
         )
@@ -234,9 +234,9 @@ def _missing_reasons(state: RunState, options: Options) -> AspectReasons:
     """Return the reasons why the run may not have written an aspect."""
     reasons: AspectReasons = {}
     for aspect in _STATEFUL_ASPECTS:
-        reasons[aspect] = "policy:state=none" if state.kind == "run" else "no-home:no run"
+        reasons[aspect] = "policy:state=none" if state.kind == "run" else "no-field:no run"
     for aspect in _TERMINAL_ASPECTS:
-        reasons[aspect] = "pending-terminal" if state.kind == "run" else "no-home:no run"
+        reasons[aspect] = "pending-terminal" if state.kind == "run" else "no-field:no run"
     if not options.profile.has_aspect("dataJob", "dataTransformLogic"):
         reasons["dataTransformLogic"] = "profile"
     if options.settings.materialize != "all":
@@ -245,9 +245,9 @@ def _missing_reasons(state: RunState, options: Options) -> AspectReasons:
         reasons["schemaMetadata"] = "policy:schema.write"
     if all(job.placeholder or job.skip for job, _ in state.jobs.values()):
         for aspect in _JOB_ASPECTS:
-            reasons[aspect] = "no-home:placeholder job" if state.jobs else "no-home:no job"
+            reasons[aspect] = "no-field:placeholder job" if state.jobs else "no-field:no job"
     if has_only_unnamed_jobs(state):
-        reasons["dataJobInputOutput"] = "no-home:a job that many queries share"
+        reasons["dataJobInputOutput"] = "no-field:a job that many queries share"
     reasons.update(foreign_owned_aspects(state, options))
     return reasons
 
