@@ -22,12 +22,14 @@ def _shop(run, tmp_path):
     assert run("emit", "events.json", "--to", "catalog:shop.db").exit_code == 0
 
 
-@pytest.mark.parametrize("command", [("get", URN), ("runs", URN), ("lineage", URN), ("catalog", "dump")])
+@pytest.mark.parametrize(
+    "command", [("get", "FILE", URN), ("runs", "FILE", URN), ("lineage", "FILE", URN), ("catalog", "dump", "FILE")]
+)
 def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
-    plain = run(*command, "--catalog", "shop.db")
+    plain = run(*("shop.db" if word == "FILE" else word for word in command))
     assert plain.exit_code == 0
     assert plain.stdout
-    assert run(*command, "--catalog", "catalog:shop.db").stdout == plain.stdout
+    assert run(*("catalog:shop.db" if word == "FILE" else word for word in command)).stdout == plain.stdout
 
 
 def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
@@ -38,10 +40,11 @@ def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
 
 @pytest.mark.parametrize("command", [("plan",), ("verify",), ("emit",), ("explain",)])
 @pytest.mark.parametrize("place", ["catalog:shop.db", "rest:http://user:geheim@localhost:1"])
-def test_a_place_where_events_belong_is_told_where_places_stand(run, command, place):
+def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, place):
     result = run(*command, "events.json", place)
     assert result.exit_code == 2
-    assert "begins a place, not a file of events: places stand behind --to or --against." in result.stderr
+    shown = "catalog:shop.db" if place.startswith("catalog") else "rest:http://localhost:1"
+    assert f"{shown!r} is a target. Pass it with --to." in result.stderr
     assert "geheim" not in result.stderr
 
 
@@ -67,7 +70,7 @@ def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, sai
 @pytest.mark.parametrize(
     "command",
     [
-        ("lineage", "urn:li:tag:x", "--catalog", "there/x"),
+        ("lineage", "there/x", "urn:li:tag:x"),
         ("emit", "events.json", "--to", "catalog:there/x"),
         ("emit", "events.json", "--to", "file:out.ndjson", "--ledger", "there/x"),
     ],

@@ -95,14 +95,17 @@ class Catalog(Database):
         )
         return (urn for (urn,) in rows)
 
-    def find_by_name(self, name: str, limit: int) -> list[str]:
-        """Return at most ``limit`` URNs of entities with ``name`` in them, whatever its case, the shortest first."""
-        rows = self.connection.execute(
-            "SELECT urn FROM entity WHERE instr(lower(urn), lower(?)) AND EXISTS (SELECT 1 FROM aspect"
-            " WHERE entity = entity.id) ORDER BY length(urn), urn LIMIT ?",
-            (name, limit),
-        )
-        return [urn for (urn,) in rows]
+    @property
+    def has_content(self) -> bool:
+        """Whether any aspect or point is stored; the file of a ledger for another target has none."""
+        query = "SELECT EXISTS (SELECT 1 FROM aspect) OR EXISTS (SELECT 1 FROM point)"
+        return bool(self.connection.execute(query).fetchone()[0])
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether the file has run states or records of what was sent, as a ledger has."""
+        query = "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM sent)"
+        return bool(self.connection.execute(query).fetchone()[0])
 
     def relationships(self, urn: str) -> Iterator[tuple[str, str, str]]:
         """Yield ``(relationship name, aspect, target URN)`` of what the entity's aspects point to, sorted."""

@@ -42,10 +42,13 @@ MENU: dict[str, dict[str, str]] = {
         "demo": "Translate the example events into a catalogue and show what came of them.",
     },
     "Look": {
-        "lineage": "Show what URN comes from and what comes from it.",
-        "get": "Show the aspects of one entity.",
-        "runs": "Show the runs of a job, flow or dataset.",
-        "catalog": "Work on a whole catalogue.",
+        "runs": "Show runs: all of them, or those of a job, flow or dataset.",
+        "list": "List the datasets, jobs, flows, runs or checks of a catalogue or ledger.",
+        "search": "Find entities by a text in their URN, name or description, or in the name of a column.",
+        "lineage": "Show the lineage of a dataset, job, column or run, or of the whole graph.",
+        "assertions": "Show the results of the data quality checks of a dataset, or of all datasets.",
+        "get": "Show the aspects of one entity, its points in time and its relationships.",
+        "catalog": "Count or export the contents of a catalogue.",
         "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
         "identity": "Show the flow, job and run that each of EVENTS becomes.",
         "identity-diff": "List the entities of EVENTS that would move from the settings OLD to the settings NEW.",
@@ -65,6 +68,10 @@ MENU: dict[str, dict[str, str]] = {
 }
 
 
+_BUILTIN_NAMES = ("list",)
+"""Commands whose modules and functions have an underscore at the end: their names are Python's."""
+
+
 class Commands(click.Group):
     """The group that reads the menu, shows it in sections, and turns our errors into exit codes."""
 
@@ -76,7 +83,7 @@ class Commands(click.Group):
         """Import and return one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        name = cmd_name.replace("-", "_")
+        name = cmd_name.replace("-", "_") + ("_" if cmd_name in _BUILTIN_NAMES else "")
         command: click.Command = getattr(import_module(f"dh_bridge.cli.{name}"), name)
         return command
 

@@ -97,8 +97,8 @@ def write_pairs(row: Mapping[str, Any]) -> None:
             echo(f"{name.ljust(width)}  {escape_line(text)}")
 
 
-def write_tree(tree: Tree) -> None:
-    """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is.
+def write_tree(tree: Tree, *, limit: int = 0) -> None:
+    """Write a tree to stdout: coloured on a terminal, no line is cut or wrapped; after ``limit`` lines (0: all) the rest is counted.
 
     The names in its labels are :func:`escape_line` already.
     """
@@ -108,7 +108,11 @@ def write_tree(tree: Tree) -> None:
     Console(file=text, force_terminal=True, color_system="standard", highlight=False, emoji=False, width=10_000).print(
         tree
     )
-    echo(StyledText(text.getvalue()), nl=False)  # without colours where nobody sees them
+    lines = text.getvalue().splitlines(keepends=True)
+    shown_lines = lines[:limit] if limit else lines
+    echo(StyledText("".join(shown_lines)), nl=False)  # without colours where nobody sees them
+    if len(lines) > len(shown_lines):
+        say(f"{len(lines) - len(shown_lines):,} of {len(lines):,} lines are not shown. Pass --limit 0 to see all.")
 
 
 def escape_line(text: str) -> str:

@@ -27,9 +27,8 @@ class _EventsPath(click.Path):
         """Return the path."""
         scheme, colon, _ = str(value).partition(":")
         if colon and not Path(value).exists() and import_module("dh_bridge.sinks.base").find_kind(str(value)):
-            self.fail(
-                f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
-            )
+            target = import_module("dh_bridge.sinks.base").strip_credentials(str(value))
+            self.fail(f"{target!r} is a target. Pass it with --to.", param, ctx)
         if "://" in str(value) and not Path(value).exists():
             remedy = f"pipe what is there: curl {value} | {ctx.command_path if ctx is not None else 'dh-bridge'} -"
             if not scheme.startswith("http"):
@@ -62,6 +61,9 @@ ledger_option = click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger's file (default: the setting ledger.file).",
+)
+ledger_argument = click.argument(
+    "ledger", metavar="[LEDGER]", required=False, type=click.Path(dir_okay=False, path_type=Path)
 )
 new_ledger_option = click.option(
     "--ledger",

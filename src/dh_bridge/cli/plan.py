@@ -48,7 +48,7 @@ def _parse_limits(
 @click.command()
 @events_argument
 @click.option(
-    "--against", "target", required=True, metavar="PLACE", help="rest:URL, rest:, catalog:FILE, or a file of URNs."
+    "--to", "target", required=True, metavar="TARGET", help="rest:URL, rest:, catalog:FILE, or a file of URNs."
 )
 @click.option(
     "--fail-on",
@@ -63,7 +63,7 @@ def _parse_limits(
 @profile_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --against catalog:shop.db",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --to catalog:shop.db",
 )
 def plan(  # noqa: PLR0913 - one parameter per option
     *,
@@ -74,7 +74,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     as_json: bool,
 ) -> None:
-    """Tell what EVENTS would change at PLACE; nothing is written.
+    """Tell what EVENTS would change at TARGET; nothing is written.
 
     Entities found and new, near misses (datasets that are there under another case, instance, environment, tier, quoting,
     platform or host) with the rule that would make them one, aspects whose last writer is somebody else, edges of lineage

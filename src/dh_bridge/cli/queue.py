@@ -11,7 +11,7 @@ import click
 
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
+from dh_bridge.cli.options import dry_run_option, json_option, ledger_argument, with_settings
 from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.ledger.sent import SentFingerprints
@@ -60,22 +60,23 @@ def _held_back_text(entity_limit: NewEntityLimit) -> str:
 
 
 @click.group()
-@examples("dh-bridge queue list --ledger out/demo.db")
+@examples("dh-bridge queue list out/demo.db")
 def queue() -> None:
-    """Look after what waits in a ledger to be sent."""
+    """Show and manage the proposals that wait in a ledger.
+
+    LEDGER is the file of the ledger. The default is the setting `ledger.file`.
+    """
 
 
 queue.add_command(import_)
 
 
 @queue.command("list")
-@ledger_option
+@ledger_argument
 @click.option("--dead", is_flag=True, help="Only what was given up.")
 @json_option
 @with_settings
-@examples(
-    "dh-bridge queue list --ledger out/demo.db", "dh-bridge queue list --ledger out/demo.db --json > waiting.ndjson"
-)
+@examples("dh-bridge queue list out/demo.db", "dh-bridge queue list out/demo.db --json > waiting.ndjson")
 def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool) -> None:
     """Show what waits and why, and the dead letters with the server's words.
 
@@ -98,11 +99,11 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @click.option("--dead", is_flag=True, help="What was given up, as without it: what waits is sent by itself.")
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue retry --ledger out/demo.db")
+@examples("dh-bridge queue retry out/demo.db")
 def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:  # noqa: ARG001 - for clearness
     """Let the dead letters wait again, for the next emit to send them."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
@@ -113,11 +114,11 @@ def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool)
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @click.option("--dead", is_flag=True, help="Drop what was given up, not what waits.")
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue drop --dead --ledger out/demo.db")
+@examples("dh-bridge queue drop out/demo.db --dead")
 def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:
     """Forget what waits.
 
@@ -131,10 +132,10 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue pause --ledger out/demo.db")
+@examples("dh-bridge queue pause out/demo.db")
 def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
@@ -143,10 +144,10 @@ def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue resume --ledger out/demo.db")
+@examples("dh-bridge queue resume out/demo.db")
 def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Let deliveries go on: the next emit sends what waits."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):

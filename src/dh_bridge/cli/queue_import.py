@@ -13,7 +13,7 @@ import msgspec
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
+from dh_bridge.cli.options import dry_run_option, ledger_argument, with_settings
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import Payload, Proposal
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--run-id", metavar="ID", help="Only what this run wrote.")
 @click.option("--everyone", is_flag=True, help="Also what others than the setting pipeline_name wrote.")
 @click.option("--group", metavar="NAME", help="Go on where this group of readers stopped, and remember where we stop.")
-@ledger_option
+@ledger_argument
 @dry_run_option
 @with_settings
 @examples("dh-bridge queue import kafka:localhost:9092 > refused.ndjson")

@@ -123,6 +123,8 @@ class CommandOutcome:
     def summary(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
         counters = {name: getattr(self.counts, name) for name in _COUNTERS}
+        if self.counts.lost is not None:
+            counters["dropped"] = self.counts.lost
         visible_counts = {name: number for name, number in counters.items() if number is not None}
         failure_counts = {
             "dead letters": self.dead_count,
@@ -135,6 +137,11 @@ class CommandOutcome:
         visible_counts |= {"delivered": self.delivered_count} if self.delivered_count else {}
         width = max(map(len, visible_counts))
         lines = [f"{name.ljust(width)}  {number:>9,}" for name, number in visible_counts.items()]
+        no_loss = (self.counts.dropped or 0) - (self.counts.lost or 0) if self.counts.lost is not None else 0
+        if no_loss:
+            lines.append(
+                f"{no_loss:,} more fields had nothing to store: descriptions of facets (_producer, _schemaURL), empty values, duplicates"
+            )
         if self._part_count > 1:
             lines.append(f"in {self._part_count:,} parts: a run, job or dataset counts once in each that tells of it")
         lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]

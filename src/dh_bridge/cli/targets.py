@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from dh_bridge.delivery import DeliveryTarget
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.abilities import Readable
 
@@ -37,7 +36,7 @@ def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, I
         with open_readonly(target) as sink:
             yield sink, sink.urns(), settings
     elif kind is not None and kind.is_readable:
-        delivery_target = _open_server(target, settings)
+        delivery_target = open_target(target, settings)
         with delivery_target.sink as server:
             yield cast("Readable", server), None, delivery_target.settings
     else:
@@ -63,7 +62,7 @@ def open_outbox(path: Path | None, settings: Settings, *, readonly: bool = False
     """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
     path = path or settings.ledger.file
     if path is None:
-        raise SettingsError("no ledger is named", location="--ledger", remedy="name its file")
+        raise SettingsError("no ledger is named", location="LEDGER", remedy="pass its file, or set ledger.file")
     with Database(path, readonly=True) if readonly else open_existing(path) as file:
         yield file, Outbox(file.connection)
 
@@ -75,12 +74,3 @@ def say_unreadable(urns: Collection[str]) -> None:
             f"not compared: {len(urns):,} entities, such as {min(urns)}: the token's user may not read them (403);"
             " give it the privilege to view entities"
         )
-
-
-def _open_server(target: str, settings: Settings) -> DeliveryTarget:
-    """Open a server; what is wrong with its address is wrong with ``--against``."""
-    try:
-        return open_target(target, settings)
-    except SettingsError as error:
-        location = "--against" if error.location == "--to" else error.location
-        raise SettingsError(error.problem, location=location, remedy=error.remedy) from error

@@ -45,7 +45,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
 
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
-@click.option("--against", "target", required=True, metavar="PLACE", help="rest:URL, rest: or catalog:FILE.")
+@click.option("--to", "target", required=True, metavar="TARGET", help="rest:URL, rest: or catalog:FILE.")
 @click.option(
     "--sample", callback=_parse_fraction, default="100%", metavar="SHARE", help="Part of the entities, such as 1%."
 )
@@ -61,7 +61,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
 @profile_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --to catalog:shop.db",
 )
 def verify(  # noqa: PLR0913 - one parameter per option
     *,
@@ -73,7 +73,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     as_json: bool,
 ) -> None:
-    """Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.
+    """Check that what EVENTS say is there at TARGET: nothing missing, trimmed or overwritten.
 
     Without EVENTS it is what the ledger has sent, all of it or that of one delivery (--run).
 
