@@ -182,7 +182,7 @@ def test_an_unknown_target_is_refused_in_a_dry_run_too():
 
 def test_what_is_no_metadata_service_is_told_so(gms):
     gms.token = None
-    with pytest.raises(SinkError, match="is no metadata service of DataHub") as caught:
+    with pytest.raises(SinkError, match="is not a DataHub metadata service") as caught:
         opened(f"rest:{gms.url}/openapi")
     assert not caught.value.retryable
 
@@ -235,7 +235,7 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     with pytest.raises(SinkError, match="the connection failed") as caught:
         opened("rest:", nobody)
     assert caught.value.retryable
-    assert "is that DataHub's address?" in str(caught.value)
+    assert "check the address, or pass --profile VERSION" in str(caught.value)
 
 
 def test_who_knows_the_last_version_waits_for_no_retries():
@@ -263,7 +263,7 @@ def test_a_server_that_answers_says_its_version_anew(gms):
 
 def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
     gms.token = None
-    with pytest.raises(SinkError, match="is no metadata service"):
+    with pytest.raises(SinkError, match="is not a DataHub metadata service"):
         opened(f"rest:{gms.url}/openapi", target_notes=LedgerNotes(version="1.4.0.2"))
 
 

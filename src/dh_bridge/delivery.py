@@ -32,6 +32,7 @@ from dh_bridge.sinks.base import (
     address_of,
     find_kind,
     kind_of,
+    load_sink,
     open_sink,
     target_kind,
 )
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Delivery, Failure
 
 _LOGINS = ("token", "token_file", "oauth")
-_VERSION_REMEDY = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
+_VERSION_REMEDY = "check the address, or pass --profile VERSION to start without asking the server for its version"
 _VERSION_TIMEOUT_SECONDS = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 _LIBRDKAFKA_TIMEOUTS = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
@@ -139,6 +140,7 @@ def open_target(  # noqa: PLR0913 - what flags may say
     environ = os.environ if environ is None else environ
     target_notes = target_notes or LedgerNotes()
     kind = target_kind(target)
+    load_sink(target)  # a missing extra is reported before any server is asked
     options = SinkOptions(
         **_areas(kind, settings, target, environ),
         file_format=file_format,

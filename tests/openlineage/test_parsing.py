@@ -174,7 +174,7 @@ REFUSED = {
     "no known kind": (json.dumps({"eventTime": T0}).encode(), "neither run, job nor dataset"),
     "a proposal": (
         b'{"entityType": "dataset", "changeType": "UPSERT", "aspectName": "status", "aspect": {"json": {}}}',
-        "here: a proposal, not an event (tell the events that it was made of; proposals are for dh-bridge validate)",
+        "here: a DataHub MCP, not an OpenLineage event (load it with `datahub ingest` (source type `file`); `dh-bridge validate` checks it)",
     ),
     "only a run that is null": (json.dumps({"eventTime": T0, "run": None}).encode(), "neither run, job nor dataset"),
     "no time": (json.dumps(without(event(), "eventTime")).encode(), "here $.eventTime: no eventTime"),

@@ -60,7 +60,7 @@ def test_a_place_on_another_machine_is_no_file(target):
         ("catalog:", None, "needs a file"),
         ("catalog:x.db", "json", "one format"),
         ("file:", None, "needs a path"),
-        ("file:out.txt", None, "tells no format"),
+        ("file:out.txt", None, "cannot infer the format from"),
         ("file:out.json", "xml", "no file format"),
     ],
 )

@@ -76,10 +76,10 @@ def test_the_innermost_reason_is_told(web):
 @pytest.mark.parametrize(
     ("status", "body", "words", "retryable"),
     [
-        (200, "<html>DataHub</html>", "is no metadata service", False),
-        (200, "[]", "is no metadata service", False),
-        (200, '{"noCode": "false"}', "is no metadata service", False),
-        (404, "", "is no metadata service", False),
+        (200, "<html>DataHub</html>", "is not a DataHub metadata service", False),
+        (200, "[]", "is not a DataHub metadata service", False),
+        (200, '{"noCode": "false"}', "is not a DataHub metadata service", False),
+        (404, "", "is not a DataHub metadata service", False),
         (401, "", "answers 401", False),
         (403, "", "answers 403", False),
         (503, "", "answers 503", True),

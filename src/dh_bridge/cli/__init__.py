@@ -63,7 +63,7 @@ MENU: dict[str, dict[str, str]] = {
         "spark": "Translate archives and streams of events on Spark.",
         "golden": "Compare the golden files of DIR with what your settings make of their events today.",
         "config": "Check and show the settings.",
-        "doctor": "Tell what this installation has, what is missing, and how to get it.",
+        "doctor": "Check the installation, the settings and, on request, the server.",
     },
 }
 
@@ -85,6 +85,7 @@ class Commands(click.Group):
             return None
         name = cmd_name.replace("-", "_") + ("_" if cmd_name in _BUILTIN_NAMES else "")
         command: click.Command = getattr(import_module(f"dh_bridge.cli.{name}"), name)
+        _add_verbosity(command)
         return command
 
     def resolve_command(
@@ -136,6 +137,43 @@ class Commands(click.Group):
             ctx.exit(EXIT_DELIVERY)
 
 
+def _set_verbosity(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    """Note ``-q`` or ``-v`` for the whole command; ``-v`` shows the log of the bridge and of its HTTP client."""
+    if not value:
+        return
+    context.meta[f"dh_bridge.{option.name}"] = True
+    if option.name == "verbose":
+        import_module("dh_bridge.cli.verbose").log_to_stderr()
+
+
+def _verbosity_options(*, hidden: bool = False) -> list[click.Option]:
+    """Return the options ``-q`` and ``-v``, which all commands take; only the help of the group shows them."""
+    texts = {
+        "quiet": "Show only problems on stderr: no progress, no summary.",
+        "verbose": "Show the log on stderr, with each HTTP request.",
+    }
+    return [
+        click.Option(
+            [f"-{name[0]}", f"--{name}"],
+            is_flag=True,
+            expose_value=False,
+            hidden=hidden,
+            callback=_set_verbosity,
+            help=f"{text} Every command takes it.",
+        )
+        for name, text in texts.items()
+    ]
+
+
+def _add_verbosity(command: click.Command) -> None:
+    """Give a command, and those below it, the options ``-q`` and ``-v``."""
+    if isinstance(command, click.Group):
+        for member in command.commands.values():
+            _add_verbosity(member)
+    elif not any("--quiet" in parameter.opts for parameter in command.params):
+        command.params += _verbosity_options(hidden=True)
+
+
 @contextmanager
 def _escape_messages() -> Iterator[None]:
     """Escape the message of an error of click's inside: it quotes arguments."""
@@ -178,7 +216,13 @@ def exit_code(error: BridgeError) -> int:
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
 @examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
 def commands() -> None:
-    """Translate OpenLineage events into DataHub."""
+    """Translate OpenLineage events into DataHub.
+
+    Shell completion: run the output of `_DH_BRIDGE_COMPLETE=bash_source dh-bridge` in ~/.bashrc (also zsh_source, fish_source).
+    """
+
+
+commands.params += _verbosity_options()
 
 
 def main() -> None:

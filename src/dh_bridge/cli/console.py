@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.tree import Tree
 
+QUIET, VERBOSE = "dh_bridge.quiet", "dh_bridge.verbose"
+"""Keys of click's context: what ``-q`` and ``-v`` set."""
 _Item = TypeVar("_Item")
 _active_bars: list[Progress] = []
 _CONTROL_CHARS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
@@ -62,6 +64,18 @@ def echo(*parts: str, err: bool = False, nl: bool = True) -> None:
 def say(text: str) -> None:
     """Write a message to stderr."""
     echo(text, err=True)
+
+
+def note(text: str) -> None:
+    """Write a message to stderr that only informs; with ``-q`` it is left out."""
+    if not is_quiet():
+        say(text)
+
+
+def is_quiet() -> bool:
+    """Return whether the command was called with ``-q``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET, False))
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
@@ -151,7 +165,7 @@ def ask(question: str) -> bool:
 
 def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
     """Yield ``items``, with a bar on stderr when that is a terminal."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield from items
         return
     from rich.console import Console  # noqa: PLC0415 - as above

@@ -10,7 +10,7 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.confirm import WriteConfirmation
-from dh_bridge.cli.console import say
+from dh_bridge.cli.console import note, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     dead_letters_option,
@@ -25,6 +25,7 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.targets import say_connecting
 from dh_bridge.delivery import DeliveryTarget, open_target, require_ledger
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, LedgerNotes, NullSink, open_ledger, read_notes, trial_copy
@@ -102,6 +103,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
             if ledger_path is None and not dry_run:
                 require_ledger(target, settings)
             target_notes = read_notes(ledger_path, target)
+            say_connecting(target, settings)
             delivery_target = open_target(
                 target,
                 settings,
@@ -123,8 +125,9 @@ def emit(  # noqa: PLR0913 - one parameter per option
                     _deliver(events, delivery_target, outcome, active_ledger, None if dry_run else confirmation)
         except SinkError as error:
             outcome.abort(error)
-        for line in outcome.summary():
-            say(line)
+        if outcome.has_content:
+            for line in outcome.summary():
+                note(line)
         outcome.exit_command()
 
 
@@ -159,7 +162,7 @@ def _open_ledger(  # noqa: PLR0913 - what the flags say
 def _announce(target: str, delivery_target: DeliveryTarget, target_notes: LedgerNotes | None, *, dry_run: bool) -> None:
     """Print the target, the mode and the run id, and a warning if the ledger belongs to another target."""
     action = "nothing is written" if dry_run else "writing"
-    say(f"{action} to {delivery_target.describe(target, delivery_target.settings.identity.mode)}")
+    note(f"{action} to {delivery_target.describe(target, delivery_target.settings.identity.mode)}")
     if target_notes is not None and (target_warning := target_notes.target_warning(delivery_target.address)):
         say(target_warning)
 
@@ -208,4 +211,4 @@ def _deliver_with_ledger(
             outcome.add_waiting(*waiting_summary(ledger.relay))
     counts = outcome.counts
     if counts.events and not (counts.proposals or counts.filtered):
-        say("nothing is new: what these events say was told before")
+        note("No changes: all events were already processed.")

@@ -30,7 +30,7 @@ _COLOURS = {"-": "red", "+": "green", "!": "yellow"}
 def golden(*, settings: Settings, directory: str, update: bool) -> None:
     """Compare the golden files of DIR with what your settings make of their events today.
 
-    A case is NAME.events.json (a JSON object, array or NDJSON) with NAME.proposals.ndjson beside it. What differs is shown
+    A case is NAME.events.json or NAME.events.ndjson (a JSON object, array or NDJSON) with NAME.proposals.ndjson beside it. What differs is shown
     leaf by leaf: - is what the file expects, + what there is. Exit code 1 when there are differences. In pytest, the same
     is dh_bridge.testing.assert_golden(DIR).
     """

@@ -14,7 +14,7 @@ from dh_bridge.catalog.contents import CatalogContents
 from dh_bridge.catalog.entity import key_parts
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, escape_line, say
+from dh_bridge.cli.console import echo, escape_line, note, say
 from dh_bridge.cli.options import catalog_path
 from dh_bridge.datahub import urns
 from dh_bridge.delivery import with_server_version
@@ -76,8 +76,8 @@ def open_contents(file: str, settings: Settings) -> Iterator[Contents]:
         f"{file} is a ledger. The answer is rendered from the runs that it stores; it lacks evicted runs (ledger.retention_days)"
         " and what others wrote to the target."
     )
-    for note in dict.fromkeys(contents.notes):
-        say(note)
+    for sentence in dict.fromkeys(contents.notes):
+        say(sentence)
 
 
 def resolve_urn(contents: Contents, file: str, text: str, tiers: Sequence[Sequence[str]]) -> str:
@@ -98,7 +98,7 @@ def resolve_urn(contents: Contents, file: str, text: str, tiers: Sequence[Sequen
         page = contents.find_urns(text, types, limit=_MAX_CANDIDATES)
         match = _best_match(page.urns, text.lower())
         if match is not None:
-            say(f"{escape_line(text)} is {match}")
+            note(f"{escape_line(text)} is {match}")
             return match
         if page.total:
             exit_ambiguous(file, text, page)

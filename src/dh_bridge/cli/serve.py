@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import sys
 from contextlib import ExitStack, contextmanager
 from threading import Event, Lock
 from typing import TYPE_CHECKING
@@ -12,11 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import escape_line, escape_text, json_line, say
+from dh_bridge.cli.console import json_line, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_letters_option, new_ledger_option, profile_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.summary import open_output
+from dh_bridge.cli.targets import say_connecting
+from dh_bridge.cli.verbose import add_handler
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import EventMasker
 from dh_bridge.receiver.running import run_receiver
@@ -60,6 +61,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         on_dead_letter = stack.enter_context(
             _dead_letter_handler(dead, EventMasker(is_enabled=settings.redaction != OFF))
         )
+        say_connecting(target, settings)
         receiver = stack.enter_context(run_receiver(target, settings, ledger, on_dead_letter=on_dead_letter))
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signal_number, lambda *_: stop.set())
@@ -76,23 +78,9 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         raise click.exceptions.Exit(EXIT_DELIVERY)
 
 
-class _EscapingFormatter(logging.Formatter):
-    """Writes each message on one line: it quotes names of events, and answers of servers."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        return escape_line(super().formatMessage(record))
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_text(super().format(record))
-
-
 def _log_to_stderr() -> None:
-    if log.handlers:
-        return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_EscapingFormatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    if not log.handlers and not logging.getLogger("dh_bridge").handlers:  # else -v shows it
+        add_handler(log, logging.INFO)
 
 
 @contextmanager

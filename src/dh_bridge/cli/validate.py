@@ -12,7 +12,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
-from dh_bridge.cli.summary import read_items
+from dh_bridge.cli.summary import is_nothing_read, read_items
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal, patch
@@ -58,7 +58,7 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     for kind, count in kinds.hidden_counts():
         say(f"{count:,} more like this: {kind}")
     say(f"{item_count:,} checked, {finding_count:,} findings")
-    if finding_count:
+    if finding_count or is_nothing_read():
         raise click.exceptions.Exit(EXIT_EVENTS)
 
 

@@ -158,9 +158,9 @@ class Receiver:
 
     def _respond_to_post(self, environ: Environ, path: str, location: str) -> ReceiverResponse:
         if not path.endswith(_PATH_SUFFIXES):
-            return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
+            return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "not found", "hint": "POST /api/v1/lineage"})
         if environ["REQUEST_METHOD"] != "POST":
-            return _method_not_allowed(environ["REQUEST_METHOD"], "POST")
+            return _method_not_allowed("POST")
         return self._accept_request(environ, location)
 
     def unreadable_response(self, code: int, reason: str) -> bytes:
@@ -268,5 +268,7 @@ def _too_many_values_error(subject: str, limit: int) -> RequestError:
     )
 
 
-def _method_not_allowed(method: str, allowed: str) -> ReceiverResponse:
-    return ReceiverResponse(HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"not by {method}"}, (("Allow", allowed),))
+def _method_not_allowed(allowed: str) -> ReceiverResponse:
+    return ReceiverResponse(
+        HTTPStatus.METHOD_NOT_ALLOWED, {"error": f"method not allowed: use {allowed}"}, (("Allow", allowed),)
+    )

@@ -227,9 +227,9 @@ def open_target(address: str, options: SinkOptions) -> NdjsonSink | ArraySink:
     )
     if file_format is None:
         raise SettingsError(
-            f"the ending of {address!r} tells no format",
+            f"cannot infer the format from {address!r}",
             location="--to",
-            remedy=f"end it in {', '.join(_FORMATS_BY_SUFFIX)} or name a format",
+            remedy=f"use {' or '.join(_FORMATS_BY_SUFFIX)}, or pass --format",
         )
     if file_format not in _FORMATS:
         raise SettingsError(

@@ -34,9 +34,9 @@ def parse_config(response: GmsResponse, location: str) -> ServerInfo:
         config = None
     if not isinstance(config, dict) or not _is_true(config.get("noCode")):
         raise SinkError(
-            "is no metadata service of DataHub: /config says nothing that one says",
+            "is not a DataHub metadata service (unexpected answer from /config)",
             location=location,
-            remedy="name port 8080, or the web interface's address with /api/gms",
+            remedy="use port 8080, or the address of the web application with /api/gms",
         )
     return server_info(config)
 
