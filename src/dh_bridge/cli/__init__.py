@@ -37,9 +37,9 @@ MENU: dict[str, dict[str, str]] = {
     "Translate and deliver": {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
         "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
-        "validate": "Check EVENTS, or proposals: one line per finding.",
+        "validate": "Check events or proposals, and show one line for each problem.",
         "explain": "Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).",
-        "demo": "Translate the example events into a catalogue and show what came of them.",
+        "demo": "Translate the example events into a catalogue, and show counts and lineage.",
     },
     "Look": {
         "runs": "Show runs: all of them, or those of a job, flow or dataset.",
@@ -49,19 +49,19 @@ MENU: dict[str, dict[str, str]] = {
         "assertions": "Show the results of the data quality checks of a dataset, or of all datasets.",
         "get": "Show the aspects of one entity, its points in time and its relationships.",
         "catalog": "Count or export the contents of a catalogue.",
-        "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
-        "identity": "Show the flow, job and run that each of EVENTS becomes.",
-        "identity-diff": "List the entities of EVENTS that would move from the settings OLD to the settings NEW.",
+        "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that it follows from.",
+        "identity": "Show the flow, job and run of each event.",
+        "identity-diff": "List the entities of EVENTS whose URNs differ between the settings OLD and NEW.",
     },
     "Operate": {
-        "serve": "Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.",
-        "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
-        "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
-        "queue": "Look after what waits in a ledger to be sent.",
-        "prune": "Remove old runs that the bridge wrote; what they said of jobs and datasets stays.",
-        "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
+        "serve": "Run an OpenLineage HTTP endpoint that forwards events to DataHub.",
+        "plan": "Show what EVENTS would change at TARGET. Nothing is written.",
+        "verify": "Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.",
+        "queue": "Show and manage the proposals that wait in a ledger.",
+        "prune": "Remove old runs of the bridge; jobs, datasets and lineage stay.",
+        "learn": "Suggest settings for EVENTS, as YAML with the evidence.",
         "spark": "Translate archives and streams of events on Spark.",
-        "golden": "Compare the golden files of DIR with what your settings make of their events today.",
+        "golden": "Compare the golden files of DIR with the proposals that their events give now.",
         "config": "Check and show the settings.",
         "doctor": "Check the installation, the settings and, on request, the server.",
     },
@@ -121,7 +121,7 @@ class Commands(click.Group):
             _say(f"Error: {error}")
             ctx.exit(exit_code(error))
         except KeyboardInterrupt:
-            _say("\nInterrupted: what was written stays; run the same command again to finish.")
+            _say("\nInterrupted. Everything written so far stays. Run the same command again to finish.")
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             _discard_stdout()
@@ -211,7 +211,7 @@ def exit_code(error: BridgeError) -> int:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered, 130 interrupted, 141 not read to the end.",
+    epilog="Exit codes: 0 success, 1 some events cannot be used or there are findings, 2 wrong usage or settings, 3 not delivered, 130 interrupted, 141 the reader of the output ended.",
 )
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
 @examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     type=catalog_path,
     help="The catalogue to write: catalog:FILE.",
 )
-@click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")
+@click.option("--dry-run", is_flag=True, help="Show the result, and write no file.")
 @with_settings
 @examples("dh-bridge demo")
 def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: bool) -> None:
-    """Translate the example events into a catalogue and show what came of them.
+    """Translate the example events into a catalogue, and show counts and lineage.
 
-    EVENTS are those that come with the package when none are named. No server and no settings are needed.
+    Without EVENTS, the example events of the package are used. No server and no settings are needed.
     """
     if not dry_run:
         _make_folder(Path(file).parent)

@@ -50,16 +50,22 @@ if TYPE_CHECKING:
     help="rest:URL, rest: (DATAHUB_GMS_URL), kafka:BROKERS, catalog:FILE, file:PATH.",
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
+    "--format",
+    "file_format",
+    type=click.Choice(["ndjson", "json"]),
+    help="Format of a file whose name does not end in .ndjson or .json.",
 )
-@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing; a ledger is looked into.")
+@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing. The ledger is read.")
 @new_ledger_option
-@click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
+@click.option("--full", is_flag=True, help="Also send proposals that were sent before.")
 @click.option(
-    "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
+    "--run-id",
+    metavar="ID",
+    type=utf_8,
+    help="Id that DataHub stores with each aspect; `datahub ingest rollback --run-id` undoes the run.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
-@click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
+@click.option("--yes", is_flag=True, help="Do not ask, however many entities are new (ask_new_entities).")
+@click.option("--max-rate", metavar="N", help="At most N proposals per second (rest:).")
 @profile_option
 @report_option
 @dead_letters_option
@@ -85,15 +91,20 @@ def emit(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.
 
-    rest:URL is DataHub's metadata service, such as rest:http://localhost:8080; rest: alone takes the server and the token that
-    DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. kafka:BROKERS, such as kafka:localhost:9092, is the topic that
-    DataHub reads; its envelope comes from the schema registry (KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url). A catalogue is
-    one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, and is added
-    to; a .json file, written anew, what DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
+    \b
+    TARGET is one of:
+      rest:URL       DataHub's metadata service, such as rest:http://localhost:8080.
+      rest:          The same, with the server and token of DATAHUB_GMS_URL and
+                     DATAHUB_GMS_TOKEN, or of ~/.datahubenv.
+      kafka:BROKERS  The topic that DataHub reads, such as kafka:localhost:9092. The schema
+                     registry is KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url.
+      catalog:FILE   An SQLite file that runs, list, search, lineage and get read.
+      file:PATH      .ndjson: proposals are appended. .json: an array that replaces the file,
+                     for the file source of `datahub ingest`.
 
-    A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
-    any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
-    """
+    With a ledger, events of a run may arrive in any order, in any number of calls and more than once, and only changes are sent.
+    If the server is down, proposals are queued in the ledger. A catalogue is its own ledger.
+    """  # noqa: D301 - click reads the escape
     ledger_path = ledger or settings.ledger.file
     require_separate_files(
         events, {"--report": report, "--dead-letters": dead, "--ledger": ledger_path, "--to": local_path(target)}

@@ -45,12 +45,13 @@ log = logging.getLogger("dh_bridge.receiver")
 @with_settings
 @examples("dh-bridge serve --to rest:http://localhost:8080 --ledger runs.db")
 def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None) -> None:
-    """Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.
+    """Run an OpenLineage HTTP endpoint that forwards events to DataHub.
 
-    Senders are told POST /api/v1/lineage, as of Marquez; DataHub's own /openapi/openlineage/api/v1/lineage does as well. A request
-    is answered when its events are in the ledger or its inbox, which survive a restart; what they come to is delivered behind its back, later
-    where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
-    is. Ctrl-C or SIGTERM ends it: what was answered is told first.
+    Point clients at POST /api/v1/lineage (compatible with Marquez; DataHub's /openapi/openlineage/api/v1/lineage works, too). A
+    request is answered when its events are stored in the ledger or its inbox, which survive a restart. Delivery to DataHub runs in
+    the background and is retried while DataHub is down. The endpoint listens on 127.0.0.1. If it listens elsewhere, set
+    receiver.token: clients send it as OpenLineage's apiKey. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
+    accepted events are flushed before exit.
     """
     require_separate_files(
         (), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": local_path(target)}

@@ -115,9 +115,7 @@ class Receiver:
         path = str(environ.get("PATH_INFO", "")).rstrip("/")
         method = environ["REQUEST_METHOD"]
         if path in ("/health", "/metrics"):
-            return (
-                self._status_response(path) if method in ("GET", "HEAD") else _method_not_allowed(method, "GET, HEAD")
-            )
+            return self._status_response(path) if method in ("GET", "HEAD") else _method_not_allowed("GET, HEAD")
         try:
             response = self._respond_to_post(environ, path, f"request {number}")
         except RequestError as error:
