@@ -33,7 +33,7 @@ _CHECKS = """
 """
 
 
-class Check(msgspec.Struct, frozen=True):
+class ListedCheck(msgspec.Struct, frozen=True):
     """A check and its latest result; ``time`` is ISO 8601 in UTC."""
 
     urn: str
@@ -80,24 +80,28 @@ def find_results(  # noqa: PLR0913 - one parameter per filter
     """
     values = {"urn": urn, "since": since, "failed": failed, "limit": limit}
     rows = catalog.connection.execute(_RESULTS, values).fetchall()
-    return [_result(*row[:3], name_key) for row in rows], rows[0][3] if rows else 0
+    return [_result(check, info, point, name_key) for check, info, point, _ in rows], rows[0][3] if rows else 0
 
 
-def find_checks(catalog: Catalog, *, name_key: str = "openlineage.name", limit: int = -1) -> tuple[list[Check], int]:
+def find_checks(
+    catalog: Catalog, *, name_key: str = "openlineage.name", limit: int = -1
+) -> tuple[list[ListedCheck], int]:
     """Return the checks by dataset, and their number without the limit."""
     rows = catalog.connection.execute(_CHECKS, (limit,)).fetchall()
     checks = []
     for urn, dataset, result, time, removed, info_json, _ in rows:
         info = msgspec.json.decode(info_json)
         name, column = check_name(info, name_key), checked_column(info)
-        checks.append(Check(urn, dataset, name, column, result, time, bool(removed)))
+        checks.append(ListedCheck(urn, dataset, name, column, result, time, bool(removed)))
     return checks, rows[0][-1] if rows else 0
 
 
 def check_name(info: dict[str, Any], name_key: str) -> str:
     """Return what people call a check: its name, its description, or the kind of test."""
     properties = info.get("customProperties") or {}
-    details = next((info[key] for key in info if key.endswith("Assertion") and isinstance(info[key], dict)), {})
+    details: dict[str, Any] = next(
+        (info[key] for key in info if key.endswith("Assertion") and isinstance(info[key], dict)), {}
+    )
     candidates = (properties.get(name_key), info.get("description"), details.get("nativeType"), details.get("type"))
     return str(next(filter(None, candidates), info.get("type") or ""))
 

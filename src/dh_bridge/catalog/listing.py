@@ -118,7 +118,7 @@ def select_runs(
         limit: The number of runs to return; -1 for all.
     """
     producer = run_filter.producer
-    values = {
+    values: dict[str, object] = {
         "status": run_filter.status,
         "since": run_filter.since,
         "urns": None if urns is None else _json(urns),

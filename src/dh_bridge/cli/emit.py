@@ -94,13 +94,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
     \b
     TARGET is one of:
       rest:URL       DataHub's metadata service, such as rest:http://localhost:8080.
-      rest:          The same, with the server and token of DATAHUB_GMS_URL and
-                     DATAHUB_GMS_TOKEN, or of ~/.datahubenv.
-      kafka:BROKERS  The topic that DataHub reads, such as kafka:localhost:9092. The schema
-                     registry is KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url.
+      rest:          The same; server and token of DATAHUB_GMS_URL and _TOKEN, or ~/.datahubenv.
+      kafka:BROKERS  DataHub's topic; the schema registry is KAFKA_SCHEMAREGISTRY_URL.
       catalog:FILE   An SQLite file that runs, list, search, lineage and get read.
-      file:PATH      .ndjson: proposals are appended. .json: an array that replaces the file,
-                     for the file source of `datahub ingest`.
+      file:PATH      .ndjson is appended to; .json is replaced (an array for `datahub ingest`).
 
     With a ledger, events of a run may arrive in any order, in any number of calls and more than once, and only changes are sent.
     If the server is down, proposals are queued in the ledger. A catalogue is its own ledger.
@@ -136,10 +133,15 @@ def emit(  # noqa: PLR0913 - one parameter per option
                     _deliver(events, delivery_target, outcome, active_ledger, None if dry_run else confirmation)
         except SinkError as error:
             outcome.abort(error)
-        if outcome.has_content:
-            for line in outcome.summary():
-                note(line)
-        outcome.exit_command()
+        _finish(outcome)
+
+
+def _finish(outcome: CommandOutcome) -> None:
+    """Write the summary, unless the delivery failed before the first event, and leave the command with its exit code."""
+    if outcome.has_content:
+        for line in outcome.summary():
+            note(line)
+    outcome.exit_command()
 
 
 def _trial_ledger(target: str, ledger_path: Path | None) -> AbstractContextManager[Path | None]:

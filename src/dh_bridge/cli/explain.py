@@ -113,7 +113,7 @@ def explain(  # noqa: PLR0913 - one argument for each option
         outcome.exit_command()
 
 
-def _convert(path_type: click.ParamType, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _convert(path_type: click.Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return checked arguments: what they are depends on --run."""
     context = click.get_current_context()
     argument = next(parameter for parameter in context.command.params if parameter.name == "events")

@@ -19,7 +19,7 @@ from dh_bridge.cli.server_help import show_server_help
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
-_TIERS = (["dataset", "dataJob", "dataFlow", "container", "tag"], [])
+_TIERS: tuple[list[str], ...] = (["dataset", "dataJob", "dataFlow", "container", "tag"], [])
 
 
 @click.command()

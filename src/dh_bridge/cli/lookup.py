@@ -108,9 +108,9 @@ def resolve_urn(contents: Contents, file: str, text: str, tiers: Sequence[Sequen
 def _best_match(candidates: Sequence[str], name: str) -> str | None:
     """Return the only candidate, else the only one with this whole name, else the only one whose name ends with it."""
     parts_by_urn = {urn: [part.lower() for part in key_parts(urn)] for urn in candidates}
-    whole = [urn for urn, parts in parts_by_urn.items() if name in parts]
+    exact = [urn for urn, parts in parts_by_urn.items() if name in parts]
     ending = [urn for urn, parts in parts_by_urn.items() if any(part.endswith(f".{name}") for part in parts)]
-    return next((matches[0] for matches in (candidates, whole, ending) if len(matches) == 1), None)
+    return next((matches[0] for matches in (candidates, exact, ending) if len(matches) == 1), None)
 
 
 def shell_quote(urn: str) -> str:

@@ -67,8 +67,10 @@ class LossReport:
             ]
             write_table(("fields", "of", "facet", "reason", "first field"), rows)
             echo()
-            found = {reason.name: reason for *_, text in self._counts if (reason := find_reason(text)) is not None}
-            for reason in found.values():
+            listed_reasons = {
+                reason.name: reason for *_, text in self._counts if (reason := find_reason(text)) is not None
+            }
+            for reason in listed_reasons.values():
                 echo(f"{reason.name}: {reason.meaning}")
         else:
             echo("Nothing is lost.")

@@ -155,7 +155,10 @@ def _unreadable_letter(location: str, error: Exception) -> DeadLetter:
 
 
 def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
-    buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
+    buffered = cast(
+        "io.BufferedReader",
+        stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER),
+    )
     is_file = stream.seekable()
     if buffered.peek(2)[:2] == _GZIP:
         is_file = False
