@@ -100,5 +100,5 @@ def test_emit_ends_with_130_after_ctrl_c(tmp_path):
         os.kill(process.pid, signal.SIGINT)
         said = first + process.stderr.read()
     assert process.returncode == 130, said
-    assert said.endswith(b"\nInterrupted: what was written stays; run the same command again to finish.\n")
+    assert said.endswith(b"\nInterrupted. Everything written so far stays. Run the same command again to finish.\n")
     assert b"Traceback" not in said

@@ -41,7 +41,7 @@ def test_every_version_takes_all_of_it(run, tmp_path, version):
 
 def test_destination_profile_identity_and_run_are_said_first(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--run-id", "mine")
-    assert result.stderr.splitlines()[0] == (
+    assert result.stderr.splitlines()[1] == (
         f"writing to rest:{gms.url} (DataHub 1.4.0): profile 1.4, identity default, run mine"
     )
     assert {one["runId"] for one in gms.metadata.values()} == {"mine"}
@@ -52,13 +52,13 @@ def test_destination_profile_identity_and_run_are_said_first(run, gms):
 
 def test_where_to_is_said_also_when_settings_name_the_server(run, gms):
     result = run("emit", EVENTS, "--to", "rest:", "--set", f"rest.server={gms.url}/", "--run-id", "mine")
-    assert result.stderr.splitlines()[0].startswith(f"writing to rest:{gms.url} (DataHub 1.4.0): ")
+    assert result.stderr.splitlines()[1].startswith(f"writing to rest:{gms.url} (DataHub 1.4.0): ")
 
 
 def test_a_dry_run_writes_nothing(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run")
     assert result.exit_code == 0
-    assert result.stderr.startswith(f"nothing is written to rest:{gms.url}")
+    assert result.stderr.splitlines()[1].startswith(f"nothing is written to rest:{gms.url}")
     assert gms.writes == []
     assert "delivered" not in result.stderr
 
@@ -91,7 +91,7 @@ def test_who_said_a_wrong_address_is_named(run, monkeypatch, environ, options, n
         monkeypatch.setenv(name, value)
     result = run(*words, *options)
     said = f"{named}: rest: needs an address, and 'localhost:8080' is none"
-    assert said in result.stdout + result.stderr
+    assert said in " ".join((result.stdout + result.stderr).split())  # doctor breaks lines
     assert "rest:http" not in result.stdout + result.stderr
 
 

@@ -48,7 +48,7 @@ def test_counts_are_said_before_the_first_write(run, gms):
     gms.poison = lambda _one: seen.append(1)
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 0, result.stderr
-    first, second, *_ = result.stderr.splitlines()
+    _connecting, first, second, *_ = result.stderr.splitlines()
     assert first.startswith("writing to rest:")
     assert second == f"first 30 events: {len(seen)} proposals for 27 entities, 11 of them runs"
 

@@ -117,7 +117,7 @@ def _convert(path_type: click.Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return checked arguments: what they are depends on --run."""
     context = click.get_current_context()
     argument = next(parameter for parameter in context.command.params if parameter.name == "events")
-    return tuple(path_type.convert(path, argument, context) for path in paths)
+    return tuple(str(path_type.convert(path, argument, context)) for path in paths)
 
 
 def _show_loss(
