@@ -73,7 +73,7 @@ def test_a_block_states_exit_codes_in_comments():
         for block in blocks
         if block.page == "docs/delivery.md" and "urns.txt" in block.text
     ]
-    codes = {command.split(" --against ")[1]: code for command, code in block.commands if "urns.txt" in command}
+    codes = {command.split(" --to ")[1]: code for command, code in block.commands if "urns.txt" in command}
     assert codes == {"urns.txt --fail-on 'new>0'": 1}
 
 

@@ -83,7 +83,7 @@ def test_what_stands_beside_the_mark_says_nothing(key):
     body = {**STORAGE, **GONE, "_producer": "p"}
     told = outcomes(body, stateful=True, key=key)
     assert told["_deleted"] == "retraction of the bridge's own contribution"
-    assert {told["storageLayer"], told["fileFormat"]} == {"no-home:the facet is deleted"}
+    assert {told["storageLayer"], told["fileFormat"]} == {"no-field:the facet is deleted"}
     assert told["_producer"] == "envelope"
     without = outcomes(body, stateful=False, key=key)
     assert {without["_deleted"], without["storageLayer"]} == {"policy:state=none"}
@@ -92,7 +92,7 @@ def test_what_stands_beside_the_mark_says_nothing(key):
 def test_of_a_description_that_is_deleted_the_text_is_not_told_to_be_mapped():
     facet = {"description": "text", "contentType": "text/html", **GONE}
     told = reported([event("COMPLETE", job_facets={"documentation": facet})])
-    assert told["$.job.facets.documentation.description"]["reason"] == "no-home:the facet is deleted"
+    assert told["$.job.facets.documentation.description"]["reason"] == "no-field:the facet is deleted"
     assert told["$.job.facets.documentation._deleted"]["outcome"] == "mapped"
 
 

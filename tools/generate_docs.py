@@ -2,7 +2,7 @@
 
 Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors),
 docs/mapping.json (for OpenLineage's compatibility tests), docs/coverage.md (from docs/coverage/*.yaml), docs/systems.md,
-docs/facets.md.
+docs/reasons.md, docs/facets.md.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mapping_json import mapping_page
 from tables import facets_page, systems_page
 
 from dh_bridge.cli import MENU, commands
+from dh_bridge.report.reasons import REASONS
 from dh_bridge.settings import Settings
 from dh_bridge.settings.introspection import REQUIRED, SettingField, field_annotations, iter_setting_fields, model_of
 from dh_bridge.settings.loading import json_schema
@@ -87,6 +88,15 @@ def commands_table() -> str:
     return table(("", "command", "what it does"), rows)
 
 
+def reasons_page() -> str:
+    """Return docs/reasons.md: why fields of events are dropped."""
+    parts = [f"# Why fields are dropped\n\n{NOTE}\n\n{_REASONS_HEAD}"]
+    for title, is_loss in (("Losses", True), ("No losses", False)):
+        rows = [(f"`{reason.name}`", reason.meaning) for reason in REASONS if reason.is_loss is is_loss]
+        parts.append(f"## {title}\n\n" + table(("reason", "meaning"), rows))
+    return "\n".join(parts)
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "cli.md": cli_page,
     ROOT / "docs" / "settings.md": settings_page,
@@ -94,8 +104,14 @@ PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "mapping.json": mapping_page,
     ROOT / "docs" / "coverage.md": lambda: coverage_page(table, NOTE),
     ROOT / "docs" / "systems.md": lambda: systems_page(table, NOTE),
+    ROOT / "docs" / "reasons.md": reasons_page,
     ROOT / "docs" / "facets.md": lambda: facets_page(table, NOTE),
 }
+
+_REASONS_HEAD = """The report (`dh-bridge explain`, `emit --report FILE`) gives a reason for each field that is dropped.
+`dh-bridge explain EVENTS --loss` counts the losses by facet and reason. `dh-bridge explain --reasons` shows this list.
+A detail may follow a reason, after a colon.
+"""
 
 _CLI_HEAD = """Each command writes data to stdout, and messages and progress to stderr. Each help text has an example on the events
 of `examples/events`.

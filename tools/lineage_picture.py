@@ -31,7 +31,7 @@ def lineage_source() -> str:
     """Return the Mermaid source: each dataset with its platform and the job that writes it; arrows show where data flows."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "demo.db")
-        demo = [sys.executable, "-m", "dh_bridge", "demo", "--catalog", str(file)]
+        demo = [sys.executable, "-m", "dh_bridge", "demo", "--to", f"catalog:{file}"]
         subprocess.run(demo, check=True, capture_output=True)
         with Catalog(str(file)) as catalog:
             root = find_most_derived(catalog)

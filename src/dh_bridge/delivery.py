@@ -32,6 +32,7 @@ from dh_bridge.sinks.base import (
     address_of,
     find_kind,
     kind_of,
+    load_sink,
     open_sink,
     target_kind,
 )
@@ -141,6 +142,7 @@ def open_target(  # noqa: PLR0913 - what flags may say
     environ = os.environ if environ is None else environ
     target_notes = target_notes or LedgerNotes()
     kind = target_kind(target)
+    load_sink(target)  # a missing extra is reported before any server is asked
     options = SinkOptions(
         **_areas(kind, settings, target, environ),
         file_format=file_format,

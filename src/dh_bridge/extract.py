@@ -312,7 +312,7 @@ class FactExtractor:
             if spec is None and attach != "dataset":
                 spec = find_misplaced_facet(attach, key, ctx.event)
             if spec is not None and spec.attach == "run" and not ctx.run_urn:
-                ctx.note_dropped("", "no-home:no run")
+                ctx.note_dropped("", "no-field:no run")
                 continue
             if key == _CHECKS and ctx.facet_group == "inputFacets":
                 ctx.version = (*version[:3], version[3] + _CHECKS_WEIGHT)

@@ -44,6 +44,8 @@ PLATFORM = upsert(
 class Counts(msgspec.Struct):
     """How much went in and came out; ``mapped``, ``properties`` and ``dropped`` (fields by outcome) are None without a report.
 
+    ``lost`` counts the dropped fields that had something to store: no empty values, duplicates or descriptions of facets.
+
     ``newer`` counts aspects that were left out because the profile does not know them, ``cut`` texts that were cut because
     they are too long for the search index.
     """
@@ -62,6 +64,7 @@ class Counts(msgspec.Struct):
     mapped: int | None = None
     properties: int | None = None
     dropped: int | None = None
+    lost: int | None = None
 
     def add(self, counts: Counts) -> None:
         """Add the counts of another translation; entities of several windows are counted in each."""
@@ -69,7 +72,7 @@ class Counts(msgspec.Struct):
             setattr(self, name, getattr(self, name) + getattr(counts, name))
         self.filtered.update(counts.filtered)
         self.notes.update(counts.notes)
-        for name in ("mapped", "properties", "dropped"):
+        for name in ("mapped", "properties", "dropped", "lost"):
             count = getattr(counts, name)
             if count is not None:
                 setattr(self, name, (getattr(self, name) or 0) + count)
@@ -230,7 +233,8 @@ class Session:
         if self._notes:
             counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
-            counts.mapped, counts.properties, counts.dropped = report.mapped, report.properties, report.dropped
+            counts.mapped, counts.properties = report.mapped, report.properties
+            counts.dropped, counts.lost = report.dropped, report.lost
         letters = [self._options.masking.mask_dead_letter(letter) for letter in self.dead]
         translation = Translation(proposals, letters, rejected, counts, report)
         self.dead = []

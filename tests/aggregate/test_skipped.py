@@ -159,7 +159,7 @@ def test_no_failing_row_is_a_failure_only_where_some_are_expected(expected, actu
 def test_the_report_tells_that_results_of_skipped_tests_were_invented():
     found = lines(aborted({**INVENTED, "name": "no_gaps", "assertion": "no_gaps"}, tests=[SINGULAR]))
     of_check, of_test = "$.inputs[0].facets.dataQualityAssertions.assertions[0]", "$.run.facets.test.tests[0]"
-    invented = ("dropped", "no-home:skipped")
+    invented = ("dropped", "no-field:skipped")
     assert {found[f"{of_check}.{leaf}"] for leaf in ("success", "actual")} == {invented}
     assert {found[f"{of_test}.{leaf}"] for leaf in ("status", "actual")} == {invented}
     assert found[f"{of_check}.name"] == ("mapped", "assertionInfo")
@@ -212,7 +212,7 @@ def test_the_report_tells_of_a_test_of_the_run_that_was_withdrawn_or_called_skip
     found = lines([*model(), *checked(run={"test": body})])
     of = "$.run.facets.test.tests"
     assert found[f"{of}[0].name"] == found[f"{of}[0].status"] == found[f"{of}[1].status"] == KEPT
-    assert found[f"{of}[0].type"] == found[f"{of}[0].severity"] == ("dropped", "no-home:skipped")
+    assert found[f"{of}[0].type"] == found[f"{of}[0].severity"] == ("dropped", "no-field:skipped")
     assert found[f"{of}[1].type"] == ("mapped", "assertionInfo")
 
 

@@ -183,11 +183,13 @@ def test_an_unknown_entity_stands_alone(catalog):
     assert to_json(lineage_tree(catalog, "no urn", columns=True)) == {"urn": "no urn", "type": "", "name": "no urn"}
 
 
-def test_runs_are_no_part_of_lineage_unless_their_edges_say_so(shop_catalog):
-    assert lineage_tree(shop_catalog, RUN).upstream == []
+def test_lineage_of_a_run_has_datasets_only_if_edges_name_them(shop_catalog):
+    parents = lineage_tree(shop_catalog, RUN, depth=1).upstream
+    assert {(node.type, *node.via) for node in parents} == {("dataProcessInstance", "ChildOf")}
     value = {"inputs": [RAW], "inputEdges": [{"destinationUrn": RAW}]}
     shop_catalog.apply([upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", value)])
-    assert [node.urn for node in lineage_tree(shop_catalog, RUN).upstream] == [RAW]
+    upstream = lineage_tree(shop_catalog, RUN, depth=1).upstream
+    assert [node.urn for node in upstream if node.type == "dataset"] == [RAW]
 
 
 def test_json_is_plain_and_leaves_out_what_is_empty(shop_catalog):

@@ -40,7 +40,7 @@ TABLE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.raw.orders,PROD)"
         (">&-", ("translate", EVENTS), 2, "stdout is closed"),
         (">&-", ("emit", EVENTS, "--to", "file:-"), 2, "stdout is closed"),
         (">&-", ("config", "show"), 2, "stdout is closed"),
-        (">&-", ("lineage", TABLE, "--catalog", "shop.db"), 2, "stdout is closed"),
+        (">&-", ("lineage", "shop.db", TABLE), 2, "stdout is closed"),
     ],
 )
 def test_what_needs_the_one_that_is_closed_says_so(closed, arguments, code, said):
@@ -75,9 +75,9 @@ def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_th
     (tmp_path / "e.json").write_text(json.dumps(said))
     assert ran("", "emit", "e.json", "--to", "catalog:c.db").returncode == 0
     urn = json.loads(ran("", "urn", "日本://db", "日本", "--json").stdout)["urn"]
-    tree = ran("", "lineage", urn, "--catalog", "c.db")
+    tree = ran("", "lineage", "c.db", urn)
     assert (tree.returncode, "\\u65e5\\u672c" in tree.stdout) == (0, True)
-    assert "日本" in ran("", "lineage", urn, "--catalog", "c.db", "--dot").stdout
+    assert "日本" in ran("", "lineage", "c.db", urn, "--dot").stdout
     assert "日本" in ran("", "learn", "e.json").stdout
 
 
@@ -100,5 +100,5 @@ def test_emit_ends_with_130_after_ctrl_c(tmp_path):
         os.kill(process.pid, signal.SIGINT)
         said = first + process.stderr.read()
     assert process.returncode == 130, said
-    assert said.endswith(b"\nInterrupted: what was written stays; run the same command again to finish.\n")
+    assert said.endswith(b"\nInterrupted. Everything written so far stays. Run the same command again to finish.\n")
     assert b"Traceback" not in said

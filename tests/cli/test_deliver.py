@@ -254,7 +254,7 @@ def test_missing_file_is_wrong_usage(run, scripted):
 
 def test_demo_s_catalogue_may_be_written_as_a_target(run, scripted, good, tmp_path):
     scripted([PROPOSAL])
-    assert run("demo", good, "--catalog", "catalog:mine.db").exit_code == 0
+    assert run("demo", good, "--to", "catalog:mine.db").exit_code == 0
     assert (tmp_path / "mine.db").is_file()
 
 
@@ -262,7 +262,7 @@ def test_demo_needs_no_checkout(run, tmp_path):
     result = run("demo")
     assert result.exit_code == 0
     assert result.stdout.startswith("events ")
-    assert "--catalog out/demo.db" in result.stdout
+    assert "dh-bridge lineage out/demo.db" in result.stdout
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
@@ -275,7 +275,7 @@ def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, 
     for line in (["events", "1"], ["proposals", "2"], ["mapped", "2"], ["delivered", "2"]):
         assert line in [said.split() for said in result.stdout.splitlines()]
     assert "lake/b  s3" in result.stdout
-    assert f"dh-bridge lineage '{URN}' --catalog out/demo.db" in result.stdout
+    assert f"dh-bridge lineage out/demo.db '{URN}'" in result.stdout
     assert (tmp_path / "out" / "demo.db").is_file()
 
 
@@ -300,7 +300,7 @@ def test_demo_that_cannot_make_its_folder_says_so(run, tmp_path):
     (tmp_path / "out").write_text("a file")
     result = run("demo")
     assert result.exit_code == 3
-    assert "out: cannot be made: File exists (name a file: --catalog)" in result.stderr
+    assert "out: cannot be created: File exists (pass another file with --to)" in result.stderr
 
 
 def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
@@ -313,7 +313,7 @@ def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
 
 def test_demo_without_lineage_shows_no_tree(run, scripted, good):
     scripted([PROPOSAL])
-    assert "comes from" not in run("demo", good).stdout
+    assert "upstream" not in run("demo", good).stdout
 
 
 def test_explain_shows_events_without_leaves_as_nothing(run, scripted):

@@ -74,7 +74,7 @@ def test_verify_holds_the_parts_of_a_run(run, gms, start, end):
     for events in (start, end):
         run("emit", events, "--to", f"rest:{gms.url}")
     for events in (start, end):
-        result = run("verify", events, "--against", f"rest:{gms.url}")
+        result = run("verify", events, "--to", f"rest:{gms.url}")
         assert "0 missing, 0 trimmed" in result.stderr
         assert RUN not in result.stdout
 

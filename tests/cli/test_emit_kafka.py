@@ -89,7 +89,7 @@ def test_what_waits_in_a_ledger_is_sent_when_the_registry_is_back(run, kafka, re
     assert waiting.stderr.splitlines()[-1].split()[0] == "waiting"
     assert len(kafka.messages(topic)) >= number > 500
     assert len(found) > 500
-    assert run("queue", "list", "--ledger", "ledger.db", "--json").stdout == ""
+    assert run("queue", "list", "ledger.db", "--json").stdout == ""
 
 
 @pytest.mark.kafka

@@ -69,13 +69,65 @@ def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
     assert counted == len(rows) == len(re.findall(r"^    \S", shown, re.MULTILINE))
 
 
-@pytest.mark.parametrize("flags", [["--loss"], ["--outcome", "dropped"], ["--loss", "--outcome", "dropped"]])
-def test_loss_is_only_what_was_dropped(run, events, flags):
-    shown = run("explain", events, *flags).stdout
+def test_an_outcome_leaves_out_the_fields_with_another(run, events):
+    shown = run("explain", events, "--outcome", "dropped").stdout
     assert {line.split()[0] for line in re.findall(r"^    .*$", shown, re.MULTILINE)} == {"dropped"}
     assert "  output" not in shown.split("e.ndjson:")[1]
-    rows = [json.loads(line) for line in run("explain", events, "--json", *flags).stdout.splitlines()]
+    rows = [json.loads(line) for line in run("explain", events, "--json", "--outcome", "dropped").stdout.splitlines()]
     assert {row["outcome"] for row in rows} == {"dropped"}
+
+
+LOSSY = {
+    **EVENT,
+    "job": {**EVENT["job"], "facets": {"sql": {"query": "select 1", "_producer": "x", "password": "hunter22"}}},
+}
+
+
+def test_loss_without_losses_says_so_and_counts_what_it_leaves_out(run, tmp_path):
+    events = "lossless.ndjson"
+    (tmp_path / events).write_text(json.dumps({**EVENT, "inputs": []}))
+    result = run("explain", events, "--loss")
+    assert (result.exit_code, result.stdout) == (0, "Nothing is lost.\n")
+    assert "Not shown, because they are no loss: 1 envelope, 1 empty (--all shows them" in result.stderr
+
+
+def test_loss_is_counted_by_facet_and_reason_with_the_meaning(run, tmp_path):
+    (tmp_path / "e.ndjson").write_text(2 * (json.dumps(LOSSY) + "\n"))
+    lines = run("explain", "e.ndjson", "--loss").stdout.splitlines()
+    assert lines[0].split() == ["fields", "of", "facet", "reason", "first", "field"]
+    assert lines[1].split() == ["2", "job", "sql", "secret", "$.job.facets.sql.password"]
+    assert lines[2:] == ["", "secret: The value looks like a secret, so it is masked."]
+
+
+def test_loss_with_all_has_the_envelope_and_empty_values(run, events):
+    rows = [line.split()[:4] for line in run("explain", events, "--loss", "--all").stdout.splitlines()]
+    assert ["1", "run", "nominalTime", "envelope"] in rows
+    assert ["1", "event", "(no", "facet)"] in rows
+
+
+def test_loss_as_json_is_one_line_for_each_lost_field(run, tmp_path, events):
+    (tmp_path / "lossy.ndjson").write_text(json.dumps(LOSSY))
+    (row,) = [json.loads(line) for line in run("explain", "lossy.ndjson", "--loss", "--json").stdout.splitlines()]
+    assert (row["outcome"], row["path"], row["reason"]) == ("dropped", "$.job.facets.sql.password", "secret")
+    every = run("explain", events, "--loss", "--all", "--json").stdout.splitlines()
+    assert {json.loads(line)["reason"] for line in every} == {
+        "envelope",
+        "empty",
+        "no-field:no run",
+        "pending-terminal",
+    }
+
+
+def test_reasons_are_listed_with_their_meanings_without_events(run):
+    shown = run("explain", "--reasons")
+    assert shown.exit_code == 0
+    assert re.search(r"^envelope +no +The field describes the facet itself", shown.stdout, re.MULTILINE)
+    rows = [json.loads(line) for line in run("explain", "--reasons", "--json").stdout.splitlines()]
+    assert {"name": "secret", "meaning": "The value looks like a secret, so it is masked.", "is_loss": True} in rows
+
+
+def test_all_goes_with_loss(run, events):
+    assert run("explain", events, "--all").exit_code == 2
 
 
 def test_loss_and_another_outcome_exclude_each_other(run, events):
@@ -127,6 +179,6 @@ def test_events_whose_run_closes_later_than_others_keep_their_titles(run, tmp_pa
 @pytest.mark.parametrize("flags", [["--loss"], ["--outcome", "property"]])
 def test_story_has_no_outcomes(run, events, flags):
     assert run("emit", events, "--to", "catalog:c.db").exit_code == 0
-    result = run("explain", "--catalog", "c.db", "--run", RUN, *flags)
+    result = run("explain", "c.db", "--run", RUN, *flags)
     assert result.exit_code == 2
     assert "The history of a run has no outcomes" in result.stderr

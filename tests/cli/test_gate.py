@@ -49,7 +49,7 @@ def test_counts_are_said_before_the_first_write(run, gms):
     gms.poison = lambda _one: seen.append(1)
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 0, result.stderr
-    first, second, *_ = result.stderr.splitlines()
+    _connecting, first, second, *_ = result.stderr.splitlines()
     assert first.startswith("writing to rest:")
     assert second == f"first 30 events: {len(seen)} proposals for 27 entities, 11 of them runs"
 
@@ -107,7 +107,7 @@ def test_what_is_held_back_is_said_and_is_exit_code_3(run, gms):
     assert result.exit_code == 3
     said = r"(\d+) new entities are held back, more than max_new_entities_per_hour \(2\), the next may go at 20\S+Z\."
     assert int(re.search(said, result.stderr)[1]) > 10
-    listed = run("queue", "list", "--ledger", "l.db").stdout
+    listed = run("queue", "list", "l.db").stdout
     assert "waits: more new entities than max_new_entities_per_hour" in listed
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db").exit_code == 0
-    assert run("queue", "list", "--ledger", "l.db").stdout == "0 wait, 0 given up\n"
+    assert run("queue", "list", "l.db").stdout == "0 wait, 0 given up\n"

@@ -86,19 +86,24 @@ def test_look_at_a_catalogue(run, hostile):
     )
     urns = urns_of("c.db", "dataset", "dataJob", "dataFlow", "dataProcessInstance", "tag")
     assert len(urns) > 6
-    looked(run, "catalog", "summary", "--catalog", "c.db")
-    looked(run, "catalog", "dump", "--catalog", "c.db")
+    looked(run, "catalog", "summary", "c.db")
+    looked(run, "catalog", "dump", "c.db")
     for urn in urns:
         for more in ([], ["--json"]):
-            looked(run, "get", urn, "--catalog", "c.db", *more)
-            looked(run, "runs", urn, "--catalog", "c.db", *more)
+            looked(run, "get", "c.db", urn, *more)
+            looked(run, "runs", "c.db", urn, *more)
         for more in ([], ["--json"], ["--dot"], ["--mermaid"], ["--columns"], ["--columns", "--dot"]):
-            looked(run, "lineage", urn, "--catalog", "c.db", *more)
+            looked(run, "lineage", "c.db", urn, *more)
     column = f"urn:li:schemaField:({urns[0]},c)"
-    looked(run, "lineage", column, "--catalog", "c.db")
+    looked(run, "lineage", "c.db", column)
     for asked in (EVIL, f"urn:li:dataset:(urn:li:dataPlatform:postgres,{EVIL},PROD)", f"d.s.a{EVIL}"):
-        for command in ("get", "runs", "lineage", "urn"):
-            looked(run, command, asked, "--catalog", "c.db")
+        for command in ("get", "runs", "lineage", "search", "assertions"):
+            looked(run, command, "c.db", asked)
+        looked(run, "urn", asked)
+    for kind in ("datasets", "jobs", "flows", "runs", "checks"):
+        looked(run, "list", "c.db", kind)
+    looked(run, "runs", "c.db")
+    looked(run, "lineage", "c.db")
     looked(run, "urn", "postgres://db:5432", f"d.s.a{EVIL}")
     looked(run, "urn", f"x://{EVIL}", EVIL, "--json")
 
@@ -124,10 +129,10 @@ def test_look_at_a_server_and_a_ledger(run, gms, hostile):
     options = ("--to", f"rest:{gms.url}", "--ledger", "l.db")
     assert looked(run, "emit", hostile, *options).exit_code == 3
     for more in ([], ["--json"], ["--dead"], ["--dead", "--json"]):
-        looked(run, "queue", "list", "--ledger", "l.db", *more)
+        looked(run, "queue", "list", "l.db", *more)
     for command in ("plan", "verify"):
         for more in ([], ["--json"]):
-            looked(run, command, hostile, "--against", f"rest:{gms.url}", *more)
+            looked(run, command, hostile, "--to", f"rest:{gms.url}", *more)
     (run_id,) = {json.loads(line)["run"]["runId"] for line in Path(hostile).read_text().splitlines()}
     for more in ([], ["--json"]):
         looked(run, "explain", "--run", run_id, "--ledger", "l.db", *more)
@@ -139,7 +144,7 @@ def test_arguments_and_settings_are_escaped_in_messages(run):
     for arguments in (
         ["config", "show"], ["config", "check"], ["doctor"], [f"{EVIL}"], ["get", f"--{EVIL}"], ["--" + EVIL],
         ["emit", "x.json", "--to", EVIL], ["emit", f"{EVIL}.json", "--to", "file:-"], ["config", "show", "-c", EVIL],
-        ["translate", "x.json", "--datahub-version", EVIL], ["plan", "x", "--against", "y", "--fail-on", EVIL],
+        ["translate", "x.json", "--datahub-version", EVIL], ["plan", "x", "--to", "y", "--fail-on", EVIL],
         ["config", "show", "--set", f"{EVIL}=1"], ["queue", EVIL],
     ):  # fmt: skip
         looked(run, *arguments)

@@ -81,48 +81,48 @@ def shop(tmp_path):
 
 
 def test_lineage_is_a_tree_for_people(run, shop):
-    result = run("lineage", CLEAN, "--catalog", shop)
+    result = run("lineage", shop, CLEAN)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.strip("│├└─ ") for line in result.stdout.splitlines()]
     assert lines == [
         "shop.clean  postgres",
-        "comes from",
+        "upstream",
         "nightly.clean  job",
         "shop.raw  postgres",
-        "goes to nothing known",
+        "no downstream",
     ]
 
 
 def test_lineage_up_or_down_leaves_the_other_side_out(run, shop):
-    assert "goes to" not in run("lineage", CLEAN, "--catalog", shop, "--up").stdout
-    down = run("lineage", RAW, "--catalog", shop, "--down").stdout
-    assert "comes from" not in down
+    assert "downstream" not in run("lineage", shop, CLEAN, "--up").stdout
+    down = run("lineage", shop, RAW, "--down").stdout
+    assert "upstream" not in down
     assert "shop.clean" in down
 
 
-@pytest.mark.parametrize(("urn", "said"), [(RUN, "it has no lineage of its own"), (RAW, "")])
+@pytest.mark.parametrize(("urn", "said"), [(FLOW, "An entity of type dataFlow has no lineage."), (RAW, "")])
 def test_what_can_have_no_lineage_is_said_to_have_none(urn, said, run, shop):
-    assert said in run("lineage", urn, "--catalog", shop).stderr
-    assert bool(said) == bool(run("lineage", urn, "--catalog", shop).stderr)
+    assert said in run("lineage", shop, urn).stderr
+    assert bool(said) == bool(run("lineage", shop, urn).stderr)
 
 
 def test_lineage_with_columns_names_the_pairs(run, shop):
-    assert "id -> id  IDENTITY" in run("lineage", CLEAN, "--catalog", shop, "--columns").stdout
+    assert "id -> id  IDENTITY" in run("lineage", shop, CLEAN, "--columns").stdout
 
 
 def test_lineage_that_goes_on_below_the_depth_says_so(run, shop):
-    assert "nightly.clean  job  (goes on: --depth)" in run("lineage", CLEAN, "--catalog", shop, "--depth", "1").stdout
+    assert "nightly.clean  job  (more: --depth)" in run("lineage", shop, CLEAN, "--depth", "1").stdout
 
 
 def test_lineage_for_programs_is_nested_json(run, shop):
-    tree = json.loads(run("lineage", CLEAN, "--catalog", shop, "--json").stdout)
+    tree = json.loads(run("lineage", shop, CLEAN, "--json").stdout)
     assert tree["urn"] == CLEAN
     assert tree["upstream"][0]["upstream"][0]["urn"] == RAW
 
 
 @pytest.mark.parametrize(("option", "start"), [("--dot", "digraph lineage {"), ("--mermaid", "flowchart LR")])
 def test_lineage_is_a_picture_too(option, start, run, shop):
-    result = run("lineage", CLEAN, "--catalog", shop, option)
+    result = run("lineage", shop, CLEAN, option)
     assert result.stdout.startswith(start)
     assert "nightly.clean" in result.stdout
 
@@ -136,71 +136,91 @@ def test_lineage_tree_marks_what_is_removed_and_shows_odd_names_as_they_are(run,
                 upsert("dataset", odd, "upstreamLineage", {"upstreams": [{"dataset": RAW, "type": "COPY"}]}),
             ]
         )
-    assert "shop.[red]odd  postgres  removed" in run("lineage", odd, "--catalog", shop).stdout
+    assert "shop.[red]odd  postgres  removed" in run("lineage", shop, odd).stdout
 
 
-@pytest.mark.parametrize("urn", [_dataset("nothing"), "urn:li:dataJob:x", f"urn:li:dataJob:({FLOW})", "no urn"])
+@pytest.mark.parametrize("urn", [_dataset("nothing"), "urn:li:dataJob:x", f"urn:li:dataJob:({FLOW})"])
 @pytest.mark.parametrize("command", [("lineage",), ("get",), ("runs",), ("lineage", "--json"), ("lineage", "--dot")])
-def test_unknown_entity_is_said_on_stderr_with_exit_code_1(command, urn, run, shop):
-    result = run(*command, urn, "--catalog", shop)
-    assert result.exit_code == 1
-    assert f"{shop} knows nothing of {urn}" in result.stderr
+def test_unknown_entity_is_an_error_with_exit_code_1(command, urn, run, shop):
+    result = run(command[0], shop, urn, *command[1:])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[0] in {f"{shop} has no entity {urn}.", f"No entity named {urn!r} in {shop}."}
+
+
+@pytest.fixture
+def named(tmp_path):
+    """Return the file of a catalogue with datasets of similar names."""
+    with Catalog(tmp_path / "named.db") as catalog:
+        for name in ("mart.sales", "mart.sales_old", "mart.customers"):
+            catalog.apply([upsert("dataset", _dataset(name), "status", {"removed": False})])
+    return "named.db"
+
+
+@pytest.mark.parametrize("command", ["lineage", "get", "runs", "assertions"])
+@pytest.mark.parametrize("asked", ["mart.sales", "MART.Sales", "sales"])
+def test_a_name_that_only_one_entity_has_is_followed(command, asked, run, named):
+    result = run(command, named, asked)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0] == f"{asked} is {_dataset('mart.sales')}"
+
+
+@pytest.mark.parametrize("command", ["lineage", "get", "runs", "assertions"])
+def test_a_name_that_several_entities_have_lists_them_quoted_for_the_shell(command, run, named):
+    result = run(command, named, "mart.")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        "3 entities in named.db match 'mart.'. Pass one of them:",
+        *(f"  '{_dataset(name)}'" for name in ("mart.sales", "mart.customers", "mart.sales_old")),
+    ]
 
 
 @pytest.mark.parametrize("command", ["lineage", "get", "runs"])
 @pytest.mark.parametrize(
-    "asked",
-    [
-        "mart.sales",
-        "MART.Sales",
-        "shop.mart.sales",
-        _dataset("mart.sales").replace("PROD", "DEV"),
-        "other.mart.sales",
-        "sales",
-    ],
+    "asked", ["shop.mart.sales", _dataset("mart.sales").replace("PROD", "DEV"), "other.mart.sales"]
 )
-def test_who_asks_by_a_name_is_told_of_the_urns_that_have_it(command, asked, run, tmp_path):
-    with Catalog(tmp_path / "named.db") as catalog:
-        for name in ("mart.sales", "mart.sales_old", "mart.customers"):
-            catalog.apply([upsert("dataset", _dataset(name), "status", {"removed": False})])
-    result = run(command, asked, "--catalog", "named.db")
+def test_an_unknown_name_gets_suggestions(command, asked, run, named):
+    result = run(command, named, asked)
     assert result.exit_code == 1
-    said = result.stderr.splitlines()
-    assert said[0] == f"named.db knows nothing of {asked}, but of"
-    assert said[1:3] == [f"  {_dataset('mart.sales')}", f"  {_dataset('mart.sales_old')}"]
+    assert result.stderr.splitlines()[1:] == [
+        "Did you mean (2 of 2):", f"  '{_dataset('mart.sales')}'", f"  '{_dataset('mart.sales_old')}'",
+    ]  # fmt: skip
 
 
-def test_no_more_than_five_of_a_name_are_told_and_none_of_a_short_one(run, tmp_path):
+def test_of_many_entities_with_a_name_the_rest_is_counted(run, tmp_path):
     with Catalog(tmp_path / "many.db") as catalog:
         catalog.apply(
-            [upsert("dataset", _dataset(f"mart.sales_{number}"), "status", {"removed": False}) for number in range(9)]
+            [upsert("dataset", _dataset(f"mart.sales_{number}"), "status", {"removed": False}) for number in range(29)]
         )
-    assert len(run("get", "mart.sales", "--catalog", "many.db").stderr.splitlines()) == 6
-    for nothing in ("ma", "100%", "m_rt", ""):
-        assert run("get", nothing, "--catalog", "many.db").stderr == f"many.db knows nothing of {nothing}\n"
+    lines = run("get", "many.db", "mart").stderr.splitlines()
+    assert lines[0] == "29 entities in many.db match 'mart'. Pass one of them:"
+    assert lines[-1] == "  9 more: dh-bridge search many.db mart --limit 0"
+    assert len(lines) == 22
+    for nothing in ("100%", "m_rt"):  # no wildcards
+        assert run("get", "many.db", nothing).stderr == f"No entity named {nothing!r} in many.db.\n"
+    assert run("get", "many.db", "").exit_code == 2
 
 
 def test_get_shows_aspects_relations_and_points(run, shop):
-    found = json.loads(run("get", JOB, "--catalog", shop).stdout)
+    found = json.loads(run("get", shop, JOB).stdout)
     assert found["aspects"].keys() == {"dataJobInfo", "dataJobInputOutput"}
     assert found["name"] == "nightly.clean"
-    assert len(run("get", JOB, "--catalog", shop, "--json").stdout.splitlines()) == 1
+    assert len(run("get", shop, JOB, "--json").stdout.splitlines()) == 1
 
 
 def test_get_of_one_aspect_is_its_value(run, shop):
-    assert json.loads(run("get", CLEAN, "--catalog", shop, "--aspect", "datasetProperties").stdout) == {
+    assert json.loads(run("get", shop, CLEAN, "--aspect", "datasetProperties").stdout) == {
         "customProperties": {"a": "1"},
         "tags": [],
     }
-    points = json.loads(run("get", RUN, "--catalog", shop, "--aspect", "dataProcessInstanceRunEvent", "--json").stdout)
+    points = json.loads(run("get", shop, RUN, "--aspect", "dataProcessInstanceRunEvent", "--json").stdout)
     assert [point["timestampMillis"] for point in points] == [1_700_000_001_500]
-    absent = run("get", CLEAN, "--catalog", shop, "--aspect", "ownership")
+    absent = run("get", shop, CLEAN, "--aspect", "ownership")
     assert absent.exit_code == 1
-    assert absent.stderr.endswith(" ownership\n")
+    assert absent.stderr == f"{CLEAN} has no aspect ownership. It has: datasetProperties.\n"
 
 
 def test_runs_are_a_table_like_the_runs_tab(run, shop):
-    lines = run("runs", JOB, "--catalog", shop).stdout.splitlines()
+    lines = run("runs", shop, JOB).stdout.splitlines()
     assert lines[0].split()[:3] == ["name", "status", "role"]
     assert re.split(r"\s{2,}", lines[1]) == [
         "clean try 1", "SUCCESS", "runs", "1", "2023-11-14 22:13:21", "1.5 s", "night of the 1st", "1", "0",
@@ -208,34 +228,34 @@ def test_runs_are_a_table_like_the_runs_tab(run, shop):
 
 
 def test_runs_for_programs_have_children_and_inputs(run, shop):
-    row = json.loads(run("runs", FLOW, "--catalog", shop, "--json").stdout)
+    row = json.loads(run("runs", shop, FLOW, "--json").stdout)
     assert (row["urn"], row["status"], row["children"]) == (RUN, "SUCCESS", [CHILD])
 
 
 def test_known_entity_without_runs_is_no_failure(run, shop):
-    result = run("runs", CLEAN, "--catalog", shop)
+    result = run("runs", shop, CLEAN)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "knows no runs of" in result.stderr
+    assert result.stderr == f"No runs of {CLEAN} in {shop} match.\n"
 
 
 def test_dump_of_equal_catalogues_is_equal_and_sorted(run, shop):
-    lines = run("catalog", "dump", "--catalog", shop).stdout.splitlines()
+    lines = run("catalog", "dump", shop).stdout.splitlines()
     urns = [json.loads(line)["entityUrn"] for line in lines]
     assert urns == sorted(urns)
-    assert run("catalog", "dump", "--catalog", shop).stdout.splitlines() == lines
+    assert run("catalog", "dump", shop).stdout.splitlines() == lines
 
 
 def test_summary_counts_what_the_catalogue_holds(run, shop):
-    counts = json.loads(run("catalog", "summary", "--catalog", shop, "--json").stdout)
+    counts = json.loads(run("catalog", "summary", shop, "--json").stdout)
     assert counts["entities"]["dataProcessInstance"] == 2
-    table = [line.split() for line in run("catalog", "summary", "--catalog", shop).stdout.splitlines()]
+    table = [line.split() for line in run("catalog", "summary", shop).stdout.splitlines()]
     assert ["entities", "dataJob", "1"] in table
     assert ["columns", "1"] in table
 
 
 def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
     (tmp_path / "text.db").write_text("no database, but long enough to be looked at" * 50)
-    result = run("get", CLEAN, "--catalog", "text.db")
+    result = run("get", "text.db", CLEAN)
     assert (result.exit_code, result.stdout) == (3, "")
     assert "not a catalogue" in result.stderr
 
@@ -243,11 +263,11 @@ def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        ("get", CLEAN, "--catalog", "absent.db"),
-        ("explain", "--run", "r", "--catalog", "absent.db"),
+        ("get", "absent.db", CLEAN),
+        ("explain", "absent.db", "--run", "r"),
         ("urn", "--reverse", CLEAN, "--catalog", "absent.db"),
-        ("plan", "/dev/null", "--against", "catalog:absent.db"),
-        ("queue", "list", "--ledger", "absent.db"),
+        ("plan", "/dev/null", "--to", "catalog:absent.db"),
+        ("queue", "list", "absent.db"),
         ("prune", "--to", "rest:http://127.0.0.1:9", "--ledger", "absent.db"),
     ],
 )
@@ -257,9 +277,9 @@ def test_file_that_is_not_there_is_the_same_failure_for_all(command, run):
     assert "absent.db: no such catalogue or ledger (`emit --to catalog:FILE` creates a catalogue" in result.stderr
 
 
-@pytest.mark.parametrize("command", [("get",), ("runs",), ("lineage",), ("urn", "--reverse")])
+@pytest.mark.parametrize("command", [("get", "FILE"), ("runs", "FILE"), ("lineage", "FILE"), ("urn", "--reverse")])
 def test_argument_that_is_no_utf_8_is_wrong_usage(command, run, shop):
-    result = run(*command, "urn:li:dataset:\udcff", "--catalog", shop)
+    result = run(*(shop if word == "FILE" else word for word in command), "urn:li:dataset:\udcff")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "is no UTF-8" in result.stderr
 
@@ -272,15 +292,15 @@ def test_lineage_that_is_very_long_ends_in_a_tree_and_goes_on_in_a_picture(run, 
     ]
     with Catalog(tmp_path / "long.db") as catalog:
         catalog.apply(rows)
-    asked = ("lineage", steps[0], "--catalog", "long.db", "--depth", "9999")
+    asked = ("lineage", "long.db", steps[0], "--depth", "9999")
     tree = run(*asked)
-    assert tree.stdout.splitlines()[-1].endswith("step120  postgres  (goes on: --depth)")
-    assert "--dot and --mermaid go on" in tree.stderr
+    assert tree.stdout.splitlines()[-1].endswith("step120  postgres  (more: --depth)")
+    assert "--dot and --mermaid have no such limit" in tree.stderr
     assert '"mark":"deeper"' in run(*asked, "--json").stdout
     assert "step599" in run(*asked, "--dot").stdout
 
 
 def test_lineage_has_one_form_at_a_time(run, shop):
-    result = run("lineage", CLEAN, "--catalog", shop, "--json", "--dot")
+    result = run("lineage", shop, CLEAN, "--json", "--dot")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "one of --json, --dot and --mermaid" in result.stderr
+    assert "only one of --json, --dot and --mermaid" in result.stderr

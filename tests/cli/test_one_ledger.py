@@ -44,9 +44,9 @@ def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
 
 @pytest.mark.parametrize("to", [("file:one.ndjson", "--ledger", "l.db"), ("catalog:c.db",)], ids=str)
 def test_what_was_told_before_is_said_to_be_and_counts_nowhere(run, to):
-    assert "nothing is new" not in run("emit", EVENT, "--to", *to).stderr
+    assert "No changes" not in run("emit", EVENT, "--to", *to).stderr
     again = run("emit", EVENT, "--to", *to)
-    assert "nothing is new: what these events say was told before" in again.stderr
+    assert "No changes: all events were already processed." in again.stderr
     counts = dict(line.split() for line in again.stderr.splitlines() if len(line.split()) == 2)
     assert counts == {"events": "1", "runs": "1", "jobs": "0", "datasets": "0", "proposals": "0"}
 

@@ -21,12 +21,14 @@ def _shop(run, tmp_path):
     assert run("emit", "events.json", "--to", "catalog:shop.db").exit_code == 0
 
 
-@pytest.mark.parametrize("command", [("get", URN), ("runs", URN), ("lineage", URN), ("catalog", "dump")])
+@pytest.mark.parametrize(
+    "command", [("get", "FILE", URN), ("runs", "FILE", URN), ("lineage", "FILE", URN), ("catalog", "dump", "FILE")]
+)
 def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
-    plain = run(*command, "--catalog", "shop.db")
+    plain = run(*("shop.db" if word == "FILE" else word for word in command))
     assert plain.exit_code == 0
     assert plain.stdout
-    assert run(*command, "--catalog", "catalog:shop.db").stdout == plain.stdout
+    assert run(*("catalog:shop.db" if word == "FILE" else word for word in command)).stdout == plain.stdout
 
 
 def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
@@ -37,10 +39,11 @@ def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
 
 @pytest.mark.parametrize("command", [("plan",), ("verify",), ("emit",), ("explain",)])
 @pytest.mark.parametrize("place", ["catalog:shop.db", "rest:http://user:geheim@localhost:1"])
-def test_a_place_where_events_belong_is_told_where_places_stand(run, command, place):
+def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, place):
     result = run(*command, "events.json", place)
     assert result.exit_code == 2
-    assert "begins a place, not a file of events: places stand behind --to or --against." in result.stderr
+    shown = "catalog:shop.db" if place.startswith("catalog") else "rest:http://localhost:1"
+    assert f"{shown!r} is a target. Pass it with --to." in result.stderr
     assert "geheim" not in result.stderr
 
 
@@ -66,7 +69,7 @@ def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, sai
 @pytest.mark.parametrize(
     "command",
     [
-        ("lineage", "urn:li:tag:x", "--catalog", "there/x"),
+        ("lineage", "there/x", "urn:li:tag:x"),
         ("emit", "events.json", "--to", "catalog:there/x"),
         ("emit", "events.json", "--to", "file:out.ndjson", "--ledger", "there/x"),
     ],
@@ -101,25 +104,30 @@ def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
-def test_what_is_passed_over_in_a_folder_is_told(run, tmp_path, command):
+def test_files_of_a_folder_without_a_known_ending_are_read_if_they_begin_with_json(run, tmp_path, command):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "part-0").write_text(json.dumps(EVENT))
-    said = "1 file was passed over, such as folder/part-0: of folders those are read that end in .json"
-    assert said in run(*command, "folder").stderr
-    (tmp_path / "folder" / "part-1").write_text(json.dumps(EVENT))
-    assert "2 files were passed over" in run(*command, "folder").stderr
-    assert "passed over" not in run(*command, "folder/part-0", "folder/part-1").stderr
+    (tmp_path / "folder" / "notes").write_text("to do: clean up")
+    result = run(*command, "folder")
+    assert (result.exit_code, "No events in" in result.stderr) == (0, False)  # part-0 begins with JSON
+    assert "1 file is not JSON and was skipped, such as folder/notes." in result.stderr
+    (tmp_path / "folder" / "other.csv").write_text("a,b")
+    assert "2 files are not JSON and were skipped, such as folder/notes." in run(*command, "folder").stderr
 
 
 @pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
-def test_that_there_is_no_event_is_told(run, tmp_path, command):
+def test_files_and_folders_without_events_are_an_error(run, tmp_path, command):
     (tmp_path / "folder").mkdir()
     (tmp_path / "none.ndjson").write_text("")
     result = run(*command, "folder", "none.ndjson")
-    assert (result.exit_code, "there is no event in folder, none.ndjson" in result.stderr) == (0, True)
-    assert "there is no event in stdin" in run(*command, "-", stdin="").stderr
+    assert (result.exit_code, "No events in folder, none.ndjson. Files of folders are read if" in result.stderr) == (
+        1,
+        True,
+    )
+    pipe = run(*command, "-", stdin="")
+    assert (pipe.exit_code, "No events in stdin." in pipe.stderr) == (0, True)  # a pipe may be empty
     (tmp_path / "one.ndjson").write_text(json.dumps(EVENT))
-    assert "there is no event" not in run(*command, "folder", "one.ndjson").stderr
+    assert "No events" not in run(*command, "folder", "one.ndjson").stderr
 
 
 def test_links_out_of_a_folder_are_counted_and_named_in_one_line(run, tmp_path):
@@ -130,9 +138,35 @@ def test_links_out_of_a_folder_are_counted_and_named_in_one_line(run, tmp_path):
         (other / f"{number}.json").write_text(json.dumps(event()))
         (events / f"{number}.json").symlink_to(other / f"{number}.json")
     skipped = run("identity", str(events))
-    assert (skipped.exit_code, skipped.stdout) == (0, "")
+    assert (skipped.exit_code, skipped.stdout) == (1, "")  # nothing was read
     named = [line for line in skipped.stderr.splitlines() if "followed" in line]
     assert len(named) == 1
     assert named[0].startswith(f"3 links were not followed, such as {events / '0.json'}: they lead out of the folder")
     assert named[0].endswith("Pass their targets as EVENTS")
     assert Bridge().translate(events).proposals == []
+
+
+def test_a_csv_file_is_one_message(run, tmp_path):
+    (tmp_path / "orders.csv").write_text("id,amount\n1,2\n3,4\n")
+    result = run("translate", "orders.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        "orders.csv: text, but no JSON, such as CSV (events are JSON objects: in an array, or one on each line)"
+    ]
+
+
+def test_a_file_of_mcps_is_one_message_that_names_datahub_ingest(run, tmp_path):
+    proposals = run("translate", "events.json").stdout
+    (tmp_path / "mcps.ndjson").write_text(proposals)
+    result = run("translate", "mcps.ndjson")
+    assert (result.exit_code, result.stdout) == (1, "")
+    first, *more = result.stderr.splitlines()
+    assert first.startswith("mcps.ndjson:1: a DataHub MCP, not an OpenLineage event (load it with `datahub ingest`")
+    assert len(more) == 1
+    assert "more like this" in more[0]
+
+
+def test_a_file_whose_format_cannot_be_inferred_names_the_option(run):
+    result = run("emit", "events.json", "--to", "file:out")
+    assert result.exit_code == 2
+    assert "cannot infer the format from 'out' (use .ndjson or .jsonl or .json, or pass --format)" in result.stderr

@@ -69,19 +69,19 @@ def test_a_server_that_is_down_gets_everything_later_and_in_order(run, undisturb
     assert "dh-bridge queue list" in result.stderr
     assert "delivered" not in result.stderr
     assert server.proposals == []
-    listed = run("queue", "list", "--ledger", "ledger.db").stdout
+    listed = run("queue", "list", "ledger.db").stdout
     assert "server: does not answer" in listed
     assert listed.splitlines()[0].endswith(" wait, 0 given up")
     server.mood = "well"
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
-    assert run("queue", "list", "--ledger", "ledger.db").stdout == "0 wait, 0 given up\n"
+    assert run("queue", "list", "ledger.db").stdout == "0 wait, 0 given up\n"
 
 
 def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
     server.mood = "busy"
     assert run("emit", EVENTS, *OUT).exit_code == 3
-    rows = [json.loads(line) for line in run("queue", "list", "--ledger", "ledger.db", "--json").stdout.splitlines()]
+    rows = [json.loads(line) for line in run("queue", "list", "ledger.db", "--json").stdout.splitlines()]
     assert {row["reason"] for row in rows} == {"datasets? never"}
     assert {row["dead"] for row in rows} == {False}
     assert {row["entityUrn"].split(":")[2] for row in rows} == {"dataset"}
@@ -90,7 +90,7 @@ def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
     assert result.exit_code == 3
     assert "not delivered: urn:li:dataset:" in result.stderr
     assert "proposals wait" not in result.stderr
-    shown = run("queue", "list", "--ledger", "ledger.db").stdout.splitlines()
+    shown = run("queue", "list", "ledger.db").stdout.splitlines()
     number = int(shown[0].removeprefix("0 wait, ").removesuffix(" given up").replace(",", ""))
     assert number >= len(rows)  # what had been refused for good is said again
     assert shown[1].split() == ["given", "up", "aspect", "since", "reason"]
@@ -102,12 +102,12 @@ def test_dead_letters_are_retried_or_dropped(run, server):
     server.mood = "strict"
     run("emit", EVENTS, *OUT)
     before = len(server.proposals)
-    number = run("queue", "list", "--ledger", "ledger.db").stdout.split(", ")[1].split()[0]
-    assert run("queue", "retry", "--ledger", "ledger.db").stdout == f"{number} wait again\n"
+    number = run("queue", "list", "ledger.db").stdout.split(", ")[1].split()[0]
+    assert run("queue", "retry", "ledger.db").stdout == f"{number} wait again\n"
     run("emit", EVENTS, *OUT)
     assert len(server.proposals) == before
-    assert run("queue", "drop", "--ledger", "ledger.db").stdout == "0 dropped\n"
-    dropped = run("queue", "drop", "--dead", "--ledger", "ledger.db").stdout
+    assert run("queue", "drop", "ledger.db").stdout == "0 dropped\n"
+    dropped = run("queue", "drop", "--dead", "ledger.db").stdout
     assert int(dropped.split()[0].replace(",", "")) >= int(number.replace(",", ""))
     server.mood = "well"
     assert run("emit", EVENTS, *OUT).exit_code == 0
@@ -121,7 +121,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
         before = dict(SentFingerprints(file.connection).sent_between(0, 2**60))
     server.mood = "strict"
     run("emit", EVENTS, *OUT, "--full")
-    assert "wait again" in run("queue", "retry", "--ledger", "ledger.db").stdout
+    assert "wait again" in run("queue", "retry", "ledger.db").stdout
     server.mood = "well"
     taken = len(server.proposals)
     assert run("emit", EVENTS, *OUT).exit_code == 0
@@ -132,7 +132,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
 
 def test_what_was_dropped_is_sent_with_the_next_event(run, server):
     run("emit", EVENTS, *OUT)
-    assert not run("queue", "drop", "--ledger", "ledger.db").stdout.startswith("0 ")
+    assert not run("queue", "drop", "ledger.db").stdout.startswith("0 ")
     server.mood = "well"
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert len(server.proposals) > 100
@@ -142,13 +142,13 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
     server.mood = "well"
     run("emit", EVENTS + "/dbt.ndjson", *OUT)
     before = len(server.proposals)
-    assert run("queue", "pause", "--ledger", "ledger.db").stdout == "deliveries pause, 0 wait\n"
+    assert run("queue", "pause", "ledger.db").stdout == "deliveries pause, 0 wait\n"
     result = run("emit", EVENTS, *OUT)
     assert result.exit_code == 3
     assert "deliveries pause until `dh-bridge queue resume`. The next emit with this ledger after that" in result.stderr
     assert len(server.proposals) == before > 0
-    assert ", deliveries pause" in run("queue", "list", "--ledger", "ledger.db").stdout
-    assert run("queue", "resume", "--ledger", "ledger.db").stdout.startswith("deliveries go on, ")
+    assert ", deliveries pause" in run("queue", "list", "ledger.db").stdout
+    assert run("queue", "resume", "ledger.db").stdout.startswith("deliveries go on, ")
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
 
@@ -160,12 +160,12 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
         outbox.add([upsert("tag", "urn:li:tag:a", "tagProperties", {"name": "a"})], 1)
         outbox.add_dead_letter(upsert("tag", "urn:li:tag:b", "tagProperties", {"name": "b"}), "no", 1)
         outbox.set_paused(is_paused=command == "resume")
-    before = run("queue", "list", "--ledger", "ledger.db").stdout
-    dry = run("queue", command, "--ledger", "ledger.db", "--dry-run")
+    before = run("queue", "list", "ledger.db").stdout
+    dry = run("queue", command, "ledger.db", "--dry-run")
     assert dry.stderr == "a dry run: nothing was changed\n"
-    assert run("queue", "list", "--ledger", "ledger.db").stdout == before
-    assert run("queue", command, "--ledger", "ledger.db").stdout == dry.stdout
-    assert run("queue", "list", "--ledger", "ledger.db").stdout != before
+    assert run("queue", "list", "ledger.db").stdout == before
+    assert run("queue", command, "ledger.db").stdout == dry.stdout
+    assert run("queue", "list", "ledger.db").stdout != before
 
 
 def test_a_full_outbox_takes_no_more_events(run, server):
@@ -181,7 +181,7 @@ def test_a_full_outbox_takes_no_more_events(run, server):
 
 
 def test_a_queue_makes_no_ledger_and_wants_to_know_which(run):
-    assert run("queue", "drop", "--ledger", "none.db").exit_code == 3
+    assert run("queue", "drop", "none.db").exit_code == 3
     assert not Path("none.db").exists()
     result = run("queue", "list")
     assert result.exit_code == 2
@@ -201,7 +201,7 @@ def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp
         gms.faults = []
         assert run("emit", EVENTS, *to, *told).exit_code == 0
         assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
-        assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())
+        assert run("catalog", "dump", "own.db").stdout.encode() == b"".join(gms.dump())
 
 
 def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run, tmp_path, monkeypatch):

@@ -23,32 +23,30 @@ def counted(text):
 
 @pytest.mark.parametrize("batches", [True, False])
 def test_a_server_before_and_after(run, gms, batches):
-    before = run("plan", EVENTS, "--against", f"rest:{gms.url}")
+    before = run("plan", EVENTS, "--to", f"rest:{gms.url}")
     assert before.exit_code == 0, before.stderr
     assert set(counted(before.stdout)) == {"new", "changed", "added", "points"}
-    assert run("verify", EVENTS, "--against", f"rest:{gms.url}").exit_code == 1
+    assert run("verify", EVENTS, "--to", f"rest:{gms.url}").exit_code == 1
     assert gms.writes == []
     run("emit", EVENTS, "--to", f"rest:{gms.url}")
     gms.batches = batches
-    after = run("plan", EVENTS, "--against", f"rest:{gms.url}", "--fail-on", "new>0", "--fail-on", "changed>0")
+    after = run("plan", EVENTS, "--to", f"rest:{gms.url}", "--fail-on", "new>0", "--fail-on", "changed>0")
     assert after.exit_code == 0, after.stderr
     assert set(counted(after.stdout)) == {"found", "unchanged", "points"}
-    checked = run("verify", EVENTS, "--against", f"rest:{gms.url}")
+    checked = run("verify", EVENTS, "--to", f"rest:{gms.url}")
     assert checked.exit_code == 0, checked.stdout
     assert "0 missing, 0 trimmed, 0 overwritten" in checked.stderr
 
 
 def test_a_catalogue_before_and_after(run):
     run("emit", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4")
-    assert set(counted(run("plan", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4").stdout)) == {
+    assert set(counted(run("plan", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4").stdout)) == {
         "found",
         "unchanged",
         "points",
     }
-    assert (
-        run("verify", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4", "--sample", "50%").exit_code == 0
-    )
-    none = run("verify", EVENTS, "--against", "catalog:c.db", "--datahub-version", "1.4", "--sample", "0.0001%")
+    assert run("verify", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4", "--sample", "50%").exit_code == 0
+    none = run("verify", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4", "--sample", "0.0001%")
     assert "0 held" in none.stderr
     assert "nothing was compared: no entity is in so small a sample" in none.stderr
 
@@ -56,7 +54,7 @@ def test_a_catalogue_before_and_after(run):
 @pytest.mark.parametrize("command", ["plan", "verify"])
 def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
     Path("c.db").touch()
-    result = run(command, EVENTS, "--against", "catalog:c.db")
+    result = run(command, EVENTS, "--to", "catalog:c.db")
     assert result.exit_code == 3
     assert "c.db: is empty" in result.stderr
     assert Path("c.db").read_bytes() == b""
@@ -69,10 +67,10 @@ def test_a_plan_leaves_schemas_to_others_where_emit_would(run, gms):
     gms.metadata.update({key: {"runId": "theirs", "pipelineName": "etl"} for key in schemas})
     with Catalog(gms.place) as catalog:
         catalog.apply([upsert("dataset", *key, {**catalog.aspect(*key), "hash": "theirs"}) for key in schemas])
-    flags = ("--against", f"rest:{gms.url}", "--set", "schema.write=if_absent")
-    assert counted(run("plan", events, "--against", f"rest:{gms.url}").stdout)["foreign"] == len(schemas) > 0
+    flags = ("--to", f"rest:{gms.url}", "--set", "schema.write=if_absent")
+    assert counted(run("plan", events, "--to", f"rest:{gms.url}").stdout)["foreign"] == len(schemas) > 0
     assert "foreign" not in counted(run("plan", events, *flags).stdout)
-    assert run("verify", events, "--against", f"rest:{gms.url}").exit_code == 1
+    assert run("verify", events, "--to", f"rest:{gms.url}").exit_code == 1
     assert run("verify", events, *flags).exit_code == 0
 
 
@@ -96,9 +94,7 @@ def test_a_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     start, complete = parts(tmp_path)
     run("emit", start, "--to", "file:first.ndjson", "--ledger", "l.db")
     before = Path("l.db").read_bytes()
-    said = [
-        run("plan", complete, "--against", "/dev/null", "--json", *more).stdout for more in ([], ["--ledger", "l.db"])
-    ]
+    said = [run("plan", complete, "--to", "/dev/null", "--json", *more).stdout for more in ([], ["--ledger", "l.db"])]
     assert Path("l.db").read_bytes() == before
     dry = run("emit", complete, "--to", "file:second.ndjson", "--ledger", "l.db", "--dry-run")
     assert not Path("second.ndjson").exists()
@@ -110,7 +106,7 @@ def test_a_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     assert beside == {one["entityUrn"] for one in sent}
     known = {"urn:li:dataFlow:(openlineage,etl,ns)", "urn:li:dataPlatform:openlineage"}  # the START has told of them
     assert alone - beside == known
-    again = run("plan", start, complete, "--against", "/dev/null", "--ledger", "l.db", "--fail-on", "new>0")
+    again = run("plan", start, complete, "--to", "/dev/null", "--ledger", "l.db", "--fail-on", "new>0")
     assert again.exit_code == 0, again.stdout
 
 
@@ -133,17 +129,17 @@ def test_a_catalogue_takes_no_other_ledger_in_a_dry_run_either(run, tmp_path):
 
 def test_new_entities_may_fail_a_build(run, tmp_path):
     (tmp_path / "urns.txt").write_text("")
-    result = run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new>0")
+    result = run("plan", EVENTS, "--to", "urns.txt", "--fail-on", "new>0")
     assert result.exit_code == 1
     assert "is more than was allowed" in result.stderr
-    assert run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new > 1000").exit_code == 0
+    assert run("plan", EVENTS, "--to", "urns.txt", "--fail-on", "new > 1000").exit_code == 0
 
 
 def test_near_misses_come_with_their_rule(run, tmp_path):
-    rows = [json.loads(line) for line in run("plan", EVENTS, "--against", "/dev/null", "--json").stdout.splitlines()]
+    rows = [json.loads(line) for line in run("plan", EVENTS, "--to", "/dev/null", "--json").stdout.splitlines()]
     datasets = [row["urn"] for row in rows if row["kind"] == "new" and row["urn"].startswith("urn:li:dataset:")]
     (tmp_path / "urns.txt").write_text("\n".join(urn.replace(",PROD)", ",DEV)") for urn in datasets))
-    shown = run("plan", EVENTS, "--against", "urns.txt").stdout
+    shown = run("plan", EVENTS, "--to", "urns.txt").stdout
     assert counted(shown)["near"] == len(datasets) > 0
     assert '"env": "DEV"' in shown
 
@@ -159,13 +155,11 @@ def test_what_a_server_trims_is_found(run, gms):
         urn: {name: without_properties(aspect) for name, aspect in aspects.items()}
         for urn, aspects in held(wanted).items()
     }
-    result = run("verify", EVENTS, "--against", f"rest:{gms.url}")
+    result = run("verify", EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 1
     assert "trimmed" in result.stdout
     assert "/customProperties" in result.stdout
-    rows = [
-        json.loads(line) for line in run("verify", EVENTS, "--against", f"rest:{gms.url}", "--json").stdout.splitlines()
-    ]
+    rows = [json.loads(line) for line in run("verify", EVENTS, "--to", f"rest:{gms.url}", "--json").stdout.splitlines()]
     assert {row["verdict"] for row in rows} == {"trimmed"}
     assert all(row["writer"].startswith("dh_bridge dh_bridge-") for row in rows)
 
@@ -175,7 +169,7 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
     jobs = [f"urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load{i:02})" for i in range(25)]
     refused = [patch("dataJob", job, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]) for job in jobs]
     monkeypatch.setattr("dh_bridge.cli.verify._translated_proposals", lambda *_: iter([refused]))
-    result = run("verify", EVENTS, "--against", "catalog:c.db")
+    result = run("verify", EVENTS, "--to", "catalog:c.db")
     assert result.exit_code == 1
     assert result.stdout == ""
     told = result.stderr.splitlines()
@@ -190,16 +184,16 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("verify", "--against", "catalog:x.db"), "name EVENTS, or the --ledger"),
-        (("verify", EVENTS, "--against", "catalog:x.db", "--run", "r"), "EVENTS or --run"),
-        (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
-        (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
-        (("plan", EVENTS, "--against", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
-        (("plan", EVENTS, "--against", "rest:http://ann:secret@datahub:8080"), "--against: the address holds a user"),
-        (("plan", EVENTS, "--against", "rest:"), "--against: no DataHub server is set"),
-        (("verify", EVENTS, "--against", "/dev/null"), "holds no aspects"),
-        (("verify", EVENTS, "--against", "rest:", "--sample", "some"), "is no share"),
-        (("verify", EVENTS, "--against", "rest:", "--sample", "0"), "is no share"),
+        (("verify", "--to", "catalog:x.db"), "name EVENTS, or the --ledger"),
+        (("verify", EVENTS, "--to", "catalog:x.db", "--run", "r"), "EVENTS or --run"),
+        (("plan", EVENTS, "--to", "file:x.json"), "cannot be read: use rest:URL"),
+        (("plan", EVENTS, "--to", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
+        (("plan", EVENTS, "--to", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
+        (("plan", EVENTS, "--to", "rest:http://ann:secret@datahub:8080"), "--to: the address holds a user"),
+        (("plan", EVENTS, "--to", "rest:"), "--to: no DataHub server is set"),
+        (("verify", EVENTS, "--to", "/dev/null"), "holds no aspects"),
+        (("verify", EVENTS, "--to", "rest:", "--sample", "some"), "is no share"),
+        (("verify", EVENTS, "--to", "rest:", "--sample", "0"), "is no share"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(run, arguments, words):
@@ -210,7 +204,7 @@ def test_wrong_usage_is_exit_code_2(run, arguments, words):
 
 
 def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
-    place = ("--against", f"rest:{gms.url}", "--ledger", "ledger.db")
+    place = ("--to", f"rest:{gms.url}", "--ledger", "ledger.db")
     for name, run_id in (("dbt", "first"), ("spark", "second")):
         events = str(Path(EVENTS).with_name(f"{name}.ndjson"))
         result = run("emit", events, "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run-id", run_id)
@@ -237,10 +231,10 @@ def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
 def test_all_that_a_delivery_sent_is_compared(run, gms):
     events = str(Path(EVENTS).with_name("client.ndjson"))
     run("emit", events, "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run-id", "first")
-    result = run("verify", "--against", f"rest:{gms.url}", "--ledger", "ledger.db", "--run", "first")
+    result = run("verify", "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run", "first")
     assert any(one.aspect_name == "dataPlatformInfo" for one in gms.proposals)  # what no event tells of
     sent = {(one.entity_urn, one.aspect_name) for one in gms.proposals if not is_timeseries(one.aspect_name)}
-    assert result.stderr.splitlines() == [
+    assert result.stderr.splitlines()[1:] == [
         f"{len(sent)} held, 0 missing, 0 trimmed, 0 overwritten; 0 points were not read"
     ]
 
@@ -249,9 +243,9 @@ def test_what_the_ledger_let_go_is_counted(run, gms):
     run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
     with Catalog("ledger.db") as file:
         file.connection.execute("UPDATE run SET state = NULL")
-    result = run("verify", "--against", f"rest:{gms.url}", "--ledger", "ledger.db")
+    result = run("verify", "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
     assert result.exit_code == 0, result.stdout
-    assert int(re.match(r"not compared, .* (\d+) aspects", result.stderr)[1]) > 10
+    assert int(re.search(r"^not compared, .* (\d+) aspects", result.stderr, re.MULTILINE)[1]) > 10
 
 
 @pytest.mark.parametrize("command", ["plan", "verify"])
@@ -259,7 +253,7 @@ def test_entity_that_may_not_be_read_is_named_and_the_rest_is_compared(run, gms,
     run("emit", EVENTS, "--to", f"rest:{gms.url}")
     urn = min(one.entity_urn for one in gms.proposals if one.entity_type == "dataset")
     gms.forbidden = {urn}
-    result = run(command, EVENTS, "--against", f"rest:{gms.url}")
+    result = run(command, EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 0, result.stdout + result.stderr
     assert f"not compared: 1 entities, such as {urn}: the token's user may not read them (403)" in result.stderr
     assert urn not in result.stdout
@@ -279,14 +273,14 @@ def test_job_that_0_15_0_cannot_read_is_reported_as_refused(run, tmp_path, versi
         run("emit", "e.ndjson", "--to", f"rest:{server.url}")
         for place in (f"rest:{server.url}", "urns.txt"):
             profile = () if place.startswith("rest:") else ("--datahub-version", version)
-            plan = run("plan", "e.ndjson", "--against", place, "--json", *profile)
+            plan = run("plan", "e.ndjson", "--to", place, "--json", *profile)
             rows = [json.loads(line) for line in plan.stdout.splitlines()]
             assert [reason in row["reason"] for row in rows if row["kind"] == "refused"] == [True] * refusals
-        verify = run("verify", "e.ndjson", "--against", f"rest:{server.url}")
+        verify = run("verify", "e.ndjson", "--to", f"rest:{server.url}")
         assert verify.exit_code == refusals, verify.stderr
         assert verify.stderr.count(reason) == refusals
         assert "0 missing" in verify.stderr
-    plan = run("plan", "e.ndjson", "--against", "urns.txt", "--datahub-version", version)
+    plan = run("plan", "e.ndjson", "--to", "urns.txt", "--datahub-version", version)
     assert counted(plan.stdout).get("refused", 0) == refusals
     run("emit", "e.ndjson", "--to", "catalog:c.db", "--datahub-version", version)
-    assert run("verify", "e.ndjson", "--against", "catalog:c.db", "--datahub-version", version).exit_code == 0
+    assert run("verify", "e.ndjson", "--to", "catalog:c.db", "--datahub-version", version).exit_code == 0

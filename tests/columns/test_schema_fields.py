@@ -225,7 +225,7 @@ def test_what_is_said_of_an_inside_that_has_no_place_is_told():
     field = f("u", "union", inner, f("_1", "array", f("x", "int", description="kept")))
     found = schema_fields(columns(field), platform="x", paths="v1").fields
     lost = left_out(columns(field), paths="v1")
-    assert lost["no-home:inside a container"] == ["fields[0].fields[0].fields[0].description"]
+    assert lost["no-field:inside a container"] == ["fields[0].fields[0].fields[0].description"]
     assert {one["fieldPath"]: one.get("description") for one in found} == {"u": None, "u.x": "kept"}
 
 
@@ -243,13 +243,13 @@ INSIDE = {
 
 @pytest.mark.parametrize(("field", "lost"), INSIDE.values(), ids=INSIDE)
 def test_what_is_lost_of_the_inside_of_a_container_is_told(field, lost):
-    assert left_out(columns(field)) == {"no-home:inside a container": lost}
+    assert left_out(columns(field)) == {"no-field:inside a container": lost}
 
 
 def test_what_branches_are_called_is_told_except_of_one_whose_description_names_it():
     field = f("u", "union", f("_0", "null", description="d"), f("_1", "int"), f("_2", "string"))
     ((reason, lost),) = left_out(columns(field)).items()
-    assert reason == "no-home:branches of a union have no names and no order"
+    assert reason == "no-field:branches of a union have no names and no order"
     assert lost == ["fields[0].fields[1].name", "fields[0].fields[2].name"]
 
 
@@ -257,7 +257,7 @@ def test_positions_that_not_every_column_has_order_nothing():
     fields = columns(f("b", "int", ordinal_position=2), f("a", "int", ordinal_position=1), f("c", "int"))
     assert paths(fields) == ["b", "a", "c"]
     lost = ["fields[0].ordinal_position", "fields[1].ordinal_position"]
-    assert left_out(fields) == {"no-home:not set for every column": lost}
+    assert left_out(fields) == {"no-field:not set for every column": lost}
 
 
 def test_a_union_inside_a_container_of_a_union_has_branches_and_no_columns():
@@ -300,7 +300,7 @@ def test_a_type_that_names_an_ancestor_ends_there():
         ("n", False), ("n.id", False), ("n.next", True), ("n.all", True),
     ]  # fmt: skip
     assert found[2]["type"] == {"type": {"com.linkedin.schema.RecordType": {}}}
-    told = left_out(node)["no-home:inside a recursive type"]
+    told = left_out(node)["no-field:inside a recursive type"]
     assert told == ["fields[0].fields[1].fields[0].name", "fields[0].fields[1].fields[0].type"]
 
 

@@ -91,7 +91,7 @@ def test_the_same_unknown_leaf_of_many_entries_is_one_list():
     [
         (b"5", "malformed"),
         (b'"<<non-serializable: X>>"', "non-serializable"),
-        (b"null", "no-home:null value"),
+        (b"null", "empty:null"),
         (b"{", "malformed"),
         (b"[" * 5000, "malformed"),
     ],

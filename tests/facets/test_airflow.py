@@ -252,7 +252,7 @@ def test_owners_of_a_dag_that_are_placeholders_are_withheld():
     found = task(report=True)
     assert found.outcomes()["$.run.facets.airflow.dag.description"] == ("mapped", "dataFlowInfo.description")
     nobody = task(facets=airflow(dag={"dag_id": "daily", "owner": "airflow"}), report=True)
-    assert nobody.outcomes()["$.run.facets.airflow.dag.owner"] == ("dropped", "no-home:placeholder owner")
+    assert nobody.outcomes()["$.run.facets.airflow.dag.owner"] == ("dropped", "no-field:placeholder owner")
     assert not nobody.has(FLOW, "ownership")
 
 

@@ -26,7 +26,7 @@ def test_tasks_are_kept_without_their_colours():
     assert kept["airflow.taskTree"] == '{"load":{}}'
     assert "airflow.taskGroups" not in kept
     outcomes = found.outcomes()
-    assert outcomes["$.job.facets.airflow.tasks.load.ui_color"] == ("dropped", "no-home:cosmetic")
+    assert outcomes["$.job.facets.airflow.tasks.load.ui_color"] == ("dropped", "no-field:cosmetic")
     assert outcomes["$.job.facets.airflow.tasks.load.operator"][0] == "property"
 
 

@@ -185,9 +185,9 @@ def test_a_pair_that_is_listed_twice_has_the_words_of_both():
         ("MASKED", [column("b")], "mapped"),
         ("MASKED", [column("b", direct()), column("c")], "mapped"),
         ("MASKED", [column("b", direct())], "duplicate-of:transformations"),
-        ("HASHED", [column("b")], "no-home:neither IDENTITY nor MASKED"),
-        ("MASKED", [], "no-home:no input column"),
-        ("", [column("b")], "no-home:empty"),
+        ("HASHED", [column("b")], "no-field:neither IDENTITY nor MASKED"),
+        ("MASKED", [], "no-field:no input column"),
+        ("", [column("b")], "empty"),
     ],
 )
 def test_the_older_word_of_an_entry_is_told_as_what_became_of_it(kind, sources, outcome):

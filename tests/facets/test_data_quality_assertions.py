@@ -216,7 +216,7 @@ def test_the_draft_s_failures_are_counted(said, count):
         assert [one["result"].get("unexpectedCount") for one in results(found)] == [count]
         outcomes = {path: told_of for path, told_of in found.outcomes().items() if path.endswith(".failures")}
         assert set(outcomes.values()) == {
-            ("dropped", "no-home:null value") if said is None else ("mapped", "assertionRunEvent.result")
+            ("dropped", "empty:null") if said is None else ("mapped", "assertionRunEvent.result")
         }
 
 
@@ -229,7 +229,7 @@ def test_counts_of_the_same_run_stand_beside_the_result():
 
 @pytest.mark.parametrize(
     ("success", "expected"),
-    [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("dropped", "no-home:no result"))],
+    [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("dropped", "no-field:no result"))],
 )
 def test_what_tells_of_the_run_stands_with_the_result_and_goes_with_it(success, expected):
     params = {"batch_id": "b", "unexpected_count": 2, "mostly": 0.9}

@@ -241,7 +241,7 @@ def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
     assert not found.has(ORDERS, "datasetProfile")
     assert not any(key.startswith("dataQualityMetrics") for key in found.kept(ORDERS))
     where = "$.inputs[0].facets.dataQualityMetrics."
-    assert found.outcomes()[f"{where}lastUpdated"] == ("dropped", "no-home:empty")
+    assert found.outcomes()[f"{where}lastUpdated"] == ("dropped", "empty")
     assert found.outcomes()[f'{where}columnMetrics[""].min'] == ("dropped", "malformed")
     assert found.outcomes()[f'{where}columnMetrics[""].sum'] == ("dropped", "malformed")
 

@@ -43,7 +43,7 @@ def test_what_is_empty_says_nothing():
     found = of_run("debezium_config", facet(configs=["tasks.max=1"], additionalProperties={}, more=[]), report=True)
     assert not any(name.endswith(("additionalProperties", "more")) for name in found.kept(DPI))
     leaf = "$.run.facets.debezium_config.additionalProperties"
-    assert found.outcomes()[leaf] == ("dropped", "no-home:empty")
+    assert found.outcomes()[leaf] == ("dropped", "empty")
 
 
 def test_a_task_that_is_restarted_shows_so_at_once():

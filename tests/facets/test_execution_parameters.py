@@ -47,8 +47,8 @@ def test_a_value_that_is_no_text_is_kept_as_json_and_one_that_is_empty_is_none()
     kept_there = ("property", "dataProcessInstanceProperties.customProperties")
     assert outcomes[f"{start}[0].value[1]"] == outcomes[f"{start}[1].value.days"] == kept_there
     assert outcomes[f"{start}[1].value.token"] == outcomes[f"{start}[2].value[0]"] == ("dropped", "secret")
-    assert outcomes[f"{start}[4].value"] == ("dropped", "no-home:null value")
-    assert outcomes[f"{start}[5].value"] == ("dropped", "no-home:empty")
+    assert outcomes[f"{start}[4].value"] == ("dropped", "empty:null")
+    assert outcomes[f"{start}[5].value"] == ("dropped", "empty")
     strict = of_run(KEY, facet(parameters=[{"key": "n", "value": 0}, {"key": "l", "value": [1]}]), redaction="strict")
     assert (strict.kept(DPI)[f"{KEY}.n"], strict.kept(DPI)[f"{KEY}.l"]) == ("[REDACTED]", "[REDACTED]")
 

@@ -88,7 +88,7 @@ def test_a_zero_is_told_where_a_count_holds_it_and_withheld_elsewhere(word, stat
     body = report(word, addedDVs=0, addedRecords=0, removedRecords=3, totalRecords=0, totalFilesSizeInBytes=0)
     found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).outcomes()
     counted = word == "append" and not statistics
-    nothing = ("dropped", "no-home:zero value")
+    nothing = ("dropped", "empty:zero")
     assert {leaf: found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.{leaf}"] for leaf in body["commitMetrics"]} == {
         "addedDVs": nothing,
         "addedRecords": ("mapped", "operation.numAffectedRows") if counted else nothing,

@@ -68,7 +68,7 @@ def test_a_zero_is_told_where_statistics_hold_it_and_withheld_elsewhere():
     body = facet(scanMetrics={"resultDataFiles": 0, "totalFileSizeInBytes": 0.0, "skippedDataFiles": 0})
     bags = {KEY: body, "inputStatistics": facet(size=7)}
     found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).outcomes()
-    nothing = ("dropped", "no-home:zero value")
+    nothing = ("dropped", "empty:zero")
     assert {leaf: found[f"$.inputs[0].inputFacets.{KEY}.scanMetrics.{leaf}"] for leaf in body["scanMetrics"]} == {
         "resultDataFiles": (
             "property",

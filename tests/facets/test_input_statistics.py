@@ -71,7 +71,7 @@ def test_a_number_may_be_text():
 
 def test_without_a_run_there_is_nothing_to_count_for():
     found = told(dataset_event(orders(inputFacets={"inputStatistics": BODY})), report=True)
-    assert found.outcomes()["$.dataset.inputFacets.inputStatistics.rowCount"] == ("dropped", "no-home:no run")
+    assert found.outcomes()["$.dataset.inputFacets.inputStatistics.rowCount"] == ("dropped", "no-field:no run")
     declared = told(job_event(inputs=[orders(inputFacets={"inputStatistics": BODY})], outputs=[totals()]))
     assert edge(declared)["properties"]["openlineage.inputStatistics.rowCount"] == "12"
 

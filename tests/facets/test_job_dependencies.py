@@ -106,7 +106,7 @@ def test_the_job_and_the_run_itself_are_no_upstream():
     assert edges(found) == {BEFORE: None}
     assert upstream_runs(found) == []
     outcomes = found.outcomes()
-    assert outcomes[f"$.run.facets.{KEY}.upstream[0].job.name"] == ("dropped", "no-home:the job itself")
+    assert outcomes[f"$.run.facets.{KEY}.upstream[0].job.name"] == ("dropped", "no-field:the job itself")
     assert outcomes[f"$.run.facets.{KEY}.upstream[1].run.runId"] == ("dropped", "duplicate-of:run.runId")
 
 

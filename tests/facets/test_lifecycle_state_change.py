@@ -62,7 +62,7 @@ def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_c
     changed = change("CREATE")
     run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
     path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
-    assert told([run, alone], report=True).outcomes()[path] == ("dropped", "no-home:no job")
+    assert told([run, alone], report=True).outcomes()[path] == ("dropped", "no-field:no job")
     job = told([run, job_event(outputs=[totals(facets=changed)])], report=True)
     assert job.outcomes()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
         "property",

@@ -254,8 +254,8 @@ def test_leaves_that_fit_no_source_are_withheld():
     body = facet(inputs=[source(runId=OTHER_RUN), job("daily.extract", field="x")])
     outcomes = of_output("lineage", body, report=True).outcomes()
     start = "$.outputs[0].facets.lineage"
-    assert outcomes[f"{start}.inputs[0].runId"] == ("dropped", "no-home:a dataset has no run")
-    assert outcomes[f"{start}.inputs[1].field"] == ("dropped", "no-home:a job has no columns")
+    assert outcomes[f"{start}.inputs[0].runId"] == ("dropped", "no-field:a dataset has no run")
+    assert outcomes[f"{start}.inputs[1].field"] == ("dropped", "no-field:a job has no columns")
 
 
 def test_what_is_null_or_empty_of_a_source_reached_nothing():
@@ -268,11 +268,11 @@ def test_what_is_null_or_empty_of_a_source_reached_nothing():
     start = "$.outputs[0].facets.lineage"
     for where in ("inputs[0]", "inputs[1]", "fields.total.inputs[0]", "fields.total.inputs[1]"):
         for leaf in ("field", "transformations[0].description"):
-            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:empty")
+            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "empty")
         for leaf in ("runId", "transformations[0].subtype"):
-            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:null value")
+            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "empty:null")
         assert outcomes[f"{start}.{where}.transformations[0].type"][0] != "dropped"
-    assert outcomes[f"{start}.inputs[2].transformations"] == ("dropped", "no-home:empty")
+    assert outcomes[f"{start}.inputs[2].transformations"] == ("dropped", "empty")
 
 
 def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
@@ -371,7 +371,7 @@ def test_jobs_are_kept_on_the_dataset_and_an_event_without_job_has_no_own_one():
     }
     assert member(found, TOTALS, "fieldJobs") == {"shop.public.totals.total": {"shop/daily.extract": ""}}
     outcomes = found.outcomes()
-    assert outcomes["$.dataset.facets.lineage.inputs[1].type"] == ("dropped", "no-home:no job")
+    assert outcomes["$.dataset.facets.lineage.inputs[1].type"] == ("dropped", "no-field:no job")
     assert outcomes["$.dataset.facets.lineage.inputs[0].runId"][0] == "property"
 
 

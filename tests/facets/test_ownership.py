@@ -41,7 +41,7 @@ def test_placeholders_are_withheld(name):
     assert not found.has(JOB, "ownership")
     if name:
         outcome = found.outcomes()["$.job.facets.ownership.owners[0].name"]
-        assert outcome == ("dropped", "no-home:placeholder owner")
+        assert outcome == ("dropped", "no-field:placeholder owner")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from dh_bridge.render.targets import documented_paths
 
 MODULES = [module.name for module in pkgutil.iter_modules(facets.__path__)]
 KEYS = [(attach, key) for attach, keys in registry().items() for key in keys]
-REASONS = ("duplicate-of:", "no-home:", "policy:")
+REASONS = ("duplicate-of:", "no-field:", "policy:")
 WORDS = {
     "plan", "secret", "too-large", "envelope", "malformed", "pending-terminal", "profile", "phantom", "ephemeral",
     "bulk", "non-serializable", "no-such-column", "filtered", "schema-owned", "no-dataset",
@@ -151,7 +151,7 @@ def test_facets_of_runs_say_nothing_where_there_is_no_run():
     declared = told(
         job_event(job={"parent": facet(run={"runId": "x"}), "nominalTime": facet(nominalStartTime="x")}), report=True
     )
-    assert declared.outcomes()["$.job.facets.nominalTime.nominalStartTime"] == ("dropped", "no-home:no run")
+    assert declared.outcomes()["$.job.facets.nominalTime.nominalStartTime"] == ("dropped", "no-field:no run")
     assert "parent.job" not in declared.kept(JOB)
 
 

@@ -81,7 +81,7 @@ def test_an_untyped_output_says_nothing():
     found = of_output("schema", fields({"name": "a"}), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].name"
-    assert found.outcomes()[path] == ("dropped", "no-home:untyped-projection")
+    assert found.outcomes()[path] == ("dropped", "no-field:untyped-projection")
 
 
 TRINO = "https://github.com/trinodb/trino/plugin/trino-openlineage"
@@ -100,7 +100,7 @@ def test_columns_that_a_statement_of_trino_sets_are_no_schema_of_its_table(sql):
     found = told(of_statement(sql, fields(DAY)), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].type"
-    assert found.outcomes()[path] == ("dropped", "no-home:projection")
+    assert found.outcomes()[path] == ("dropped", "no-field:projection")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_columns_of_sparks_kafka_source_are_no_schema_of_a_topic(columns):
     found = of_spark("shop.orders", "kafka://b:9092", columns)
     assert not found.has(TOPIC, "schemaMetadata")
     path = "$.inputs[0].facets.schema.fields[0].name"
-    assert found.outcomes()[path] == ("dropped", "no-home:frame")
+    assert found.outcomes()[path] == ("dropped", "no-field:frame")
 
 
 @pytest.mark.parametrize(("columns", "producer"), [("key value sku", SPARK), ("key value", TRINO)])
@@ -156,7 +156,7 @@ def test_columns_of_icebergs_metadata_are_no_schema_of_the_table():
     said = of_spark("/lake/shop/orders", "file", "committed_at snapshot_id", symlinks=symlink("shop.orders.snapshots"))
     assert not said.has(FOLDER, "schemaMetadata")
     path = "$.inputs[0].facets.schema.fields[0].name"
-    assert said.outcomes()[path] == ("dropped", "no-home:metadata-table")
+    assert said.outcomes()[path] == ("dropped", "no-field:metadata-table")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_columns_that_any_iceberg_table_can_be_asked_for_are_not_of_its_schema(b
     found = of_spark("/lake/shop/orders", "file", f"id day {HIDDEN}", **bag)
     assert columns(found) == ["id", "day"]
     assert found.outcomes()["$.inputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
-    assert found.outcomes()["$.inputs[0].facets.schema.fields[2].type"] == ("dropped", "no-home:hidden-column")
+    assert found.outcomes()["$.inputs[0].facets.schema.fields[2].type"] == ("dropped", "no-field:hidden-column")
 
 
 def test_a_table_that_has_such_columns_keeps_them():

@@ -14,10 +14,10 @@ DOCUMENTS = sorted(path.relative_to(SPEC_DOCUMENTS).as_posix() for path in SPEC_
 FINE = (
     "envelope",
     "duplicate-of:",
-    "no-home:branches of a union have no names and no order",
-    "no-home:empty",
-    "no-home:the default of",
-    "no-home:placeholder owner",
+    "no-field:branches of a union have no names and no order",
+    "empty",
+    "no-field:the default of",
+    "no-field:placeholder owner",
     "policy:tags.exclude",
     "secret",
 )

@@ -287,7 +287,7 @@ def test_a_condition_in_the_wrong_bag_is_read_and_a_second_one_is_not():
     found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert edge(found)["openlineage.subset"] == "country = 'IN'"
     path = "$.inputs[0].inputFacets.subset.outputCondition.partitions[0].dimensions.country"
-    assert found.outcomes()[path] == ("dropped", "no-home:the condition of the other side")
+    assert found.outcomes()[path] == ("dropped", "no-field:the condition of the other side")
 
 
 def test_conditions_without_end_are_cut_and_told():

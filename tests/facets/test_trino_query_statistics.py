@@ -16,7 +16,7 @@ def test_numbers_are_one_json_also_where_they_are_written_as_text():
     kept = found.kept(DPI)["trino_query_statistics"]
     assert kept == '{"cpuTime":0.125,"peakTaskTotalMemory":1024,"physicalInputBytes":7}'
     said = found.outcomes()
-    assert said["$.run.facets.trino_query_statistics.stages"] == ("dropped", "no-home:not a number")
+    assert said["$.run.facets.trino_query_statistics.stages"] == ("dropped", "no-field:not a number")
     target = "dataProcessInstanceProperties.customProperties[openlineage.trino_query_statistics]"
     assert said["$.run.facets.trino_query_statistics.cpuTime"] == ("property", target)
 

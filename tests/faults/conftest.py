@@ -175,7 +175,7 @@ class Trial:
 
     def retry(self):
         """Let what was given up wait again."""
-        assert CliRunner(env=QUIET).invoke(commands, ["queue", "retry", "--ledger", str(self.ledger)]).exit_code == 0
+        assert CliRunner(env=QUIET).invoke(commands, ["queue", "retry", str(self.ledger)]).exit_code == 0
 
     def ended(self, process):
         return ended(process)

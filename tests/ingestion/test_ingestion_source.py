@@ -89,7 +89,7 @@ def test_the_report_says_what_the_events_came_to(tmp_path):
     assert [counts[name] for name in ("events", "runs", "jobs", "datasets")] == [2, 1, 1, 1]
     assert counts["proposals"] == report.events_produced == len(about(tmp_path / "out.json"))
     assert counts["mapped"] > counts["dropped"] > 0
-    assert report.dropped == {"no-home": counts["dropped"]}
+    assert report.dropped == {"no-field": counts["dropped"]}
 
 
 def test_an_event_that_cannot_be_used_is_a_warning_and_the_others_go_on(tmp_path):

@@ -92,21 +92,18 @@ def test_explain_tells_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert ran("emit", EVENTS, "--to", "file:out.ndjson", "--ledger", "ledger.db").exit_code == 0
     run = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"
-    shown = ran("explain", "--run", run, "--catalog", "ledger.db").stdout.splitlines()
+    shown = ran("explain", "ledger.db", "--run", run).stdout.splitlines()
     assert shown[0] == f"urn:li:dataProcessInstance:{run}"
     assert shown[1].split()[1] == "START"
     assert any("sent  urn:li:dataset:" in line for line in shown)
     assert shown[-1].startswith("7 events, ")
     assert "status COMPLETE, attempts 1, started 20" in shown[-1]
-    rows = [
-        json.loads(line)
-        for line in ran("explain", "--run", run, "--catalog", "ledger.db", "--json").stdout.splitlines()
-    ]
+    rows = [json.loads(line) for line in ran("explain", "ledger.db", "--run", run, "--json").stdout.splitlines()]
     assert [row.get("type") for row in rows[:2]] == ["START", "RUNNING"]
     assert rows[-1]["status"] == "COMPLETE"
-    assert ran("explain", "--run", "x", "--catalog", "ledger.db").exit_code == 1, "what was looked for was not found"
+    assert ran("explain", "ledger.db", "--run", "x").exit_code == 1, "what was looked for was not found"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--run", "x"), ("--run", "x", "--catalog", EVENTS + "/dbt.ndjson", EVENTS)])
+@pytest.mark.parametrize("arguments", [(), ("--run", "x"), ("--run", "x", EVENTS + "/dbt.ndjson", EVENTS)])
 def test_explain_wants_events_or_a_run(arguments):
     assert ran("explain", *arguments).exit_code == 2

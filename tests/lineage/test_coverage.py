@@ -21,7 +21,7 @@ def outcomes(*sources, **settings):
     [(orders(), {}), (orders(field=""), {}), ({"field": "a"}, {}), (orders(field="a", transformations=FILTER), DROP)],
 )
 def test_words_about_columns_that_are_not_told_reached_nothing(source, settings):
-    assert outcomes(source, **settings) == [("dropped", "no-home:no input column")] * 2
+    assert outcomes(source, **settings) == [("dropped", "no-field:no input column")] * 2
     kind, words = outcomes(source, orders(field="a"), **settings)
     assert kind == ("mapped", "dataJobInputOutput.fineGrainedLineages")
     assert words[0] == "property"

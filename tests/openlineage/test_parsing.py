@@ -177,7 +177,7 @@ REFUSED = {
     ),
     "a proposal": (
         b'{"entityType": "dataset", "changeType": "UPSERT", "aspectName": "status", "aspect": {"json": {}}}',
-        "here: a DataHub proposal (MCP), not an OpenLineage event (load proposals with `datahub ingest`, source `file`; check them with `dh-bridge validate`)",
+        "here: a DataHub MCP, not an OpenLineage event (load it with `datahub ingest` (source type `file`); `dh-bridge validate` checks it)",
     ),
     "only a run that is null": (
         json.dumps({"eventTime": T0, "run": None}).encode(),

@@ -25,10 +25,10 @@ WITHHELD = {
     "duplicate-of:nominalStartTime",
     "duplicate-of:rendered predicate",
     "duplicate-of:transformations",
-    "no-home:empty",
-    "no-home:placeholder owner",
-    "no-home:skipped",
-    "no-home:the default of a description",
+    "empty",
+    "no-field:placeholder owner",
+    "no-field:skipped",
+    "no-field:the default of a description",
     "secret",
 }
 """Why leaves of the standard facets are nowhere, whatever else is known of the run: DataHub holds their content elsewhere."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 
 import pytest
@@ -13,14 +12,8 @@ from support.sample_events import corpus, dataset, dataset_event, event, example
 from dh_bridge import Bridge, Settings
 from dh_bridge.model.trace import Trace
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.report.reasons import find_reason
 from dh_bridge.report.report import Report
-
-REASONS = {
-    "plan", "secret", "too-large", "envelope", "malformed", "pending-terminal", "profile", "phantom", "ephemeral", "bulk",
-    "non-serializable", "replaced", "no-such-column", "filtered", "schema-owned", "no-dataset",
-}  # fmt: skip
-OPEN = re.compile(r"(duplicate-of|no-home|policy|filtered):.+")
-
 
 # -- each leaf once ----------------------------------------------------------------------------------------------------
 
@@ -44,7 +37,7 @@ def test_every_leaf_of_every_real_event_has_one_line_with_a_known_verdict_and_re
     assert Counter(line["event"] for line in lines) == expected
     assert {line["outcome"] for line in lines} == OUTCOMES
     reasons = {line["reason"] for line in lines if line["outcome"] == "dropped"}
-    assert {reason for reason in reasons if reason not in REASONS and not OPEN.fullmatch(reason)} == set()
+    assert {reason for reason in reasons if find_reason(reason) is None} == set()
     assert all(line["target"] and line["reason"] is None for line in lines if line["outcome"] != "dropped")
     assert all(line["reason"] and line["target"] is None for line in lines if line["outcome"] == "dropped")
 
@@ -89,9 +82,9 @@ def test_leaves_with_odd_names_and_empty_values_have_their_lines_too():
     assert len(lines) == walked(said)
     assert '$.run.facets.odd["a.b"]' in lines
     assert {path: lines[path]["reason"] for path in ("$.inputs", "$.outputs", "$.extra.x", "$.run.facets.text")} == {
-        "$.inputs": "no-home:empty",
-        "$.outputs": "no-home:null value",
-        "$.extra.x": "no-home:not part of OpenLineage's envelope",
+        "$.inputs": "empty",
+        "$.outputs": "empty:null",
+        "$.extra.x": "no-field:not part of OpenLineage's envelope",
         "$.run.facets.text": "malformed",
     }
 
@@ -128,9 +121,9 @@ TOLD = {
     "a type of a column": (
         event(inputs=[dataset("d.s.t", facets=FIELDS)]), "$.inputs[0].facets.schema.fields[0].type", "mapped",
     ),
-    "a placeholder job": (event(job="unknown"), "$.job.name", "no-home:placeholder job"),
+    "a placeholder job": (event(job="unknown"), "$.job.name", "no-field:placeholder job"),
     "a run facet of a job event": (
-        job_event(job_facets=NOMINAL), "$.job.facets.nominalTime.nominalStartTime", "no-home:no run",
+        job_event(job_facets=NOMINAL), "$.job.facets.nominalTime.nominalStartTime", "no-field:no run",
     ),
     "a tombstone": (event(job_facets={"documentation": {"_deleted": True}}), "$.job.facets.documentation._deleted", "mapped"),
     "the producer without a START": (COMPLETE, "$.producer", "property"),

@@ -110,7 +110,7 @@ def test_a_changed_leaf_of_a_drawn_facet_changes_the_target_that_its_line_names(
 
 
 LIES = [
-    ("DatasetFacet", "columnLineage", {"fields": {"id": {"inputFields": [], "transformationDescription": "d"}}}, "no-home:no input column"),
+    ("DatasetFacet", "columnLineage", {"fields": {"id": {"inputFields": [], "transformationDescription": "d"}}}, "no-field:no input column"),
     ("InputDatasetFacet", "dataQualityMetrics", {"columnMetrics": {"a": {"quantiles": {"most": 5}}}}, "malformed"),
     ("JobFacet", "sourceCodeLocation", {"type": "svn", "url": "svn://code/x"}, None),
 ]  # fmt: skip

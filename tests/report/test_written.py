@@ -98,7 +98,7 @@ def test_what_one_run_writes_of_a_dataset_is_written_whatever_side_of_another_on
 def test_owners_of_a_dataset_are_not_those_of_a_job():
     """A placeholder job is not written, and a job's owners are not where a dataset's are."""
     found = outcomes(both(job="unknown", job_facets={"ownership": SAID["ownership"]}))
-    assert found["$.job.facets.ownership.owners[0].name"] == ("dropped", "no-home:placeholder job")
+    assert found["$.job.facets.ownership.owners[0].name"] == ("dropped", "no-field:placeholder job")
     assert found[f"$.inputs[0].{OWNER}"] == ("mapped", "ownership.owners[].owner")
 
 
@@ -128,7 +128,7 @@ def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
     found = outcomes(dataset_event(made), event(outputs=[made]))
     assert found[f"$.outputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
     found = outcomes(dataset_event(made), event(outputs=[made], job="unknown"))
-    assert found[f"$.outputs[0].{leaf}"] == ("dropped", "no-home:placeholder job")
+    assert found[f"$.outputs[0].{leaf}"] == ("dropped", "no-field:placeholder job")
     assert outcomes(dataset_event(made))[f"$.dataset.{leaf}"] == ("mapped", "upstreamLineage.fineGrainedLineages")
 
 

@@ -222,10 +222,10 @@ LAKE/order_totals  file
 
 
 def test_the_application_its_sql_job_and_the_columns_are_seen_as_lineage(translated):
-    place = ("--catalog", str(translated / "topic.db"))
+    catalog = str(translated / "topic.db")
 
-    def said(*command):
-        done = CliRunner().invoke(commands, [*command, *place])
+    def said(command, *arguments):
+        done = CliRunner().invoke(commands, [command, catalog, *arguments])
         assert done.exit_code == 0, done.output
         return done.stdout
 

@@ -237,7 +237,7 @@ LADDERS = {
     "assertionRunEvent.batchSpec": "the active batch definition stands before the batch's specification",
 }
 #: Withheld leaves by whose value another leaf is judged.
-JUDGING = {"no-home:projection": "the names of a projection decide which column lineage is believed"}
+JUDGING = {"no-field:projection": "the names of a projection decide which column lineage is believed"}
 
 
 def bears_out(line, before, after):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from dh_bridge.catalog.lineage import LineageNode
 
-    from dh_bridge.catalog.lineage import ColumnPair, LineageNode
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dh_bridge.catalog.graph import LineageEdge
+    from dh_bridge.catalog.lineage import ColumnPair
 
 _DOT_SHAPES = {"dataJob": "box", "dataset": "cylinder", "schemaField": "plaintext"}
 _MERMAID_SHAPES = {"dataJob": '["{}"]', "dataset": '[("{}")]'}
@@ -15,12 +18,12 @@ _MERMAID_DEFAULT_SHAPE = '("{}")'
 _ENTITY_CODES = {ord(sign): f"#{ord(sign)};" for sign in '#"<>&`'} | {ord("\n"): " "}
 
 
-def to_dot(root: LineageNode) -> str:
-    """Return the tree as a Graphviz digraph; nodes are named by their URNs, the root is bold."""
-    nodes, edges = _graph(root)
+def to_dot(lineage: LineageNode | Sequence[LineageEdge]) -> str:
+    """Return a tree or edges as a Graphviz digraph; nodes are named by their URNs, the root of a tree is bold."""
+    nodes, edges, root_urn = _graph(lineage)
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for urn, node in nodes.items():
-        style = ', style="bold"' if urn == root.urn else ', style="dashed"' if node.removed else ""
+        style = ', style="bold"' if urn == root_urn else ', style="dashed"' if node.removed else ""
         shape = _DOT_SHAPES.get(node.type, "ellipse")
         lines.append(f"  {_quote(urn)} [label={_quote(node.name)}, shape={shape}{style}];")
     for (upstream, downstream), columns in edges.items():
@@ -29,9 +32,9 @@ def to_dot(root: LineageNode) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def to_mermaid(root: LineageNode) -> str:
-    """Return the tree as a Mermaid flowchart; nodes are numbered in the order of the tree, the root is n0."""
-    nodes, edges = _graph(root)
+def to_mermaid(lineage: LineageNode | Sequence[LineageEdge]) -> str:
+    """Return a tree or edges as a Mermaid flowchart; nodes are numbered in the order of the tree, the root is n0."""
+    nodes, edges, _ = _graph(lineage)
     names = {urn: f"n{number}" for number, urn in enumerate(nodes)}
     lines = ["flowchart LR"]
     for urn, node in nodes.items():
@@ -43,15 +46,22 @@ def to_mermaid(root: LineageNode) -> str:
     return "\n".join([*lines, ""])
 
 
-def _graph(root: LineageNode) -> tuple[dict[str, LineageNode], dict[tuple[str, str], list[ColumnPair]]]:
-    """Return the tree's entities, and its links ``(upstream, downstream)`` with their columns, each once."""
+def _graph(
+    lineage: LineageNode | Sequence[LineageEdge],
+) -> tuple[dict[str, LineageNode], dict[tuple[str, str], list[ColumnPair]], str]:
+    """Return the entities, the links ``(upstream, downstream)`` with their columns, each once, and the URN of the root."""
     nodes: dict[str, LineageNode] = {}
     edges: dict[tuple[str, str], list[ColumnPair]] = {}
-    for node, upstream, downstream in _links(root):
+    if not isinstance(lineage, LineageNode):
+        for upstream, downstream in lineage:
+            nodes |= {upstream.urn: upstream, downstream.urn: downstream}
+            edges[upstream.urn, downstream.urn] = []
+        return nodes, edges, ""
+    for node, upstream_urn, downstream_urn in _links(lineage):
         nodes.setdefault(node.urn, node)
-        if upstream != downstream or node is not root:
-            edges.setdefault((upstream, downstream), node.columns)
-    return nodes, edges
+        if upstream_urn != downstream_urn or node is not lineage:
+            edges.setdefault((upstream_urn, downstream_urn), node.columns)
+    return nodes, edges, lineage.urn
 
 
 def _links(root: LineageNode) -> Iterator[tuple[LineageNode, str, str]]:

@@ -65,14 +65,14 @@ def display_name(catalog: Catalog, urn: str) -> str:
     type_name = entity_type(urn)
     name_aspect = catalog.aspect(urn, _NAME_ASPECTS[type_name]) if type_name in _NAME_ASPECTS else None
     name = (name_aspect or {}).get("name") or _key_name(urn)
-    flow_urn = _key_parts(urn)[0]
+    flow_urn = key_parts(urn)[0]
     if type_name != "dataJob" or entity_type(flow_urn) != "dataFlow":  # a malformed job has no flow
         return str(name)
     flow = display_name(catalog, flow_urn)
     return flow if name == flow or _key_name(urn) == flow else f"{flow}.{name.removeprefix(flow + '.')}"
 
 
-def _key_parts(urn: str) -> tuple[str, ...]:
+def key_parts(urn: str) -> tuple[str, ...]:
     """Return the parts of a URN's key; the whole text for what is no URN."""
     try:
         return parse_urn(urn)[1]
@@ -82,5 +82,5 @@ def _key_parts(urn: str) -> tuple[str, ...]:
 
 def _key_name(urn: str) -> str:
     """Return the part of a URN's key that is the name."""
-    parts = _key_parts(urn)
+    parts = key_parts(urn)
     return parts[1] if len(parts) > 1 and entity_type(urn) in _TYPES_WITH_SECOND_NAME else parts[-1]

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the statements are made of constants
 """What an entity comes from and what comes from it: a tree of datasets and jobs, or of columns."""
 
 from __future__ import annotations
@@ -24,6 +25,20 @@ _NEIGHBOURS = """
         WHERE r.target = (SELECT id FROM entity WHERE urn = :urn) AND r.lineage = -:side
     ORDER BY 1, 2
 """
+_RUN_NEIGHBOURS = {
+    UPSTREAM: """
+    SELECT e.urn, r.name FROM relationship r JOIN entity e ON e.id = r.target
+        WHERE r.source = (SELECT id FROM entity WHERE urn = :urn) AND r.name IN ('ChildOf', 'UpstreamOf')
+    UNION """
+    + _NEIGHBOURS,
+    DOWNSTREAM: """
+    SELECT e.urn, r.name FROM relationship r JOIN entity e ON e.id = r.source
+        WHERE r.target = (SELECT id FROM entity WHERE urn = :urn) AND r.name IN ('ChildOf', 'UpstreamOf')
+            AND e.type = 'dataProcessInstance'
+    UNION """
+    + _NEIGHBOURS,
+}
+"""Runs that events name as parents (ChildOf) and upstreams (UpstreamOf) of a run, and datasets where edges name them."""
 _FIELD_NEIGHBOURS = {
     UPSTREAM: """
     SELECT DISTINCT e.urn, o.urn FROM column_edge c JOIN entity e ON e.id = c.upstream JOIN entity o ON o.id = c.owner
@@ -51,7 +66,8 @@ class ColumnPair(msgspec.Struct, frozen=True):
 class LineageNode(msgspec.Struct, omit_defaults=True):
     """An entity in the tree.
 
-    ``via`` is what links it to its parent: the aspects that say so, or for a column the jobs and datasets that do.
+    ``via`` is what links it to its parent: the aspects that say so, for a column the jobs and datasets that do, for a run
+    ``ChildOf`` and ``UpstreamOf``.
     ``mark`` says why nothing hangs below: ``cycle`` (it is above itself), ``again`` (it is followed elsewhere),
     ``deeper`` (the depth asked for ends here, the lineage does not).
     """
@@ -71,6 +87,8 @@ def lineage_tree(
     catalog: Catalog, urn: str, *, direction: Direction = "both", depth: int = _DEFAULT_DEPTH, columns: bool = False
 ) -> LineageNode:
     """Return the lineage tree of a dataset, job, run or column; ``depth`` counts entities, jobs too, as DataHub does.
+
+    The neighbours of a run are the runs that events name as its upstreams and parents, and the runs of which it is one.
 
     With ``columns`` each node names the column pairs behind its link to its parent. Every entity is followed once, where it
     is nearest to ``urn``. An unknown URN is a node alone.
@@ -136,16 +154,23 @@ class _LineageTreeBuilder:
 
     def _neighbours(self, urn: str, direction: int) -> dict[str, list[str]]:
         """Return the neighbours' URNs, sorted, each with what links it."""
-        query = _FIELD_NEIGHBOURS[direction] if entity_type(urn) == "schemaField" else _NEIGHBOURS
+        queries = {"schemaField": _FIELD_NEIGHBOURS, "dataProcessInstance": _RUN_NEIGHBOURS}.get(entity_type(urn))
+        query = queries[direction] if queries else _NEIGHBOURS
         links_by_urn: dict[str, list[str]] = {}
         for neighbour, via in self._catalog.connection.execute(query, {"urn": urn, "side": direction}):
             links_by_urn.setdefault(neighbour, []).append(via)
         return links_by_urn
 
     def _name(self, urn: str) -> str:
-        """Return the name of an entity, of a column with that of its dataset before it: many are called `id`."""
+        """Return the name of an entity; a column has that of its dataset before it, and a run that of its job."""
         name = display_name(self._catalog, urn)
-        return f"{display_name(self._catalog, _dataset_of(urn))}.{name}" if entity_type(urn) == "schemaField" else name
+        if entity_type(urn) == "schemaField":
+            return f"{display_name(self._catalog, _dataset_of(urn))}.{name}"
+        if entity_type(urn) == "dataProcessInstance":
+            relations = self._catalog.aspect(urn, "dataProcessInstanceRelationships") or {}
+            job = relations.get("parentTemplate")
+            return f"{display_name(self._catalog, job)} {name}" if job else name
+        return name
 
     def _column_pairs(self, upstream: LineageNode, downstream: LineageNode) -> list[ColumnPair]:
         """Return the column pairs behind a link: those that the job states, or else the downstream dataset; none between jobs."""

@@ -8,6 +8,7 @@ import msgspec
 
 from dh_bridge.catalog.edges import entity_type
 from dh_bridge.catalog.entity import display_name
+from dh_bridge.catalog.listing import RunFilter, select_runs
 
 if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
@@ -21,13 +22,15 @@ _ROLES_BY_RELATION: dict[str, Role] = {
     "Produces": "writes",
 }
 _RUN_ASPECTS = {"dataProcessInstanceRelationships", "dataProcessInstanceInput", "dataProcessInstanceOutput"}
+_ERROR_SUFFIX = ".errorMessage.message"
+"""End of the custom property with the error of a run; its beginning is the setting `properties.prefix`."""
 
 
 class RunRow(msgspec.Struct):
     """One run: times in milliseconds since 1970, the duration in milliseconds.
 
     ``status`` is STARTED, or the result of the latest run event (SUCCESS, FAILURE, SKIPPED, UP_FOR_RETRY).
-    ``role`` is what the run is to the entity asked for.
+    ``role`` is what the run is to the entity asked for; empty if none was asked for. ``error`` is the message of a failed run.
     """
 
     urn: str
@@ -45,20 +48,41 @@ class RunRow(msgspec.Struct):
     inputs: list[str]
     outputs: list[str]
     link: str | None
+    error: str | None = None
 
 
-def find_runs(catalog: Catalog, urn: str) -> list[RunRow]:
-    """Return the runs of ``urn``, youngest first.
+def find_roles(catalog: Catalog, urn: str) -> dict[str, list[Role]]:
+    """Return the runs of ``urn``, each with what it is to the entity.
 
     Of a job or flow those it is the template of, of a dataset those that read or write it, of a run itself and its children.
-    As in DataHub, a run without a run event is not shown.
     """
     roles: dict[str, list[Role]] = {urn: ["itself"]} if entity_type(urn) == "dataProcessInstance" else {}
     for name, aspect, source in catalog.referrers(urn):
         if aspect in _RUN_ASPECTS and name in _ROLES_BY_RELATION:
             roles.setdefault(source, []).append(_ROLES_BY_RELATION[name])
-    rows = [row for run, role in roles.items() if (row := _run_row(catalog, run, role)) is not None]
-    return sorted(rows, key=lambda row: (-(row.started or 0), row.urn))
+    return roles
+
+
+def find_runs(catalog: Catalog, urn: str) -> list[RunRow]:
+    """Return the runs of an entity, youngest first; see :func:`list_runs`."""
+    return list_runs(catalog, urn)[0]
+
+
+def list_runs(
+    catalog: Catalog, urn: str | None = None, run_filter: RunFilter | None = None, *, limit: int = -1
+) -> tuple[list[RunRow], int]:
+    """Return runs, youngest first, and their number without the limit; as in DataHub, a run without a run event is left out.
+
+    Args:
+        catalog: The catalogue.
+        urn: A job, flow, dataset or run, as of :func:`find_roles`; None for all runs.
+        run_filter: Which of them are returned.
+        limit: The number of runs to return; -1 for all.
+    """
+    roles = None if urn is None else find_roles(catalog, urn)
+    page = select_runs(catalog, run_filter or RunFilter(), urns=None if roles is None else list(roles), limit=limit)
+    rows = (_run_row(catalog, run, (roles or {}).get(run, [])) for run in page.urns)
+    return [row for row in rows if row is not None], page.total
 
 
 def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
@@ -70,6 +94,7 @@ def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
     aspects = catalog.aspects(urn)
     properties = aspects.get("dataProcessInstanceProperties") or {}
     relations = aspects.get("dataProcessInstanceRelationships") or {}
+    custom = properties.get("customProperties") or {}
     return RunRow(
         urn=urn,
         name=display_name(catalog, urn),
@@ -86,6 +111,7 @@ def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
         inputs=_dataset_urns(aspects.get("dataProcessInstanceInput"), "input"),
         outputs=_dataset_urns(aspects.get("dataProcessInstanceOutput"), "output"),
         link=properties.get("externalUrl") or latest.get("externalUrl"),
+        error=next((text for key, text in custom.items() if key.endswith(_ERROR_SUFFIX)), None),
     )
 
 

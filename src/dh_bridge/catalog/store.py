@@ -158,22 +158,17 @@ class Catalog(Database):
         )
         return (urn for (urn,) in rows)
 
-    def find_by_name(self, name: str, limit: int) -> list[str]:
-        """Return entities whose URN contains a name. Upper and lower case are the same.
+    @property
+    def has_content(self) -> bool:
+        """Whether any aspect or point is stored; the file of a ledger for another target has none."""
+        query = "SELECT EXISTS (SELECT 1 FROM aspect) OR EXISTS (SELECT 1 FROM point)"
+        return bool(self.connection.execute(query).fetchone()[0])
 
-        Args:
-            name: the name, or a part of it.
-            limit: the largest number of URNs.
-
-        Returns:
-            The URNs, the shortest first.
-        """
-        rows = self.connection.execute(
-            "SELECT urn FROM entity WHERE instr(lower(urn), lower(?)) AND EXISTS (SELECT 1 FROM aspect"
-            " WHERE entity = entity.id) ORDER BY length(urn), urn LIMIT ?",
-            (name, limit),
-        )
-        return [urn for (urn,) in rows]
+    @property
+    def has_runs(self) -> bool:
+        """Whether the file has run states or records of what was sent, as a ledger has."""
+        query = "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM sent)"
+        return bool(self.connection.execute(query).fetchone()[0])
 
     def relationships(self, urn: str) -> Iterator[tuple[str, str, str]]:
         """Return the relationships of an entity to others.

@@ -37,32 +37,39 @@ MENU: dict[str, dict[str, str]] = {
     "Translate and deliver": {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
         "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
-        "validate": "Check EVENTS, or proposals: one line per finding.",
+        "validate": "Check events or proposals, and show one line for each problem.",
         "explain": "Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).",
-        "demo": "Translate the example events into a catalogue and show what came of them.",
+        "demo": "Translate the example events into a catalogue, and show counts and lineage.",
     },
     "Look": {
-        "lineage": "Show what URN comes from and what comes from it.",
-        "get": "Show the aspects of one entity.",
-        "runs": "Show the runs of a job, flow or dataset.",
-        "catalog": "Work on a whole catalogue.",
-        "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
-        "identity": "Show the flow, job and run that each of EVENTS becomes.",
-        "identity-diff": "List the entities of EVENTS that would move from the settings OLD to the settings NEW.",
+        "runs": "Show runs: all of them, or those of a job, flow or dataset.",
+        "list": "List the datasets, jobs, flows, runs or checks of a catalogue or ledger.",
+        "search": "Find entities by a text in their URN, name or description, or in the name of a column.",
+        "lineage": "Show the lineage of a dataset, job, column or run, or of the whole graph.",
+        "assertions": "Show the results of the data quality checks of a dataset, or of all datasets.",
+        "get": "Show the aspects of one entity, its points in time and its relationships.",
+        "catalog": "Count or export the contents of a catalogue.",
+        "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that it follows from.",
+        "identity": "Show the flow, job and run of each event.",
+        "identity-diff": "List the entities of EVENTS whose URNs differ between the settings OLD and NEW.",
     },
     "Operate": {
-        "serve": "Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.",
-        "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
-        "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
-        "queue": "Look after what waits in a ledger to be sent.",
-        "prune": "Remove old runs that the bridge wrote; what they said of jobs and datasets stays.",
-        "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
+        "serve": "Run an OpenLineage HTTP endpoint that forwards events to DataHub.",
+        "plan": "Show what EVENTS would change at TARGET. Nothing is written.",
+        "verify": "Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.",
+        "queue": "Show and manage the proposals that wait in a ledger.",
+        "prune": "Remove old runs of the bridge; jobs, datasets and lineage stay.",
+        "learn": "Suggest settings for EVENTS, as YAML with the evidence.",
         "spark": "Translate archives and streams of events on Spark.",
-        "golden": "Compare the golden files of DIR with what your settings make of their events today.",
+        "golden": "Compare the golden files of DIR with the proposals that their events give now.",
         "config": "Check and show the settings.",
-        "doctor": "Tell what this installation has, what is missing, and how to get it.",
+        "doctor": "Check the installation, the settings and, on request, the server.",
     },
 }
+
+
+_BUILTIN_NAMES = ("list",)
+"""Commands whose modules and functions have an underscore at the end: their names are Python's."""
 
 
 class Commands(click.Group):
@@ -76,8 +83,9 @@ class Commands(click.Group):
         """Import and return one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        name = cmd_name.replace("-", "_")
+        name = cmd_name.replace("-", "_") + ("_" if cmd_name in _BUILTIN_NAMES else "")
         command: click.Command = getattr(import_module(f"dh_bridge.cli.{name}"), name)
+        _add_verbosity(command)
         return command
 
     def resolve_command(
@@ -113,7 +121,7 @@ class Commands(click.Group):
             _say(f"Error: {error}")
             ctx.exit(exit_code(error))
         except KeyboardInterrupt:
-            _say("\nInterrupted: what was written stays; run the same command again to finish.")
+            _say("\nInterrupted. Everything written so far stays. Run the same command again to finish.")
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             _discard_stdout()
@@ -127,6 +135,43 @@ class Commands(click.Group):
             _say(f"Error: the output cannot be written: {error.strerror}")
             _discard_stdout()
             ctx.exit(EXIT_DELIVERY)
+
+
+def _set_verbosity(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    """Note ``-q`` or ``-v`` for the whole command; ``-v`` shows the log of the bridge and of its HTTP client."""
+    if not value:
+        return
+    context.meta[f"dh_bridge.{option.name}"] = True
+    if option.name == "verbose":
+        import_module("dh_bridge.cli.verbose").log_to_stderr()
+
+
+def _verbosity_options(*, hidden: bool = False) -> list[click.Option]:
+    """Return the options ``-q`` and ``-v``, which all commands take; only the help of the group shows them."""
+    texts = {
+        "quiet": "Show only problems on stderr: no progress, no summary.",
+        "verbose": "Show the log on stderr, with each HTTP request.",
+    }
+    return [
+        click.Option(
+            [f"-{name[0]}", f"--{name}"],
+            is_flag=True,
+            expose_value=False,
+            hidden=hidden,
+            callback=_set_verbosity,
+            help=f"{text} Every command takes it.",
+        )
+        for name, text in texts.items()
+    ]
+
+
+def _add_verbosity(command: click.Command) -> None:
+    """Give a command, and those below it, the options ``-q`` and ``-v``."""
+    if isinstance(command, click.Group):
+        for member in command.commands.values():
+            _add_verbosity(member)
+    elif not any("--quiet" in parameter.opts for parameter in command.params):
+        command.params += _verbosity_options(hidden=True)
 
 
 @contextmanager
@@ -166,12 +211,18 @@ def exit_code(error: BridgeError) -> int:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered, 130 interrupted, 141 not read to the end.",
+    epilog="Exit codes: 0 success, 1 some events cannot be used or there are findings, 2 wrong usage or settings, 3 not delivered, 130 interrupted, 141 the reader of the output ended.",
 )
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
 @examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
 def commands() -> None:
-    """Translate OpenLineage events into DataHub."""
+    """Translate OpenLineage events into DataHub.
+
+    Shell completion: run the output of `_DH_BRIDGE_COMPLETE=bash_source dh-bridge` in ~/.bashrc (also zsh_source, fish_source).
+    """
+
+
+commands.params += _verbosity_options()
 
 
 def main() -> None:

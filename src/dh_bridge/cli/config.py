@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def config() -> None:
     """Check and show the settings.
 
-    A flag wins over the environment (DH_BRIDGE_AREA__FIELD), that over the file, that over the default.
+    Order: a flag, the environment (DH_BRIDGE_AREA__FIELD), the file, the default.
     """
 
 
@@ -31,7 +31,7 @@ def config() -> None:
 @config_options
 @examples("dh-bridge config check --set window=5000")
 def check(**arguments: Any) -> None:
-    """Say what is wrong with the settings: every problem, one line each."""
+    """Show the problems of the settings, one line each."""
     loaded = _load_or_exit(arguments)
     Options(loaded.settings)  # what a model cannot see: words of rules and mappings, and the profile
     source = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
@@ -42,12 +42,12 @@ def check(**arguments: Any) -> None:
 @click.option(
     "--origin", is_flag=True, help="Also where each value comes from: default, FILE:LINE, env NAME, flag --NAME."
 )
-@click.option("--all/--given", "everything", default=True, help="Every setting, or only those that somebody gave.")
+@click.option("--all/--given", "everything", default=True, help="Every setting, or only those that are set.")
 @json_option
 @config_options
 @examples("dh-bridge config show --origin")
 def show(*, origin: bool, everything: bool, as_json: bool, **arguments: Any) -> None:
-    """Show every setting and its value, secrets as stars."""
+    """Show every setting and its value; secrets are masked."""
     rows = [row for row in _load_or_exit(arguments).rows() if everything or row["origin"] != DEFAULT]
     if as_json:
         write(json_line(row if origin else {"key": row["key"], "value": row["value"]}) for row in rows)

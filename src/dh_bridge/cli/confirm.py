@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import ask, say
+from dh_bridge.cli.console import ask, note, say
 from dh_bridge.ledger.new_entity_limit import absent_entities, without_runs
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class WriteConfirmation:
         if not self._is_announced:
             self._is_announced = True
             new_text = "" if new_entities is None else f", {len(new_entities):,} of them new"
-            say(
+            note(
                 f"first {translation.counts.events:,} events: {len(translation.proposals):,} proposals for {len(urns):,}"
                 f" entities, {len(urns) - len(without_runs(urns)):,} of them runs{new_text}"
             )

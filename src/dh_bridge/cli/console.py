@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.tree import Tree
 
+QUIET, VERBOSE = "dh_bridge.quiet", "dh_bridge.verbose"
+"""Keys of click's context: what ``-q`` and ``-v`` set."""
 _Item = TypeVar("_Item")
 _active_bars: list[Progress] = []
 _CONTROL_CHARS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
@@ -64,6 +66,18 @@ def say(text: str) -> None:
     echo(text, err=True)
 
 
+def note(text: str) -> None:
+    """Write a message to stderr that only informs; with ``-q`` it is left out."""
+    if not is_quiet():
+        say(text)
+
+
+def is_quiet() -> bool:
+    """Return whether the command was called with ``-q``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET, False))
+
+
 def json_line(row: Mapping[str, Any]) -> bytes:
     """Return the row as one line of JSON."""
     try:
@@ -97,8 +111,8 @@ def write_pairs(row: Mapping[str, Any]) -> None:
             echo(f"{name.ljust(width)}  {escape_line(text)}")
 
 
-def write_tree(tree: Tree) -> None:
-    """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is.
+def write_tree(tree: Tree, *, limit: int = 0) -> None:
+    """Write a tree to stdout: coloured on a terminal, no line is cut or wrapped; after ``limit`` lines (0: all) the rest is counted.
 
     The names in its labels are :func:`escape_line` already.
     """
@@ -108,7 +122,11 @@ def write_tree(tree: Tree) -> None:
     Console(file=text, force_terminal=True, color_system="standard", highlight=False, emoji=False, width=10_000).print(
         tree
     )
-    echo(StyledText(text.getvalue()), nl=False)  # without colours where nobody sees them
+    lines = text.getvalue().splitlines(keepends=True)
+    shown_lines = lines[:limit] if limit else lines
+    echo(StyledText("".join(shown_lines)), nl=False)  # without colours where nobody sees them
+    if len(lines) > len(shown_lines):
+        say(f"{len(lines) - len(shown_lines):,} of {len(lines):,} lines are not shown. Pass --limit 0 to see all.")
 
 
 def escape_line(text: str) -> str:
@@ -147,7 +165,7 @@ def ask(question: str) -> bool:
 
 def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
     """Yield ``items``, with a bar on stderr when that is a terminal."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield from items
         return
     from rich.console import Console  # noqa: PLC0415 - as above

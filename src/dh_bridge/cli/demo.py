@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.console import echo, write_tree
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import console_tree
+from dh_bridge.cli.lookup import shell_quote
 from dh_bridge.cli.options import catalog_path, events_path, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.errors import SinkError
@@ -29,20 +31,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
 @click.option(
-    "--catalog",
+    "--to",
     "file",
-    default="out/demo.db",
+    default="catalog:out/demo.db",
     show_default=True,
+    metavar="TARGET",
     type=catalog_path,
-    help="The catalogue to write.",
+    help="The catalogue to write: catalog:FILE.",
 )
-@click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")
+@click.option("--dry-run", is_flag=True, help="Show the result, and write no file.")
 @with_settings
 @examples("dh-bridge demo")
 def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: bool) -> None:
-    """Translate the example events into a catalogue and show what came of them.
+    """Translate the example events into a catalogue, and show counts and lineage.
 
-    EVENTS are those that come with the package when none are named. No server and no settings are needed.
+    Without EVENTS, the example events of the package are used. No server and no settings are needed.
     """
     if not dry_run:
         _make_folder(Path(file).parent)
@@ -56,10 +59,14 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
             echo(line)
         root = find_most_derived(catalog)
     if root is not None:
-        echo("\nWhere one of the datasets comes from:\n")
+        echo("\nThe lineage of one of the datasets:\n")
         write_tree(console_tree(root, "up"))
         if not dry_run:
-            echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
+            name = shlex.quote(file)
+            echo("\nLook further:")
+            echo(f"  dh-bridge lineage {name} {shell_quote(root.urn)} --columns")
+            echo(f"  dh-bridge runs {name} --failed")
+            echo(f"  dh-bridge assertions {name} --failed")
     outcome.exit_command()
 
 
@@ -68,7 +75,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SinkError(
-            f"cannot be made: {error.strerror}", location=str(folder), remedy="name a file: --catalog"
+            f"cannot be created: {error.strerror}", location=str(folder), remedy="pass another file with --to"
         ) from error
 
 

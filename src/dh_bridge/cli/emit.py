@@ -10,7 +10,7 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.confirm import WriteConfirmation
-from dh_bridge.cli.console import say
+from dh_bridge.cli.console import note, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     datahub_version_option,
@@ -25,6 +25,7 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.targets import say_connecting
 from dh_bridge.delivery import DeliveryTarget, open_target, require_ledger
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, LedgerNotes, NullSink, open_ledger, read_notes, trial_copy
@@ -49,16 +50,22 @@ if TYPE_CHECKING:
     help="rest:URL, rest: (DATAHUB_GMS_URL), kafka:BROKERS, catalog:FILE, file:PATH.",
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
+    "--format",
+    "file_format",
+    type=click.Choice(["ndjson", "json"]),
+    help="Format of a file whose name does not end in .ndjson or .json.",
 )
-@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing; a ledger is looked into.")
+@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing. The ledger is read.")
 @new_ledger_option
-@click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
+@click.option("--full", is_flag=True, help="Also send proposals that were sent before.")
 @click.option(
-    "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
+    "--run-id",
+    metavar="ID",
+    type=utf_8,
+    help="Id that DataHub stores with each aspect; `datahub ingest rollback --run-id` undoes the run.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation, even if more than 1,000 entities are new.")
-@click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
+@click.option("--max-rate", metavar="N", help="At most N proposals per second (rest:).")
 @datahub_version_option
 @report_option
 @dead_letters_option
@@ -84,15 +91,17 @@ def emit(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.
 
-    rest:URL is DataHub's metadata service, such as rest:http://localhost:8080; rest: alone takes the server and the token that
-    DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. kafka:BROKERS, such as kafka:localhost:9092, is the topic that
-    DataHub reads; its envelope comes from the schema registry (KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url). A catalogue is
-    one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, and is added
-    to; a .json file, written anew, what DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
+    \b
+    TARGET is one of:
+      rest:URL       DataHub's metadata service, such as rest:http://localhost:8080.
+      rest:          The same; server and token of DATAHUB_GMS_URL and _TOKEN, or ~/.datahubenv.
+      kafka:BROKERS  DataHub's topic; the schema registry is KAFKA_SCHEMAREGISTRY_URL.
+      catalog:FILE   An SQLite file that runs, list, search, lineage and get read.
+      file:PATH      .ndjson is appended to; .json is replaced (an array for `datahub ingest`).
 
-    A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
-    any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
-    """
+    With a ledger, events of a run may arrive in any order, in any number of calls and more than once, and only changes are sent.
+    If the server is down, proposals are queued in the ledger. A catalogue is its own ledger.
+    """  # noqa: D301 - click reads the escape
     ledger_path = ledger or settings.ledger.file
     require_separate_files(
         events, {"--report": report, "--dead-letters": dead, "--ledger": ledger_path, "--to": local_path(target)}
@@ -102,6 +111,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
             if ledger_path is None and not dry_run:
                 require_ledger(target, settings)
             target_notes = read_notes(ledger_path, target)
+            say_connecting(target, settings)
             delivery_target = open_target(
                 target,
                 settings,
@@ -123,9 +133,15 @@ def emit(  # noqa: PLR0913 - one parameter per option
                     _deliver(events, delivery_target, outcome, active_ledger, None if dry_run else confirmation)
         except SinkError as error:
             outcome.abort(error)
+        _finish(outcome)
+
+
+def _finish(outcome: CommandOutcome) -> None:
+    """Write the summary, unless the delivery failed before the first event, and leave the command with its exit code."""
+    if outcome.has_content:
         for line in outcome.summary():
-            say(line)
-        outcome.exit_command()
+            note(line)
+    outcome.exit_command()
 
 
 def _trial_ledger(target: str, ledger_path: Path | None) -> AbstractContextManager[Path | None]:
@@ -159,7 +175,7 @@ def _open_ledger(  # noqa: PLR0913 - what the flags say
 def _announce(target: str, delivery_target: DeliveryTarget, target_notes: LedgerNotes | None, *, dry_run: bool) -> None:
     """Print the target, the mode and the run id, and a warning if the ledger belongs to another target."""
     action = "nothing is written" if dry_run else "writing"
-    say(f"{action} to {delivery_target.describe(target, ', '.join(delivery_target.settings.identity.mode))}")
+    note(f"{action} to {delivery_target.describe(target, ', '.join(delivery_target.settings.identity.mode))}")
     if target_notes is not None and (target_warning := target_notes.target_warning(delivery_target.address)):
         say(target_warning)
 
@@ -208,4 +224,4 @@ def _deliver_with_ledger(
             outcome.add_waiting(*waiting_summary(ledger.relay))
     counts = outcome.counts
     if counts.events and not (counts.proposals or counts.filtered):
-        say("nothing is new: what these events say was told before")
+        note("No changes: all events were already processed.")

@@ -12,6 +12,7 @@ import click
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.loss_report import LossReport, write_reasons
 from dh_bridge.cli.options import (
     catalog_path,
     datahub_version_option,
@@ -43,23 +44,23 @@ _PendingTitles = dict[str, list[_Titles]]
 
 
 @click.command()
-@click.argument("events", nargs=-1, metavar="EVENTS...", type=events_path)
-@click.option(
-    "--run", metavar="RUN_ID", type=utf_8, help="Tell the story of this run, which a ledger was told of, by id or URN."
-)
-@click.option("--catalog", "file", type=catalog_path, help="The catalogue or ledger with the run.")
+@click.argument("events", nargs=-1, metavar="EVENTS...", type=click.Path())
+@click.option("--run", metavar="RUN_ID", type=utf_8, help="Show the history of this run from a catalogue or ledger.")
 @json_option
 @click.option(
     "--outcome", "outcome_filter", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome."
 )
-@click.option("--loss", is_flag=True, help="Show only the dropped fields. The same as --outcome dropped.")
+@click.option("--loss", is_flag=True, help="Count the dropped fields by facet and reason.")
+@click.option("--all", "shows_all", is_flag=True, help="With --loss: also what is no loss, such as empty values.")
+@click.option("--reasons", is_flag=True, help="List the reasons for which fields are dropped, with their meanings.")
 @datahub_version_option
 @fail_on_option
 @with_settings
 @examples(
     "dh-bridge explain examples/events --loss",
     "dh-bridge explain examples/events --json",
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge explain --catalog shop.db"
+    "dh-bridge explain --reasons",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge explain shop.db"
     " --run 01a1fcf3-ae1a-7325-9ff6-fa80f2885a38",
 )
 def explain(  # noqa: PLR0913 - one argument for each option
@@ -67,10 +68,11 @@ def explain(  # noqa: PLR0913 - one argument for each option
     settings: Settings,
     events: tuple[str, ...],
     run: str | None,
-    file: str | None,
     as_json: bool,
     outcome_filter: str | None,
     loss: bool,
+    shows_all: bool,
+    reasons: bool,
     fail_on: str,
 ) -> None:
     """Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).
@@ -79,42 +81,81 @@ def explain(  # noqa: PLR0913 - one argument for each option
     holds the value. `property`: a custom property holds it. `dropped`: it is not stored, for the reason shown. `mapped` with
     the reason `cut`: the text is too long for DataHub's search index, so only its beginning is written.
 
-    With --run and --catalog instead of EVENTS: the story of one run, from the file of a catalogue or of a ledger; its events by
-    time, what was sent after each (events that came in one batch: after the last of them), and what they come to.
+    With --loss, dropped fields are counted by facet and reason. Fields that only describe a facet, empty values and duplicates are
+    left out, unless --all is passed. With --json, each field has a line.
+
+    With --run, pass the file of a catalogue or ledger instead of EVENTS. The history of the run lists its events by time, the
+    aspects that were sent after each, and the result. Aspects of a batch of events are listed after its last event.
     """
-    if run is not None or file is not None:
-        if run is None or file is None or events:
-            raise click.UsageError("--run RUN_ID and --catalog FILE go together, and without EVENTS")
-        if loss or outcome_filter is not None:
-            raise click.UsageError("The history of a run has no outcomes of fields. Leave out --outcome and --loss.")
-        show_run_history(file, run, settings, as_json=as_json)
+    if reasons:
+        write_reasons(as_json=as_json)
         return
     if not events:
         raise click.UsageError("Missing argument 'EVENTS...'.")
+    if run is not None:
+        if loss or outcome_filter is not None:
+            raise click.UsageError("The history of a run has no outcomes of fields. Leave out --outcome and --loss.")
+        if len(events) != 1:
+            raise click.UsageError("--run needs one FILE: a catalogue or a ledger.")
+        show_run_history(_convert(catalog_path, events)[0], run, settings, as_json=as_json)
+        return
+    events = _convert(events_path, events)
     if loss and outcome_filter not in {None, "dropped"}:
         raise click.UsageError(f"--loss shows dropped fields, but --outcome is {outcome_filter}. Pass one of the two.")
-    outcome_filter = "dropped" if loss else outcome_filter
+    if shows_all and not loss:
+        raise click.UsageError("--all goes with --loss.")
     bridge = Bridge(settings)
+    with CommandOutcome(fail_on=fail_on) as outcome:
+        if loss:
+            _show_loss(bridge, events, outcome, LossReport(shows_all=shows_all), as_json=as_json)
+        else:
+            _show_fields(bridge, events, outcome, outcome_filter, as_json=as_json)
+        outcome.exit_command()
+
+
+def _convert(path_type: click.Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return checked arguments: what they are depends on --run."""
+    context = click.get_current_context()
+    argument = next(parameter for parameter in context.command.params if parameter.name == "events")
+    return tuple(str(path_type.convert(path, argument, context)) for path in paths)
+
+
+def _show_loss(
+    bridge: Bridge, events: tuple[str, ...], outcome: CommandOutcome, report: LossReport, *, as_json: bool
+) -> None:
+    """Write the dropped fields, counted, or one by one as JSON."""
+    for translation in bridge.stream(read_items(events, bridge), report=True):
+        outcome.add(translation)
+        if translation.report is None:
+            continue
+        if as_json:
+            write(map(json_line, report.select(translation.report.lines())))
+        else:
+            report.add(translation.report.lines())
+    if not as_json:
+        report.write()
+
+
+def _show_fields(
+    bridge: Bridge, events: tuple[str, ...], outcome: CommandOutcome, outcome_filter: str | None, *, as_json: bool
+) -> None:
+    """Write the outcome of each field, in tables or as JSON."""
     titles: _PendingTitles = {}
     items: Iterable[Event | DeadLetter] = read_items(events, bridge)
-    with CommandOutcome(fail_on=fail_on) as outcome:
-        for translation in bridge.stream(items if as_json else _collect_titles(items, bridge, titles), report=True):
-            outcome.add(translation)
-            if translation.report is None:
-                continue
-            if as_json:
-                write(
-                    json_line(line) for line in translation.report.lines() if outcome_filter in {None, line["outcome"]}
-                )
-                continue
-            for letter in translation.dead:
-                if letter.location in titles:
-                    _pop_titles(letter.location, titles)
-            for location, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
-                event_titles = _pop_titles(location, titles)
-                if shown_lines := [line for line in lines if outcome_filter in {None, line["outcome"]}]:
-                    _write_tables(location, shown_lines, event_titles)
-        outcome.exit_command()
+    for translation in bridge.stream(items if as_json else _collect_titles(items, bridge, titles), report=True):
+        outcome.add(translation)
+        if translation.report is None:
+            continue
+        if as_json:
+            write(json_line(line) for line in translation.report.lines() if outcome_filter in {None, line["outcome"]})
+            continue
+        for letter in translation.dead:
+            if letter.location in titles:
+                _pop_titles(letter.location, titles)
+        for location, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
+            event_titles = _pop_titles(location, titles)
+            if shown_lines := [line for line in lines if outcome_filter in {None, line["outcome"]}]:
+                _write_tables(location, shown_lines, event_titles)
 
 
 def _collect_titles(

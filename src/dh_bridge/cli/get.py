@@ -9,41 +9,48 @@ import msgspec
 import orjson
 
 from dh_bridge.catalog.entity import find_entity
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.suggestions import exit_unknown_urn
+from dh_bridge.cli.lookup import exit_unknown, file_argument, open_contents, resolve_urn
+from dh_bridge.cli.options import json_option, utf_8, with_settings
+from dh_bridge.cli.server_help import show_server_help
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
+_TIERS: tuple[list[str], ...] = (["dataset", "dataJob", "dataFlow", "container", "tag"], [])
+
 
 @click.command()
-@click.argument("urn", type=utf_8)
-@catalog_option
+@file_argument
+@click.argument("urn", metavar="URN", type=utf_8)
 @click.option("--aspect", metavar="NAME", help="Only this aspect: its value, or its points in time.")
 @json_option
 @with_settings
 @examples(
-    "dh-bridge get 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db",
-    "dh-bridge get 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --aspect datasetProperties",
+    "dh-bridge get out/demo.db mart.daily_revenue",
+    "dh-bridge get out/demo.db 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --aspect datasetProperties",
 )
-def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
-    """Show the aspects of one entity.
+def get(*, settings: Settings, file: str, urn: str, aspect: str | None, as_json: bool) -> None:
+    """Show the aspects of one entity, its points in time and its relationships.
 
-    Also its points in time, what it refers to, and what refers to it; as indented JSON, or in one line with --json.
+    FILE is a catalogue or a ledger. URN is a URN, or a part of it that is unique, such as a name. The output is indented JSON, or
+    one line with `--json`.
     """
-    with Catalog(file, readonly=True) as catalog:
-        record = find_entity(catalog, urn)
+    if show_server_help(file, settings, urn=urn):
+        return
+    with open_contents(file, settings) as contents:
+        entity = resolve_urn(contents, file, urn, _TIERS)
+        record = find_entity(contents.load([entity]), entity)
         if record is None:
-            exit_unknown_urn(catalog, file, urn)
+            exit_unknown(contents, file, entity)
     content = msgspec.to_builtins(record)
     if aspect is not None:
         content = record.aspects.get(aspect, record.points.get(aspect))
     if content is None:
-        say(f"{file} knows nothing of {urn} {aspect}")
+        names = ", ".join([*record.aspects, *record.points])
+        say(f"{entity} has no aspect {aspect}. It has: {names or 'none'}.")
         raise click.exceptions.Exit(EXIT_EVENTS)
     write(
         [

@@ -21,18 +21,18 @@ _COLOURS = {"-": "red", "+": "green", "!": "yellow"}
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.option("--update", is_flag=True, help="Write the proposals of today instead, where they differ.")
+@click.option("--update", is_flag=True, help="Write the proposals that differ instead.")
 @datahub_version_option
 @with_settings
 @examples(
     "mkdir -p golden && cp examples/events/spark.ndjson golden/spark.events.json && dh-bridge golden golden --update"
 )
 def golden(*, settings: Settings, directory: str, update: bool) -> None:
-    """Compare the golden files of DIR with what your settings make of their events today.
+    """Compare the golden files of DIR with the proposals that their events give now.
 
-    A case is NAME.events.json (a JSON object, array or NDJSON) with NAME.proposals.ndjson beside it. What differs is shown
-    leaf by leaf: - is what the file expects, + what there is. Exit code 1 when there are differences. In pytest, the same
-    is dh_bridge.testing.assert_golden(DIR).
+    A case is NAME.events.json or NAME.events.ndjson (a JSON object, an array or NDJSON), and NAME.proposals.ndjson. Differences are
+    shown field by field: - is the expected value, + the value now. The exit code is 1 if there are differences. In pytest, use
+    dh_bridge.testing.assert_golden(DIR).
     """
     bridge = Bridge(settings)
     results = [compare(case, bridge, update=update) for case in cases(directory)]

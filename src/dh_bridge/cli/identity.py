@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     "dh-bridge identity examples/events --mode datahub-openlineage",
 )
 def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, as_json: bool, fail_on: str) -> None:
-    """Show the flow, job and run that each of EVENTS becomes.
+    """Show the flow, job and run of each event.
 
-    With the names, the parents, the rules that made it so, and lints: what looks wrong in the event, or beside those before it.
+    The output also has names, parents, the rules that apply, and warnings about the event.
     """
     bridge, sightings = Bridge(settings if mode is None else with_mode(settings, mode)), Sightings()
     with CommandOutcome(fail_on=fail_on) as outcome:

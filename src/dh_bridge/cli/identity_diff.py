@@ -43,12 +43,12 @@ _settings_path = click.Path(exists=True, allow_dash=False)
 def identity_diff(  # noqa: PLR0913 - one parameter per option
     *, old: str, new: str, events: tuple[str, ...], folder: str | None, as_json: bool, fail_on: str
 ) -> None:
-    """List the entities of EVENTS that would move from the settings OLD to the settings NEW.
+    """List the entities of EVENTS whose URNs differ between the settings OLD and NEW.
 
-    --to writes what to do in DataHub, before events are sent by the new settings: mapping.jsonl is for `datahub migrate
-    urns-mapping --mapping-file`, which carries tags, owners and documentation along; left.txt, what nothing writes any
-    more, for `datahub delete --soft --urn-file`; apart.jsonl, pairs of which one side has several, needs a decision.
-    Entities that EVENTS do not name are not in it.
+    --to writes files for DataHub. Use them before you send events with the new settings. mapping.jsonl is for `datahub migrate
+    urns-mapping --mapping-file`, which copies tags, owners and documentation. left.txt has the URNs that are no longer written, for
+    `datahub delete --soft --urn-file`. apart.jsonl has pairs that need a decision, because one side has several URNs. Entities
+    that EVENTS do not name are not included.
     """
     bridges = [Bridge(load(path).settings) for path in (old, new)]
     diff = IdentityDiff(bridges[0].options, bridges[1].options)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @with_settings
 @examples("dh-bridge learn examples/events", "dh-bridge learn examples/events > proposed.yml")
 def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on: str) -> None:
-    """Propose settings that EVENTS call for, as YAML with the evidence.
+    """Suggest settings for EVENTS, as YAML with the evidence.
 
-    Servers under several names, two servers as one, tables without their schema, dotted and dated names, dbt's two
-    names, run ids of two installations, project numbers, unknown systems. Paste what is true into dh_bridge.yml;
-    identity-diff shows what it moves.
+    It finds servers under several names, two servers that are one, tables without a schema, names with dots and dates, dbt's two
+    names, run ids of two installations, project numbers and unknown systems. Copy the correct parts into dh_bridge.yml.
+    `identity-diff` shows which entities they move.
     """
     bridge = Bridge(settings)
     learner = Learner(settings)

@@ -9,121 +9,185 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from dh_bridge.catalog.drawing import to_dot, to_mermaid
-from dh_bridge.catalog.lineage import LineageNode, to_json
-from dh_bridge.catalog.lineage import lineage_tree as lineage_of
-from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.console import escape_line, json_line, say, write, write_tree
+from dh_bridge.catalog.edges import entity_type
+from dh_bridge.catalog.graph import lineage_edges
+from dh_bridge.catalog.lineage import LineageNode, lineage_tree, to_json
+from dh_bridge.cli.console import escape_line, json_line, say, write, write_table, write_tree
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.suggestions import exit_unknown_urn
+from dh_bridge.cli.lookup import file_argument, open_contents, resolve_urn, say_hidden, shell_quote, sql_limit
+from dh_bridge.cli.options import json_option, utf_8, with_settings
+from dh_bridge.cli.server_help import show_server_help
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dh_bridge.catalog.graph import LineageEdge
     from dh_bridge.catalog.lineage import ColumnPair, Direction
     from dh_bridge.settings import Settings
 
 _KIND_NAMES = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
-_LINEAGE_TYPES = {"dataset", "dataJob", "schemaField"}
+_LINEAGE_TYPES = {"dataset", "dataJob", "schemaField", "dataProcessInstance"}
+_TIERS = (["dataset"], ["dataJob"], ["dataProcessInstance"], ["schemaField"])
+_LINK_TEXTS = {
+    "upstream": {"ChildOf": "parent", "UpstreamOf": "upstream"},
+    "downstream": {"ChildOf": "child", "UpstreamOf": "downstream"},
+}
+"""Side of the tree -> relationship of a run -> what the run is to the run above it in the tree."""
 _MAX_TREE_DEPTH = 120
 """Levels of a tree, each of them two of JSON: deeper than 254 the encoder takes none, and other readers give up, too."""
 
 _MARK_TEXTS = {
-    "cycle": "(a cycle: it stands above)",
-    "again": "(followed elsewhere)",
-    "deeper": "(goes on: --depth)",
+    "cycle": "(a cycle: shown above)",
+    "again": "(shown elsewhere)",
+    "deeper": "(more: --depth)",
     "": "",
 }
 
 
 @click.command()
-@click.argument("urn", type=utf_8)
-@catalog_option
-@click.option("--up", is_flag=True, help="Only what URN comes from.")
-@click.option("--down", is_flag=True, help="Only what comes from URN.")
+@file_argument
+@click.argument("urn", metavar="[URN]", type=utf_8, required=False)
+@click.option("--up", is_flag=True, help="Only the upstream side: where the data comes from.")
+@click.option("--down", is_flag=True, help="Only the downstream side: where the data goes.")
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Entities to follow, jobs too; 120 at most, but in pictures.",
+    help="Steps to follow; jobs count, too. A tree has at most 120.",
 )
-@click.option("--columns", is_flag=True, help="Also which column comes from which.")
+@click.option("--columns", is_flag=True, help="Also show column lineage.")
+@click.option("--limit", type=click.IntRange(min=0), default=200, show_default=True, help="Lines to show; 0 for all.")
 @json_option
 @click.option("--dot", is_flag=True, help="A Graphviz picture.")
 @click.option("--mermaid", is_flag=True, help="A Mermaid picture.")
 @with_settings
 @examples(
-    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db",
-    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --up --columns",
-    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --dot > lineage.dot",
+    "dh-bridge lineage out/demo.db mart.daily_revenue",
+    "dh-bridge lineage out/demo.db 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --up --columns",
+    "dh-bridge lineage out/demo.db --dot > lineage.dot",
 )
 def lineage(  # noqa: PLR0913 - one parameter per option
     *,
-    settings: Settings,  # noqa: ARG001 - every command takes -c
-    urn: str,
+    settings: Settings,
     file: str,
+    urn: str | None,
     up: bool,
     down: bool,
     depth: int,
     columns: bool,
+    limit: int,
     as_json: bool,
     dot: bool,
     mermaid: bool,
 ) -> None:
-    """Show what URN comes from and what comes from it.
+    """Show the lineage of a dataset, job, column or run, or of the whole graph.
 
-    URN is that of a dataset, job or column. What one run read and wrote is no lineage in DataHub: `get` shows it.
+    FILE is a catalogue or a ledger. URN is a URN, or a part of it that is unique, such as a name. The lineage of a run has the runs
+    that events name as its parents and upstreams. Without URN, the output has all edges between datasets and jobs.
     """
     if as_json + dot + mermaid > 1:
-        raise click.UsageError("one of --json, --dot and --mermaid")
+        raise click.UsageError("Pass only one of --json, --dot and --mermaid.")
     direction: Direction = "both" if up == down else "up" if up else "down"
+    if show_server_help(file, settings, urn=urn or "", command=_server_command(urn, direction), tab="Lineage"):
+        return
+    if urn is None and (up or down or columns):
+        raise click.UsageError("--up, --down and --columns need a URN.")
     if not (dot or mermaid) and depth > _MAX_TREE_DEPTH:
-        say(f"a tree ends {_MAX_TREE_DEPTH} entities away; --dot and --mermaid go on")
+        say(f"A tree ends after {_MAX_TREE_DEPTH} steps. --dot and --mermaid have no such limit.")
         depth = _MAX_TREE_DEPTH
-    with Catalog(file, readonly=True) as catalog:
-        root = lineage_of(catalog, urn, direction=direction, depth=depth, columns=columns)
-        is_known = bool(root.upstream or root.downstream or catalog.aspects(urn))
-        if as_json:
-            write([json_line(to_json(root))])
-        elif dot or mermaid:
-            write([(to_dot(root) if dot else to_mermaid(root)).encode()])  # whatever the terminal's code page
-        elif is_known:
-            write_tree(console_tree(root, direction))
-        if not is_known:
-            exit_unknown_urn(catalog, file, urn)
-    if root.type not in _LINEAGE_TYPES and not (root.upstream or root.downstream):
-        say("it has no lineage of its own: DataHub keeps that of datasets, jobs and columns")
+    draw = to_dot if dot else to_mermaid
+    with open_contents(file, settings) as contents:
+        if urn is None:
+            edges, total = lineage_edges(contents.load_graph(), limit=-1 if dot or mermaid else sql_limit(limit))
+            if dot or mermaid:
+                write([draw(edges).encode()])  # UTF-8, whatever the terminal's code page
+            else:
+                _write_edges(edges, total, as_json=as_json)
+            return
+        entity = resolve_urn(contents, file, urn, _TIERS)
+        is_run = entity_type(entity) == "dataProcessInstance"
+        catalog = contents.load_runs() if is_run else contents.load_graph()
+        root = lineage_tree(catalog, entity, direction=direction, depth=depth, columns=columns)
+    if as_json:
+        write([json_line(to_json(root))])
+    elif dot or mermaid:
+        write([draw(root).encode()])
+    else:
+        write_tree(console_tree(root, direction), limit=limit)
+    if not (root.upstream or root.downstream):
+        _say_no_lineage(root)
+
+
+def _server_command(urn: str | None, direction: Direction) -> str:
+    """Return the `datahub` command that shows the lineage of an entity on a server."""
+    if urn is None or not urn.startswith("urn:li:"):
+        return ""
+    commands = [
+        f"--direction {side}"
+        for side, name in (("upstream", "up"), ("downstream", "down"))
+        if direction in {name, "both"}
+    ]
+    return "; ".join(f"datahub lineage --urn {shell_quote(urn)} {option}" for option in commands)
+
+
+def _write_edges(edges: Sequence[LineageEdge], total: int, *, as_json: bool) -> None:
+    if as_json:
+        write(json_line({"upstream": edge.upstream.urn, "downstream": edge.downstream.urn}) for edge in edges)
+    elif edges:
+        rows = [
+            (edge.upstream.name, _kind(edge.upstream), edge.downstream.name, _kind(edge.downstream)) for edge in edges
+        ]
+        write_table(("upstream", "kind", "downstream", "kind"), rows)
+    else:
+        say("There is no lineage.")
+    say_hidden(len(edges), total, "edges")
+
+
+def _say_no_lineage(root: LineageNode) -> None:
+    if root.type == "dataProcessInstance":
+        say(
+            "The events name no other run as a parent or upstream of this run. `dh-bridge get` shows its inputs and outputs."
+        )
+    elif root.type not in _LINEAGE_TYPES:
+        say(f"An entity of type {root.type} has no lineage. Datasets, jobs, columns and runs have.")
 
 
 def console_tree(root: LineageNode, direction: Direction = "both") -> Tree:
-    """Return the lineage as a tree for people: the sources, and what is made of it."""
+    """Return the lineage as a tree for the terminal: the upstream side, then the downstream side."""
     tree = Tree(_label(root))
     for branch_direction, title, children in (
-        ("up", "comes from", root.upstream),
-        ("down", "goes to", root.downstream),
+        ("up", "upstream", root.upstream),
+        ("down", "downstream", root.downstream),
     ):
         if direction in {branch_direction, "both"}:
-            branch = tree.add(f"[dim]{title}[/dim]" if children else f"[dim]{title} nothing known[/dim]")
+            branch = tree.add(f"[dim]{title}[/dim]" if children else f"[dim]no {title}[/dim]")
             _add_branches(branch, children, "upstream" if branch_direction == "up" else "downstream")
     return tree
 
 
 def _add_branches(branch: Tree, nodes: Sequence[LineageNode], attribute: str) -> None:
     for node in nodes:
-        child_branch = branch.add(_label(node))
+        child_branch = branch.add(_label(node, attribute))
         for column in node.columns if node.type != "dataJob" else ():  # a job's pairs stand at the datasets it links
             child_branch.add(f"[dim]{escape(escape_line(_column_label(column)))}[/dim]")
         _add_branches(child_branch, getattr(node, attribute), attribute)
 
 
-def _label(node: LineageNode) -> str:
+def _label(node: LineageNode, side: str = "") -> str:
     parts = [
         f"[bold]{escape(escape_line(node.name))}[/bold]",
         f"[cyan]{escape(escape_line(_kind(node)))}[/cyan]",
+        _link_text(node, side),
         _MARK_TEXTS[node.mark],
     ]
     return "  ".join([*filter(None, parts), *(["[red]removed[/red]"] if node.removed else [])])
+
+
+def _link_text(node: LineageNode, side: str) -> str:
+    texts = _LINK_TEXTS.get(side, {})
+    names = [texts[name] for name in node.via if name in texts]
+    return f"({' and '.join(names)})" if names else ""
 
 
 def _kind(node: LineageNode) -> str:

@@ -32,9 +32,8 @@ class _EventsPath(click.Path):
         """Return the path."""
         scheme, colon, _ = str(value).partition(":")
         if colon and not Path(value).exists() and import_module("dh_bridge.sinks.base").find_kind(str(value)):
-            self.fail(
-                f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
-            )
+            target = import_module("dh_bridge.sinks.base").strip_credentials(str(value))
+            self.fail(f"{target!r} is a target. Pass it with --to.", param, ctx)
         if "://" in str(value) and not Path(value).exists():
             remedy = f"pipe what is there: curl {value} | {ctx.command_path if ctx is not None else 'dh-bridge'} -"
             if not scheme.startswith("http"):
@@ -66,22 +65,24 @@ datahub_version_option = click.option(
 ledger_option = click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The ledger's file (default: the setting ledger.file).",
+    help="The file of the ledger (default: the setting ledger.file).",
+)
+ledger_argument = click.argument(
+    "ledger", metavar="[LEDGER]", required=False, type=click.Path(dir_okay=False, path_type=Path)
 )
 new_ledger_option = click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
+    help="Store runs and queued proposals in this file. A catalogue is its own ledger.",
 )
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
-catalog_option = click.option("--catalog", "file", required=True, type=catalog_path, help="The catalogue's file.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "events", "delivery"]),
     default="events",
     show_default=True,
-    help="Exit other than 0: for events (1) and delivery (3), for delivery alone, or never.",
+    help="Which failures set the exit code: events (1) and delivery (3), only delivery, or none.",
 )
 report_option = click.option(
     "--report",
@@ -92,7 +93,7 @@ dead_letters_option = click.option(
     "--dead-letters",
     "dead",
     type=click.Path(dir_okay=False),
-    help="Write the events that cannot be used to this file, which can be told as EVENTS once they are mended.",
+    help="Write rejected events to this file. Fix them and pass the file as EVENTS again.",
 )
 
 
@@ -108,7 +109,10 @@ def utf_8(text: str) -> str:
 def config_options(command: _Function) -> _Function:
     """Add ``-c`` and ``--set``; the command gets ``config`` and ``assignments``."""
     config = click.option(
-        "-c", "--config", type=click.Path(dir_okay=False), help="Settings file (default: dh_bridge.yml, if it is here)."
+        "-c",
+        "--config",
+        type=click.Path(dir_okay=False),
+        help="Settings file (default: dh_bridge.yml in the current folder, if it exists).",
     )
     assignments = click.option(
         "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="One setting, such as runs.abort=failure."

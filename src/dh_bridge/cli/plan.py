@@ -48,7 +48,7 @@ def _parse_limits(
 @click.command()
 @events_argument
 @click.option(
-    "--against", "target", required=True, metavar="PLACE", help="rest:URL, rest:, catalog:FILE, or a file of URNs."
+    "--to", "target", required=True, metavar="TARGET", help="rest:URL, rest:, catalog:FILE, or a file of URNs."
 )
 @click.option(
     "--fail-on",
@@ -63,7 +63,7 @@ def _parse_limits(
 @datahub_version_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --against catalog:shop.db",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --to catalog:shop.db",
 )
 def plan(  # noqa: PLR0913 - one parameter per option
     *,
@@ -74,14 +74,14 @@ def plan(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     as_json: bool,
 ) -> None:
-    """Tell what EVENTS would change at PLACE; nothing is written.
+    """Show what EVENTS would change at TARGET. Nothing is written.
 
-    Entities found and new, near misses (datasets that are there under another case, instance, environment, tier, quoting,
-    platform or host) with the rule that would make them one, aspects whose last writer is somebody else, edges of lineage
-    that come and go. --json tells all of it, each aspect that changes included; without it the lists end after 20 rows.
+    The result has entities that exist and that are new; near misses: datasets that exist under another case, instance, environment,
+    tier, quoting, platform or host, with the naming rule that would join them; aspects whose last writer is another; and lineage
+    edges that are added or removed. Lists end after 20 rows. --json writes all rows, with each aspect that changes.
 
-    With --ledger it is what `emit --ledger` would send now, beside what waits in it: runs go on where they stood, and edges of ours
-    leave. It is tried on a copy. A catalogue is the ledger of what was emitted to it: name its file.
+    With --ledger, the result is what `emit --ledger` would send now, with the proposals that wait in the ledger. A copy of the
+    ledger is used. A catalogue is the ledger of its events: pass its file.
     """
     with (
         CommandOutcome() as outcome,

@@ -51,16 +51,20 @@ def _parse_age(_context: click.Context, _option: click.Parameter, text: str) -> 
     "--runs-older-than", "age", callback=_parse_age, default="90d", show_default=True, metavar="AGE", help="90d, 36h."
 )
 @click.option(
-    "--keep-last", type=click.IntRange(0), default=20, show_default=True, help="Runs of each job that stay anyway."
+    "--keep-last",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Number of latest runs of each job that always stay.",
 )
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The ledger that knows our runs (default: the setting ledger.file); a catalogue is its own.",
+    help="The ledger with the runs (default: the setting ledger.file). A catalogue is its own.",
 )
-@click.option("--expired", is_flag=True, help="Instead of runs: checks that have expired (assertions.expire).")
-@click.option("--hard", metavar="FILE", help="Write the URNs there for `datahub delete`, instead of removing softly.")
-@click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
+@click.option("--expired", is_flag=True, help="Remove expired assertions (assertions.expire) instead of runs.")
+@click.option("--hard", metavar="FILE", help="Write a list of URNs for `datahub delete` instead of soft-deleting.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @datahub_version_option
 @with_settings
 @examples("dh-bridge prune --to catalog:out/demo.db --runs-older-than 90d --keep-last 20 --dry-run")
@@ -75,15 +79,14 @@ def prune(  # noqa: PLR0913 - one parameter per option
     hard: str | None,
     dry_run: bool,
 ) -> None:
-    """Remove old runs that the bridge wrote; what they said of jobs and datasets stays.
+    """Remove old runs of the bridge; jobs, datasets and lineage stay.
 
-    A run of a catalogue is deleted. Elsewhere the ledger knows our runs, and they are removed softly (status.removed = true), which
-    `datahub-gc` makes final; for servers that refuse that, --hard writes a list for `datahub delete --hard --urn-file FILE`. The
-    ledger forgets the runs, and with them what an event of theirs would have to be joined with; one that is told of again within
-    `ledger.retention_days` is made visible again.
+    In a catalogue, runs are deleted. On a server, runs that the ledger knows are soft-deleted (status.removed = true), and
+    `datahub-gc` deletes them for good. If the server rejects that, --hard writes a list for `datahub delete --hard --urn-file FILE`.
+    The ledger deletes the state of the runs. A run that an event names again within `ledger.retention_days` is restored.
 
-    `emit` soft-deletes checks that have expired. --expired deletes them from a catalogue, and lists them with --hard for servers
-    that show soft-deleted checks. A check that is made again is restored.
+    --expired removes assertions that have expired (assertions.expire): from a catalogue, or with --hard as a list for servers that
+    show soft-deleted assertions. An assertion that is evaluated again is restored.
     """
     ledger_path, now = _ledger_path(target, settings, ledger, hard), int(time.time() * 1000)
     is_catalog = target_kind(target).has_own_ledger

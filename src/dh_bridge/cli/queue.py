@@ -11,7 +11,7 @@ import click
 
 from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
+from dh_bridge.cli.options import dry_run_option, json_option, ledger_argument, with_settings
 from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.ledger.sent import SentFingerprints
@@ -60,26 +60,27 @@ def _held_back_text(entity_limit: NewEntityLimit) -> str:
 
 
 @click.group()
-@examples("dh-bridge queue list --ledger out/demo.db")
+@examples("dh-bridge queue list out/demo.db")
 def queue() -> None:
-    """Look after what waits in a ledger to be sent."""
+    """Show and manage the proposals that wait in a ledger.
+
+    LEDGER is the file of the ledger. The default is the setting `ledger.file`.
+    """
 
 
 queue.add_command(import_)
 
 
 @queue.command("list")
-@ledger_option
-@click.option("--dead", is_flag=True, help="Only what was given up.")
+@ledger_argument
+@click.option("--dead", is_flag=True, help="Only dead letters: proposals that the server rejected.")
 @json_option
 @with_settings
-@examples(
-    "dh-bridge queue list --ledger out/demo.db", "dh-bridge queue list --ledger out/demo.db --json > waiting.ndjson"
-)
+@examples("dh-bridge queue list out/demo.db", "dh-bridge queue list out/demo.db --json > waiting.ndjson")
 def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool) -> None:
-    """Show what waits and why, and the dead letters with the server's words.
+    """Show the proposals that wait and the dead letters, with the reasons.
 
-    What waits is counted by type of entity and reason. --json writes each proposal's URN and aspect, one object per line.
+    Waiting proposals are counted by entity type and reason. --json writes the URN and aspect of each, one object per line.
     """
     with open_outbox(ledger, settings, readonly=True) as (_, outbox):
         if as_json:
@@ -98,13 +99,13 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 
 
 @queue.command()
-@ledger_option
-@click.option("--dead", is_flag=True, help="What was given up, as without it: what waits is sent by itself.")
+@ledger_argument
+@click.option("--dead", is_flag=True, help="Dead letters; the default. Waiting proposals are retried by themselves.")
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue retry --ledger out/demo.db")
+@examples("dh-bridge queue retry out/demo.db")
 def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:  # noqa: ARG001 - for clearness
-    """Let the dead letters wait again, for the next emit to send them."""
+    """Queue dead letters again. The next emit sends them."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
         sent_aspects = SentFingerprints(file.connection)
         for entry in outbox.iter_queued(is_dead=True):
@@ -113,15 +114,15 @@ def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool)
 
 
 @queue.command()
-@ledger_option
-@click.option("--dead", is_flag=True, help="Drop what was given up, not what waits.")
+@ledger_argument
+@click.option("--dead", is_flag=True, help="Drop dead letters instead of waiting proposals.")
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue drop --dead --ledger out/demo.db")
+@examples("dh-bridge queue drop out/demo.db --dead")
 def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:
-    """Forget what waits.
+    """Delete waiting proposals.
 
-    What is dropped counts as never sent: it is sent with the next event that tells of its entity.
+    A deleted proposal counts as never sent: it is sent with the next event of its entity.
     """
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
         sent_aspects = SentFingerprints(file.connection)
@@ -131,24 +132,24 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue pause --ledger out/demo.db")
+@examples("dh-bridge queue pause out/demo.db")
 def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
-    """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
+    """Pause deliveries: emit still processes events, and its proposals wait."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.set_paused(is_paused=True)
         echo(f"deliveries pause, {outbox.count()[0]:,} wait")
 
 
 @queue.command()
-@ledger_option
+@ledger_argument
 @dry_run_option
 @with_settings
-@examples("dh-bridge queue resume --ledger out/demo.db")
+@examples("dh-bridge queue resume out/demo.db")
 def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
-    """Let deliveries go on: the next emit sends what waits."""
+    """Resume deliveries: the next emit sends the waiting proposals."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.set_paused(is_paused=False)
         echo(f"deliveries go on, {outbox.count()[0]:,} wait")

@@ -13,7 +13,7 @@ import msgspec
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
+from dh_bridge.cli.options import dry_run_option, ledger_argument, with_settings
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import Payload, Proposal
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("source", metavar="kafka:BROKERS")
-@click.option("--run-id", metavar="ID", help="Only what this run wrote.")
-@click.option("--everyone", is_flag=True, help="Also what others than the setting pipeline_name wrote.")
-@click.option("--group", metavar="NAME", help="Go on where this group of readers stopped, and remember where we stop.")
-@ledger_option
+@click.option("--run-id", metavar="ID", help="Only proposals of this run.")
+@click.option("--everyone", is_flag=True, help="Also proposals of other pipelines than the setting pipeline_name.")
+@click.option("--group", metavar="NAME", help="Kafka consumer group: continue at its offsets, and commit them.")
+@ledger_argument
 @dry_run_option
 @with_settings
 @examples("dh-bridge queue import kafka:localhost:9092 > refused.ndjson")
@@ -50,19 +50,19 @@ def import_(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     dry_run: bool,
 ) -> None:
-    """Import the proposals that DataHub took from Kafka and refused; write each to stdout, one JSON object per line.
+    """Import the proposals that DataHub read from Kafka and rejected; write each to stdout as one line of JSON.
 
     Kafka accepts every message. DataHub reports later, in the topic kafka.failed_topic, what it could not write. Each line has the
     server's error, the run, and the proposal as it was sent. If there is any, the exit code is 1.
 
-    With the ledger that sent them they become its dead letters, unless something newer was sent since: `dh-bridge queue list
-    --dead` shows them with the server's error, and after `dh-bridge queue retry --dead` the next emit sends them again.
+    If LEDGER is the ledger that sent them, they become its dead letters, unless a newer proposal was sent. `dh-bridge queue list
+    LEDGER --dead` shows them with the server's error. After `dh-bridge queue retry LEDGER`, the next emit sends them again.
     """
     from dh_bridge.sinks.kafka.refusals import FailedProposalReader  # noqa: PLC0415 - an optional extra
 
     kind = find_kind(source)
     if kind is None or not kind.rejects_later:
-        raise click.UsageError("only Kafka refuses later: write kafka:BROKERS")
+        raise click.UsageError("Only Kafka rejects proposals later. Pass kafka:BROKERS.")
     kafka_options = registry_url(plain_values(settings.kafka), os.environ)
     refused_count = foreign_count = 0
     if dry_run and group is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import sys
 from contextlib import ExitStack, contextmanager
 from threading import Event, Lock
 from typing import TYPE_CHECKING
@@ -12,11 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import escape_line, escape_text, json_line, say
+from dh_bridge.cli.console import json_line, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, dead_letters_option, new_ledger_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.summary import open_output
+from dh_bridge.cli.targets import say_connecting
+from dh_bridge.cli.verbose import add_handler
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import EventMasker
 from dh_bridge.receiver.running import run_receiver
@@ -44,12 +45,13 @@ log = logging.getLogger("dh_bridge.receiver")
 @with_settings
 @examples("dh-bridge serve --to rest:http://localhost:8080 --ledger runs.db")
 def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None) -> None:
-    """Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.
+    """Run an OpenLineage HTTP endpoint that forwards events to DataHub.
 
-    Senders are told POST /api/v1/lineage, as of Marquez; DataHub's own /openapi/openlineage/api/v1/lineage does as well. A request
-    is answered when its events are in the ledger or its inbox, which survive a restart; what they come to is delivered behind its back, later
-    where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
-    is. Ctrl-C or SIGTERM ends it: what was answered is told first.
+    Point clients at POST /api/v1/lineage (compatible with Marquez; DataHub's /openapi/openlineage/api/v1/lineage works, too). A
+    request is answered when its events are stored in the ledger or its inbox, which survive a restart. Delivery to DataHub runs in
+    the background and is retried while DataHub is down. The endpoint listens on 127.0.0.1. If it listens elsewhere, set
+    receiver.token: clients send it as OpenLineage's apiKey. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
+    accepted events are flushed before exit.
     """
     require_separate_files(
         (), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": local_path(target)}
@@ -60,6 +62,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         on_dead_letter = stack.enter_context(
             _dead_letter_handler(dead, EventMasker(is_enabled=settings.redaction != OFF))
         )
+        say_connecting(target, settings)
         receiver = stack.enter_context(run_receiver(target, settings, ledger, on_dead_letter=on_dead_letter))
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signal_number, lambda *_: stop.set())
@@ -76,23 +79,9 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         raise click.exceptions.Exit(EXIT_DELIVERY)
 
 
-class _EscapingFormatter(logging.Formatter):
-    """Writes each message on one line: it quotes names of events, and answers of servers."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        return escape_line(super().formatMessage(record))
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_text(super().format(record))
-
-
 def _log_to_stderr() -> None:
-    if log.handlers:
-        return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_EscapingFormatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    if not log.handlers and not logging.getLogger("dh_bridge").handlers:  # else -v shows it
+        add_handler(log, logging.INFO)
 
 
 @contextmanager

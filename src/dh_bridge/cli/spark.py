@@ -53,7 +53,7 @@ def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--option", "pairs", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader."),
         click.option("--to", "target", required=True, metavar="TARGET", help="parquet:DIR, ndjson:DIR, or as emit."),
         click.option("--bad-records", metavar="DIR", help="Folder for the events that cannot be used."),
-        click.option("--undelivered", metavar="DIR", help="Folder for the proposals that the target does not take."),
+        click.option("--undelivered", metavar="DIR", help="Folder for the proposals that the target rejects."),
         click.option("--master", metavar="URL", help="Spark master, such as local[4] (default: this machine)."),
         click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="One setting of Spark."),
         click.option(
@@ -78,7 +78,7 @@ def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @with_short_errors
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
 def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arguments: Any) -> None:
-    """Translate all that --events or --kafka hold, and end."""
+    """Translate all events of --events or --kafka, and end."""
     from dh_bridge.spark.translation import SparkTranslation  # noqa: PLC0415 - Spark is loaded by the commands that need it
 
     check_source(arguments)
@@ -108,19 +108,21 @@ def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arg
 @spark.command()
 @_source_options
 @click.option(
-    "--checkpoint", required=True, metavar="DIR", help="Folder for offsets and state: the stream goes on there."
+    "--checkpoint", required=True, metavar="DIR", help="Folder for offsets and state, from which the stream continues."
 )
 @click.option(
-    "--every", metavar="TIME", help="Time between batches, such as '10 seconds' (default: what is there, then end)."
+    "--every",
+    metavar="TIME",
+    help="Time between batches, such as '10 seconds' (default: process what exists, then end).",
 )
 @click.option(
     "--retain",
     type=click.FloatRange(0, min_open=True),
     metavar="DAYS",
-    help="Let go of runs this long after their last event (default: never, and the checkpoint grows for ever).",
+    help="Evict runs this long after their last event (default: never; the checkpoint then grows without limit).",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Translate and count what is there, on a copy of the checkpoint; deliver nothing."
+    "--dry-run", is_flag=True, help="Translate and count existing events, on a copy of the checkpoint; deliver nothing."
 )
 @datahub_version_option
 @fail_on_option
@@ -138,7 +140,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     fail_on: str,
     **arguments: Any,
 ) -> None:
-    """Follow a landing folder or a topic; after each batch the target holds what all events so far come to."""
+    """Follow a landing folder or a topic. After each batch, the target has the metadata of all events so far."""
     from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
 
     kind = find_kind(target)

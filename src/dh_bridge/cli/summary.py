@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _SUFFIXES_TEXT = ", ".join(SUFFIXES)
 _SQLITE_HEADER = b"SQLite format 3\0"
+_NOTHING_READ = "dh_bridge.nothing_read"
+"""Key of click's context: the files and folders of a command had no event."""
 _COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "properties", "dropped")
 """Counters that are shown even when they are 0, unless nobody counted (None)."""
 
@@ -71,6 +73,11 @@ class CommandOutcome:
         for kind, count in self._messages.counts.items():
             if count > 1:
                 say(f"{count - 1:,} more like this: {kind}")
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is something to sum up: a delivery that failed before the first event has nothing."""
+        return not self._is_aborted or bool(self.counts.events or self.dead_count or self.waiting_count)
 
     def add(self, translation: Translation) -> None:
         """Count a translation, write its report, and tell of its dead letters."""
@@ -123,6 +130,8 @@ class CommandOutcome:
     def summary(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
         counters = {name: getattr(self.counts, name) for name in _COUNTERS}
+        if self.counts.lost is not None:
+            counters["dropped"] = self.counts.lost
         visible_counts = {name: number for name, number in counters.items() if number is not None}
         failure_counts = {
             "dead letters": self.dead_count,
@@ -135,6 +144,11 @@ class CommandOutcome:
         visible_counts |= {"delivered": self.delivered_count} if self.delivered_count else {}
         width = max(map(len, visible_counts))
         lines = [f"{name.ljust(width)}  {number:>9,}" for name, number in visible_counts.items()]
+        no_loss = (self.counts.dropped or 0) - (self.counts.lost or 0) if self.counts.lost is not None else 0
+        if no_loss:
+            lines.append(
+                f"{no_loss:,} more fields had nothing to store: descriptions of facets (_producer, _schemaURL), empty values, duplicates"
+            )
         if self._part_count > 1:
             lines.append(f"in {self._part_count:,} parts: a run, job or dataset counts once in each that tells of it")
         lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]
@@ -149,7 +163,7 @@ class CommandOutcome:
         """Leave the command with the exit code that all of this gives."""
         if (self._is_aborted or self.refused_count or self.waiting_count) and self._fail_on != "never":
             raise click.exceptions.Exit(EXIT_DELIVERY)
-        if (self.dead_count or self.rejected_count) and self._fail_on == "events":
+        if (self.dead_count or self.rejected_count or is_nothing_read()) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)
 
     def _say_once(self, cause: str, text: str) -> None:
@@ -197,6 +211,24 @@ def read_items(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLet
     )
 
 
+def is_nothing_read() -> bool:
+    """Return whether the command found no event in its files and folders."""
+    return bool(click.get_current_context().meta.get(_NOTHING_READ, False))
+
+
+def _say_nothing_read(paths: Sequence[str]) -> None:
+    """Say that there was no event, and let the command end with exit code 1; a pipe may be empty, and so may a device."""
+    folders = [path for path in paths if Path(path).is_dir()]
+    files = [path for path in paths if Path(path).is_file()]
+    names = ", ".join("stdin" if path == "-" else path for path in paths)
+    remedy = ""
+    if folders:
+        remedy = f" Files of folders are read if they end in {_SUFFIXES_TEXT}, or begin with JSON."
+    say(f"No events in {names}.{remedy}")
+    if folders or files:
+        click.get_current_context().meta[_NOTHING_READ] = True
+
+
 def _report_skipped(
     items: Iterator[Event | DeadLetter],
     paths: Sequence[str],
@@ -209,11 +241,13 @@ def _report_skipped(
         has_events = True
         yield item
     if not has_events:
-        say(f"there is no event in {', '.join('stdin' if path == '-' else path for path in paths)}")
+        _say_nothing_read(paths)
     if skipped_files:
-        subject = "1 file was" if len(skipped_files) == 1 else f"{len(skipped_files):,} files were"
+        subject = "1 file is" if len(skipped_files) == 1 else f"{len(skipped_files):,} files are"
         say(
-            f"{subject} passed over, such as {skipped_files[0]}: of folders those are read that end in {_SUFFIXES_TEXT}"
+            f"{subject} not JSON and was skipped, such as {skipped_files[0]}."
+            if len(skipped_files) == 1
+            else f"{subject} not JSON and were skipped, such as {skipped_files[0]}."
         )
     if outside_links:
         subject = "1 link was" if len(outside_links) == 1 else f"{len(outside_links):,} links were"

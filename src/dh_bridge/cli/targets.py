@@ -1,27 +1,27 @@
-"""Places that commands look into: a server, a catalogue, a file of URNs, a ledger that is there."""
+"""Targets and ledgers that commands open: a server, a catalogue, a file of URNs, an existing ledger."""
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.console import say
-from dh_bridge.delivery import open_target
+from dh_bridge.cli.console import note, say
+from dh_bridge.delivery import open_target, rest_options
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.review.state import UrnList
 from dh_bridge.sinks.abilities import open_readonly
-from dh_bridge.sinks.base import find_kind, strip_credentials
+from dh_bridge.sinks.base import address_of, find_kind, load_sink, strip_credentials
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from dh_bridge.delivery import DeliveryTarget
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.abilities import Readable
 
@@ -37,13 +37,29 @@ def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, I
         with open_readonly(target) as sink:
             yield sink, sink.urns(), settings
     elif kind is not None and kind.is_readable:
-        delivery_target = _open_server(target, settings)
+        say_connecting(target, settings)
+        delivery_target = open_target(target, settings)
         with delivery_target.sink as server:
             yield cast("Readable", server), None, delivery_target.settings
     else:
         raise click.UsageError(
             f"{strip_credentials(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs"
         )
+
+
+def say_connecting(target: str, settings: Settings) -> None:
+    """Say which server is asked, before the first answer: it may take as long as the settings allow.
+
+    A SettingsError names the extra that is missing for the target.
+    """
+    kind = find_kind(target)
+    if kind is None or not kind.is_server:
+        return
+    load_sink(target)
+    server = rest_options(settings, target, os.environ)["server"]
+    address = address_of(target) if kind.rejects_later else server
+    if address:
+        note(f"Connecting to {strip_credentials(address)} …")
 
 
 def reader_version(target: str, settings: Settings) -> str | None:
@@ -63,7 +79,7 @@ def open_outbox(path: Path | None, settings: Settings, *, readonly: bool = False
     """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
     path = path or settings.ledger.file
     if path is None:
-        raise SettingsError("no ledger is named", location="--ledger", remedy="name its file")
+        raise SettingsError("no ledger is named", location="LEDGER", remedy="pass its file, or set ledger.file")
     with Database(path, readonly=True) if readonly else open_existing(path) as file:
         yield file, Outbox(file.connection)
 
@@ -75,12 +91,3 @@ def say_unreadable(urns: Collection[str]) -> None:
             f"not compared: {len(urns):,} entities, such as {min(urns)}: the token's user may not read them (403);"
             " give it the privilege to view entities"
         )
-
-
-def _open_server(target: str, settings: Settings) -> DeliveryTarget:
-    """Open a server; what is wrong with its address is wrong with ``--against``."""
-    try:
-        return open_target(target, settings)
-    except SettingsError as error:
-        location = "--against" if error.location == "--to" else error.location
-        raise SettingsError(error.problem, location=location, remedy=error.remedy) from error

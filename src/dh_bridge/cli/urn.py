@@ -42,15 +42,15 @@ class UrnQuery(msgspec.Struct):
 @click.command()
 @click.argument("namespace", type=utf_8)
 @click.argument("name", required=False, type=utf_8)
-@click.option("--reverse", is_flag=True, help="NAMESPACE is a URN or FQN: show the namespaces and names behind it.")
-@click.option("--select", metavar="SYSTEM", help="Read the name by a system that applies only when chosen, as delta.")
-@click.option("--env", metavar="ENV", help="Environment, where no rule of the settings says another (PROD).")
+@click.option("--reverse", is_flag=True, help="NAMESPACE is a URN or FQN: show its namespaces and names.")
+@click.option("--select", metavar="SYSTEM", help="Use a system that applies only on request, such as delta.")
+@click.option("--env", metavar="ENV", help="Environment, if no rule of the settings sets another (PROD).")
 @click.option("--platform-instance", "instance", metavar="NAME", help="Platform instance, where no rule matches.")
 @click.option(
     "--catalog",
     "file",
     type=catalog_path,
-    help="With --reverse: look into this catalogue too.",
+    help="With --reverse: also search this catalogue.",
 )
 @json_option
 @with_settings
@@ -71,10 +71,10 @@ def urn(  # noqa: PLR0913 - one parameter per option
     file: str | None,
     as_json: bool,
 ) -> None:
-    """Show the URN of the dataset NAMESPACE NAME, and the rule that made it.
+    """Show the URN of the dataset NAMESPACE NAME, and the rule that it follows from.
 
-    Also its level, the dataset URN that lineage may name (endpoint) and its Dataplex FQN. A NAMESPACE of - reads lines of
-    {"namespace": …, "name": …} (and "select") from stdin, and answers each with a line.
+    The output also has the level, the dataset URN for lineage (endpoint) and the Dataplex FQN. If NAMESPACE is -, lines of
+    {"namespace": …, "name": …} (and "select") are read from stdin, and each is answered with a line.
     """
     _check_usage(namespace, name, reverse=reverse, select=select, file=file)
     rules = settings.naming.rules

@@ -12,7 +12,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, events_argument, json_option, with_settings
-from dh_bridge.cli.summary import read_items
+from dh_bridge.cli.summary import is_nothing_read, read_items
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal, patch
@@ -41,11 +41,11 @@ _UNREADABLE_REASONS = ("malformed", "non-serializable")
 @with_settings
 @examples("dh-bridge validate examples/events", "dh-bridge translate examples/events | dh-bridge validate -")
 def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> None:
-    """Check EVENTS, or proposals: one line per finding.
+    """Check events or proposals, and show one line for each problem.
 
-    Each finding has its place and its reason; of more than 20 alike the others are counted, and --json writes all. Events are read
-    and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are findings. A proposal with a
-    text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
+    Events are read and translated; proposals are checked against DataHub's schemas. Each problem has its location and reason. Of
+    more than 20 similar problems the rest is counted; --json writes all. The exit code is 1 if there is a problem. A text that is too
+    long for DataHub's search index is a problem of a proposal; `emit` cuts such texts.
     """
     bridge, checker = Bridge(settings), validator(profile(settings.datahub_version))
     finding_count = item_count = 0
@@ -58,7 +58,7 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     for kind, count in kinds.hidden_counts():
         say(f"{count:,} more like this: {kind}")
     say(f"{item_count:,} checked, {finding_count:,} findings")
-    if finding_count:
+    if finding_count or is_nothing_read():
         raise click.exceptions.Exit(EXIT_EVENTS)
 
 

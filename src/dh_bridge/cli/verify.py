@@ -45,7 +45,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
 
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
-@click.option("--against", "target", required=True, metavar="PLACE", help="rest:URL, rest: or catalog:FILE.")
+@click.option("--to", "target", required=True, metavar="TARGET", help="rest:URL, rest: or catalog:FILE.")
 @click.option(
     "--sample", callback=_parse_fraction, default="100%", metavar="SHARE", help="Part of the entities, such as 1%."
 )
@@ -61,7 +61,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
 @datahub_version_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --to catalog:shop.db",
 )
 def verify(  # noqa: PLR0913 - one parameter per option
     *,
@@ -73,14 +73,14 @@ def verify(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     as_json: bool,
 ) -> None:
-    """Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.
+    """Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.
 
-    Without EVENTS it is what the ledger has sent, all of it or that of one delivery (--run).
+    Servers drop what they do not know without an error, so this command reads the metadata back. An aspect is held if writing it
+    again would change nothing; additions of others are no fault. Points in time are not read. Without EVENTS, everything that the
+    ledger sent is compared, or one delivery (--run).
 
-    Servers leave out what they do not know and answer that all is well: this reads back. An aspect is held when writing it
-    again would change nothing; what others added beside it is no fault. Points in time are not read. Exit code 1 when
-    anything is not held, or would be refused; each such aspect is a line: what is gone or says something else, and who wrote
-    it last.
+    Each aspect that is not held has a line: what is missing or different, and its last writer. The exit code is 1 if there is such
+    an aspect, or if the server would reject one.
     """
     ledger_path = None if events else ledger or settings.ledger.file
     if events and delivery is not None:

@@ -19,9 +19,9 @@ _MAX_WRAPPERS = 64
 _WRAPPERS = {"ArrayType": frozenset({"_element"}), "MapType": frozenset({"key", "value"})}
 _V2 = "[version=2.0]."
 TOO_LARGE = "too-large"
-_RECURSIVE_TYPE = "no-home:inside a recursive type"
-_CONTAINER_CONTENT = "no-home:inside a container"
-_UNION_BRANCH = "no-home:branches of a union have no names and no order"
+_RECURSIVE_TYPE = "no-field:inside a recursive type"
+_CONTAINER_CONTENT = "no-field:inside a container"
+_UNION_BRANCH = "no-field:branches of a union have no names and no order"
 FIELD_ATTRIBUTES = ("name", "type", "description", "ordinal_position")
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dh_bridge.columns.schema import SchemaFacetField
 
 PathStyle = Literal["auto", "v1", "v2"]
-_UNORDERED = "no-home:not set for every column"
+_UNORDERED = "no-field:not set for every column"
 
 
 class SchemaFields(msgspec.Struct, gc=False):

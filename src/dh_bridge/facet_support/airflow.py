@@ -110,7 +110,7 @@ def _tag_facts(attributes: dict[str, Any], job: Job, ctx: FacetContext) -> Facts
     if not tags and isinstance(raw_tags, str) and raw_tags.strip("[(){}] "):
         attributes["tags"] = raw_tags  # a list that cannot be read is kept as text
     elif not tags:
-        ctx.note_dropped("dag.tags", "no-home:no tags")
+        ctx.note_dropped("dag.tags", "no-field:no tags")
 
 
 def _plain_tags(ctx: FacetContext) -> set[str]:
@@ -134,7 +134,7 @@ def _owner_facts(attributes: dict[str, Any], flow: str, ctx: FacetContext) -> Fa
         if urn is not None:
             yield flow, OWNER, (urn, "DEVELOPER"), None
         else:
-            ctx.note_dropped("dag.owner", "no-home:placeholder owner")
+            ctx.note_dropped("dag.owner", "no-field:placeholder owner")
 
 
 def dag_run_facts(dag_run: dict[str, Any], ctx: FacetContext, *, precedence: int) -> Facts:

@@ -96,7 +96,7 @@ def unquote_column(column: str | None) -> str | None:
 def note_not_run(path: str, ctx: FacetContext) -> None:
     """Note for the report that a result at ``path`` was invented: nothing was checked."""
     for field_name in ("success", "status", "actual", "failures"):
-        ctx.note_dropped(f"{path}.{field_name}", "no-home:skipped")
+        ctx.note_dropped(f"{path}.{field_name}", "no-field:skipped")
 
 
 def note_unreadable(check_fields: Facet, path: str, ctx: FacetContext) -> None:
@@ -180,7 +180,7 @@ def _note_run_values(check: Check, path: str, ctx: FacetContext, *, has_result: 
     for field_name in run_params if has_result else ():
         ctx.note_outcome(f"{path}.{field_name}", RESULTS)
     for field_name in () if has_result else ("actual", "failures", *run_params):
-        ctx.note_dropped(f"{path}.{field_name}", "no-home:no result")
+        ctx.note_dropped(f"{path}.{field_name}", "no-field:no result")
 
 
 def _is_failure_ignored(outcome: CheckOutcome, check: Check, ctx: FacetContext) -> bool:

@@ -202,7 +202,7 @@ def read_object(raw: msgspec.Raw, ctx: FacetContext) -> dict[str, Any] | None:
     if isinstance(document, dict):
         return document
     is_serialized = isinstance(document, str) and document.startswith("<<non-serializable")
-    reason = "no-home:null value" if document is None else "non-serializable" if is_serialized else "malformed"
+    reason = "empty:null" if document is None else "non-serializable" if is_serialized else "malformed"
     ctx.note_dropped("", reason)
     return None
 
@@ -221,7 +221,7 @@ def retract_properties(document: dict[str, Any], ctx: FacetContext, *, is_known:
         ctx.note_dropped("", "policy:state=none")
     elif ctx.notes is not None:
         for name in content_of(document):
-            ctx.note_dropped(name, "no-home:the facet is deleted")
+            ctx.note_dropped(name, "no-field:the facet is deleted")
     if ctx.attach != "run":  # the specification has no tombstones of runs
         for suffix in ("", EXTRA_FIELDS, WHOLE_FACET):
             yield entity_urn(ctx), PROPERTY_KINDS[ctx.attach], ctx.key + suffix, TOMBSTONE

@@ -54,6 +54,6 @@ def statistic_facts(facet: Statistics, ctx: FacetContext, expected_role: Role) -
         if not is_meaningful_count(count):
             ctx.note_dropped(field_name, "malformed")
         elif not ctx.task_urn:
-            ctx.note_dropped(field_name, "no-home:no run")
+            ctx.note_dropped(field_name, "no-field:no run")
         else:
             yield ctx.task_urn, STATISTIC, (direction, ctx.dataset_urn, field_name), count

@@ -159,7 +159,7 @@ def _task_facts(task: dict[str, Any], dag: dict[str, Any], ctx: FacetContext) ->
     elif ctx.job.level == "job" and isinstance(dag_id, str):
         upstream_tasks = parse_names(task.get("upstream_task_ids") or "")
         if not upstream_tasks:
-            ctx.note_dropped("task.upstream_task_ids", "no-home:no upstream tasks")
+            ctx.note_dropped("task.upstream_task_ids", "no-field:no upstream tasks")
         for upstream in upstream_tasks:
             job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{upstream}", ctx.event.producer)
             yield ctx.task_urn, JOB_EDGE, job.job_urn, {}

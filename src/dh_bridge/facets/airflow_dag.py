@@ -131,7 +131,7 @@ _EDGE_OUTCOME = mapped(JOB_EDGE, JOB_PROPERTIES)
     "airflow",
     attach="job",
     outcomes={
-        **{f"tasks.*.{field_name}": dropped("no-home:cosmetic") for field_name in _COSMETIC_FIELDS},
+        **{f"tasks.*.{field_name}": dropped("no-field:cosmetic") for field_name in _COSMETIC_FIELDS},
         "tasks.*.downstream_task_ids": _EDGE_OUTCOME,
         "tasks.*.downstream_task_ids[]": _EDGE_OUTCOME,
         "**": as_property(),

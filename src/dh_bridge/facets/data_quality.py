@@ -177,7 +177,7 @@ def data_quality_metrics(facet: DataQualityMetrics, ctx: FacetContext) -> Facts:
     if facet.fileCount is not None:
         properties["dataQualityMetrics.fileCount"] = str(facet.fileCount)
     if facet.lastUpdated == "":
-        ctx.note_dropped("lastUpdated", "no-home:empty")
+        ctx.note_dropped("lastUpdated", "empty")
     elif facet.lastUpdated is not None:
         properties["dataQualityMetrics.lastUpdated"] = present_property_text(
             "dataQualityMetrics.lastUpdated", facet.lastUpdated

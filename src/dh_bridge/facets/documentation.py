@@ -25,7 +25,7 @@ class Documentation(Facet):
 def _content_type_facts(facet: Documentation, ctx: FacetContext) -> Facts:
     if facet.contentType:
         if facet.contentType in _PLAIN_CONTENT_TYPES:
-            ctx.note_dropped("contentType", "no-home:the default of a description")
+            ctx.note_dropped("contentType", "no-field:the default of a description")
         else:
             value_text = present_property_text("documentation.contentType", facet.contentType)
             yield property_fact(ctx, {"documentation.contentType": value_text})

@@ -69,7 +69,7 @@ def note_zeros(path: str, report: Struct | None, names: tuple[str, ...], ctx: Fa
     if ctx.notes is not None and report is not None:
         for name in names:
             if getattr(report, name) == 0:
-                ctx.note_dropped(f"{path}.{name}", "no-home:zero value")
+                ctx.note_dropped(f"{path}.{name}", "empty:zero")
 
 
 def number_properties(prefix: str, numbers: dict[str, Number]) -> dict[str, str]:

@@ -79,7 +79,7 @@ def job_dependencies(facet: JobDependencies, ctx: FacetContext) -> Facts:
     for position, dependency in enumerate(facet.upstream or ()):
         upstream = _job_urn(dependency, ctx)
         if upstream is not None and upstream == ctx.task_urn:
-            ctx.note_dropped(f"upstream[{position}]", "no-home:the job itself")
+            ctx.note_dropped(f"upstream[{position}]", "no-field:the job itself")
             continue
         if upstream is not None:
             yield job_edge_owner(ctx), JOB_EDGE, upstream, _edge_properties(dependency)

@@ -89,7 +89,7 @@ def _add_dataset(builder: ExplicitLineageBuilder, entry: LineageTarget, path: st
         return
     ctx.note_dataset(path, target_name.endpoint)
     if entry.runId:
-        ctx.note_dropped(f"{path}.runId", "no-home:a dataset has no run")
+        ctx.note_dropped(f"{path}.runId", "no-field:a dataset has no run")
     builder.add_dataset(target_name, entry.inputs, entry.fields, f"{path}.")
 
 
@@ -100,10 +100,10 @@ def _add_job(builder: ExplicitLineageBuilder, entry: LineageTarget, path: str) -
     if target_job is None:
         return
     if not entry.inputs:
-        ctx.note_dropped(path, "no-home:no inputs")
+        ctx.note_dropped(path, "no-field:no inputs")
         return
     if entry.fields:
-        ctx.note_dropped(f"{path}.fields", "no-home:a job has no columns")
+        ctx.note_dropped(f"{path}.fields", "no-field:a job has no columns")
     is_own_run = target_job.is_own and target_job.run in ("", ctx.run_urn)
     if is_own_run and target_job.run:
         ctx.note_dropped(f"{path}.runId", "duplicate-of:run.runId")

@@ -40,8 +40,8 @@ def _owner_facts(facet: Ownership, ctx: FacetContext) -> Facts:
         if configured_type is not None:
             kind, is_known = configured_type, True
         if urn is None:
-            ctx.note_dropped(f"owners[{position}].name", "no-home:placeholder owner")
-            ctx.note_dropped(f"owners[{position}].type", "no-home:placeholder owner")
+            ctx.note_dropped(f"owners[{position}].name", "no-field:placeholder owner")
+            ctx.note_dropped(f"owners[{position}].type", "no-field:placeholder owner")
             continue
         if not is_known and owner.type:
             unknown_types[owner.name or ""] = owner.type

@@ -29,7 +29,7 @@ def drop_hidden_columns(fields: list[SchemaFacetField], ctx: FacetContext) -> li
     count = len(fields)
     while count and fields[count - 1].name.startswith("_") and _is_hidden(fields[count - 1], producer, ctx):
         count -= 1
-        ctx.note_dropped(f"fields[{count}]", "no-home:hidden-column")
+        ctx.note_dropped(f"fields[{count}]", "no-field:hidden-column")
     return fields if count == len(fields) else fields[:count]
 
 
@@ -86,7 +86,7 @@ def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
     if rendered_fields.has_types and ctx.name.platform in ctx.options.settings.schema_.skip_platforms:
         ctx.note_dropped("", "schema-owned")
     elif rendered_fields.has_types and (foreign_reason := _foreign_reason(facet, ctx)):
-        ctx.note_dropped("fields", f"no-home:{foreign_reason}")
+        ctx.note_dropped("fields", f"no-field:{foreign_reason}")
     elif rendered_fields.has_types:
         yield ctx.dataset_urn, SCHEMA, "", rendered_fields
         if ctx.notes is not None and (output_path := _output_schema_path(ctx)):
@@ -101,7 +101,7 @@ def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
             else:
                 ctx.note_dropped(f"fields[{position}]", "too-large")
     else:
-        ctx.note_dropped("fields", "no-home:untyped-projection")
+        ctx.note_dropped("fields", "no-field:untyped-projection")
 
 
 def _output_schema_path(ctx: FacetContext) -> str:

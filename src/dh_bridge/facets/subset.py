@@ -83,7 +83,7 @@ def subset(facet: Subset, ctx: FacetContext) -> Facts:
         return
     other_name = "outputCondition" if name == "inputCondition" else "inputCondition"
     if getattr(facet, other_name) is not None:
-        ctx.note_dropped(other_name, "no-home:the condition of the other side")
+        ctx.note_dropped(other_name, "no-field:the condition of the other side")
     renderer = ConditionRenderer(ctx.options.settings.subset.literals)
     predicate = renderer.predicate(condition, name)
     for field_path, reason in renderer.notes:

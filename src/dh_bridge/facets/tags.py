@@ -131,7 +131,7 @@ def run_tags(facet: Tags, ctx: FacetContext) -> Facts:
         properties["tags"] = value_text
     for position, tag in enumerate((facet.tags or ())[:_MAX_TAG_PROPERTIES]):
         if tag.key == _CLIENT_VERSION_KEY:
-            ctx.note_dropped(f"tags[{position}].source", "no-home:implied by the key")
+            ctx.note_dropped(f"tags[{position}].source", "no-field:implied by the key")
             for field_name in ("key", "value"):
                 ctx.note_outcome(f"tags[{position}].{field_name}", RUN_PROPERTIES[_CLIENT_VERSION_KEY])
         value = property_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None

@@ -140,7 +140,7 @@ def _note_skipped(path: str, ctx: FacetContext) -> None:
     for field_name in ("name", "status"):  # another status would take the name off the list
         ctx.note_outcome(f"{path}.{field_name}", _SKIPPED_TARGET)
     for field_name in ("type", "severity", *_DROPPED_FIELDS):
-        ctx.note_dropped(f"{path}.{field_name}", "no-home:skipped")
+        ctx.note_dropped(f"{path}.{field_name}", "no-field:skipped")
 
 
 def _note_unresolved(path: str, ctx: FacetContext, *, is_malformed: bool) -> None:

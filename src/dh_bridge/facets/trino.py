@@ -94,7 +94,7 @@ def trino_query_statistics(facet: OpenFacet, ctx: FacetContext) -> Facts:
         if number is not None:
             numbers[field_name] = number
         elif value is not None:
-            ctx.note_dropped(field_name, "no-home:not a number")
+            ctx.note_dropped(field_name, "no-field:not a number")
     if not numbers:
         return
     yield property_fact(ctx, {"trino_query_statistics": present_property_text("trino_query_statistics", numbers)})

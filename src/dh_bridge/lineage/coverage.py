@@ -125,17 +125,17 @@ def note_legacy(entry: ColumnLineageEntry, name: str, ctx: FacetContext) -> None
     sources = [source for source in entry.inputFields or () if _is_written(source, ctx)]
     kind = entry.transformationType
     if kind == "":
-        ctx.note_dropped(f"fields.{name}.transformationType", "no-home:empty")
+        ctx.note_dropped(f"fields.{name}.transformationType", "empty")
     elif kind is not None and not sources:  # DataHub has lineage between columns only
-        ctx.note_dropped(f"fields.{name}.transformationType", "no-home:no input column")
+        ctx.note_dropped(f"fields.{name}.transformationType", "no-field:no input column")
     elif kind is not None and not is_legacy(kind):
-        ctx.note_dropped(f"fields.{name}.transformationType", "no-home:neither IDENTITY nor MASKED")
+        ctx.note_dropped(f"fields.{name}.transformationType", "no-field:neither IDENTITY nor MASKED")
     elif kind is not None and all(operation_of(source.transformations) for source in sources):
         ctx.note_dropped(f"fields.{name}.transformationType", "duplicate-of:transformations")
     if entry.transformationDescription == "":
-        ctx.note_dropped(f"fields.{name}.transformationDescription", "no-home:empty")
+        ctx.note_dropped(f"fields.{name}.transformationDescription", "empty")
     elif entry.transformationDescription is not None and not sources:
-        ctx.note_dropped(f"fields.{name}.transformationDescription", "no-home:no input column")
+        ctx.note_dropped(f"fields.{name}.transformationDescription", "no-field:no input column")
 
 
 def _is_written(source: InputField, ctx: FacetContext) -> bool:

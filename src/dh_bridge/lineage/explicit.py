@@ -259,7 +259,7 @@ class ExplicitLineageBuilder:
         self.ctx.note_dataset(path, source_name.endpoint)
         note_empty_fields(self.ctx, path, source)
         if source.runId:
-            self.ctx.note_dropped(f"{path}.runId", "no-home:a dataset has no run")
+            self.ctx.note_dropped(f"{path}.runId", "no-field:a dataset has no run")
         return source_name
 
     def resolve_job(self, reference: Any, path: str) -> LineageJob | None:
@@ -268,7 +268,7 @@ class ExplicitLineageBuilder:
         own_job = ctx.job
         if not reference.namespace and not reference.name:
             if own_job is None:
-                ctx.note_dropped(path, "no-home:no job")
+                ctx.note_dropped(path, "no-field:no job")
                 return None
             namespace, name = ctx.event.namespace, ctx.event.name
         elif not reference.namespace or not reference.name:

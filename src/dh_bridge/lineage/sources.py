@@ -182,7 +182,7 @@ def note_job(  # noqa: PLR0913 - what is known of it
     else:
         ctx.note_outcome(path, *property_targets, *job_targets)
     if source.field:
-        ctx.note_dropped(f"{path}.field", "no-home:a job has no columns")
+        ctx.note_dropped(f"{path}.field", "no-field:a job has no columns")
     note_empty_fields(ctx, path, source)
     for position in range(len(source.transformations or ())):
         ctx.note_outcome(f"{path}.transformations[{position}]", *property_targets)
@@ -206,4 +206,4 @@ def note_empty_fields(ctx: FacetContext, path: str, source: LineageSource) -> No
         ]
     for field, value in [*values, (f"{path}.transformations", source.transformations)]:
         if value is None or value in ("", []):
-            ctx.note_dropped(field, "no-home:null value" if value is None else "no-home:empty")
+            ctx.note_dropped(field, "empty:null" if value is None else "empty")

@@ -1,4 +1,4 @@
-"""Which files of a folder hold events: those whose endings say so, at any depth, behind links within the folder too.
+"""Which files of a folder hold events: those with a known ending, and others that begin like JSON; at any depth, behind links too.
 
 A symbolic link that leads out of the folder is followed only on request: who may write into the folder could make us read any
 file of ours, and send it to the server.
@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_SNIFFED_BYTES = 64
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_CATALOGUE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 
 
@@ -26,7 +29,7 @@ def event_files(
     """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
 
     So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
-    ``on_skipped_file`` is told of files that end otherwise, when they are not empty. ``on_outside_link`` is called with each link that leads out of
+    ``on_skipped_file`` is called with other files that are neither JSON nor empty. ``on_outside_link`` is called with each link that leads out of
     ``path`` and is not followed. ``path`` itself may be a link.
     """
     if not path.is_dir():
@@ -44,7 +47,20 @@ def event_files(
         if file in unlisted or (_has_event_suffix(file) and (is_file or not exists(file))):  # noqa: PTH110 - as above
             yield file
         elif is_file and file.stat().st_size:
-            on_skipped_file(file)
+            if _begins_like_json(file):
+                yield file
+            else:
+                on_skipped_file(file)
+
+
+def _begins_like_json(file: Path) -> bool:
+    """Return whether a file has JSON or gzip at its beginning: Spark's file transport writes events without an ending."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(_SNIFFED_BYTES)
+    except OSError:
+        return True  # opening it for reading reports the reason
+    return head.startswith(_GZIP) or head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def is_event_file_of(path: str | Path, file: Path) -> bool:
@@ -52,7 +68,9 @@ def is_event_file_of(path: str | Path, file: Path) -> bool:
     root = Path(path).resolve()
     if file == root:
         return True
-    if file.name.startswith(".") or not _has_event_suffix(file):
+    if file.name.startswith(".") or file.suffix.lower() in _CATALOGUE_SUFFIXES:
+        return False
+    if not _has_event_suffix(file) and not (file.suffix == "" or (isfile(file) and _begins_like_json(file))):  # noqa: PTH113 - as above
         return False
     if root in file.parents:
         return not any(part.startswith(".") for part in file.relative_to(root).parts)

@@ -84,9 +84,9 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
     kind = _event_kind(envelope)
     if kind is None and _PROPOSAL in raw:
         raise EventError(
-            "a DataHub proposal (MCP), not an OpenLineage event",
+            "a DataHub MCP, not an OpenLineage event",
             location=location,
-            remedy="load proposals with `datahub ingest`, source `file`; check them with `dh-bridge validate`",
+            remedy="load it with `datahub ingest` (source type `file`); `dh-bridge validate` checks it",
         )
     if kind is None:
         raise EventError(

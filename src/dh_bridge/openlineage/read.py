@@ -28,6 +28,8 @@ from dh_bridge.openlineage.repair import repair_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_JSON_OPENINGS = (b"{", b"[", b'"')
+_TEXT_REASON = "text, but no JSON, such as CSV (events are JSON objects: in an array, or one on each line)"
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 #: Bytes that are read at once. Events are longer than Python's buffer of 8 KiB: to put a line of 24 KiB together takes four times as long as to read it.
@@ -150,10 +152,18 @@ def _unreadable_letter(location: str, error: Exception) -> DeadLetter:
 
 
 def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
-    buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
+    buffered = cast(
+        "io.BufferedReader",
+        stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER),
+    )
+    is_file = stream.seekable()
     if buffered.peek(2)[:2] == _GZIP:
+        is_file = False
         buffered = io.BufferedReader(_GzipStream(buffered), BUFFER)
-    if reason := foreign_format(buffered.peek(HEAD_BYTES)[:HEAD_BYTES]):
+    reason = foreign_format(buffered.peek(HEAD_BYTES)[:HEAD_BYTES])
+    if reason is None and is_file and not _has_json_line(buffered):
+        reason = _TEXT_REASON
+    if reason:
         yield DeadLetter(location, reason, b"")
         return
     lines: Iterator[tuple[int, bytes]] = enumerate(buffered, 1)
@@ -178,6 +188,24 @@ def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Even
         for next_number, next_line in lines:
             if stripped := next_line.strip():
                 yield from events_of(stripped, f"{location}:{next_number}", zone)
+
+
+def _has_json_line(stream: io.BufferedReader) -> bool:
+    """Return whether a line of a file begins like JSON, or the file has no text; the file is at its beginning afterwards.
+
+    A log with events between its lines has one, a CSV file has none.
+    """
+    if stream.peek(HEAD_BYTES).removeprefix(_BOM).lstrip()[:1] in _JSON_OPENINGS:
+        return True  # without a look at the whole line: an array may be one line
+    has_text = False
+    for line in stream:
+        text = line.removeprefix(_BOM).strip()
+        has_text = has_text or bool(text)
+        if text[:1] in _JSON_OPENINGS:
+            stream.seek(0)
+            return True
+    stream.seek(0)
+    return not has_text
 
 
 class _GzipStream(io.RawIOBase):

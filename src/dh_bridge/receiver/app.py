@@ -160,8 +160,8 @@ class Receiver:
     def _respond_to_post(self, environ: Environ, path: str, location: str) -> ReceiverResponse:
         if not path.endswith(_PATH_SUFFIXES):
             return ReceiverResponse(HTTPStatus.NOT_FOUND, {"error": "not found", "hint": "POST /api/v1/lineage"})
-        if environ["REQUEST_METHOD"] != "POST":
-            return _method_not_allowed(environ["REQUEST_METHOD"], "POST")
+        if (method := environ["REQUEST_METHOD"]) != "POST":
+            return _method_not_allowed(method, "POST")
         return self._accept_request(environ, location)
 
     def unreadable_response(self, code: int, reason: str) -> bytes:

@@ -21,6 +21,7 @@ from dh_bridge.model.facts import EDGE_PROPERTIES, RUN_BY_DATASET
 from dh_bridge.redaction import REDACTED, is_redacted, nested_names
 from dh_bridge.render.targets import AspectPath, is_property
 from dh_bridge.report.fields import iter_fields, parse_document
+from dh_bridge.report.reasons import is_loss
 from dh_bridge.report.resolve import paths_of, possible_paths
 from dh_bridge.report.written import CUT_REASON, MOVED_PREFIX
 
@@ -56,6 +57,7 @@ class Report:
         self._prefix = prefix
         self._lines: list[ReportLine] = []
         self.counts: Counter[str] = Counter()
+        self._lost_count = 0
 
     @property
     def mapped(self) -> int:
@@ -71,6 +73,11 @@ class Report:
     def dropped(self) -> int:
         """The number of fields that were not stored."""
         return self.counts["dropped"]
+
+    @property
+    def lost(self) -> int:
+        """The number of dropped fields that are a loss (`report/reasons.py`)."""
+        return self._lost_count
 
     def lines(self) -> Iterator[ReportLine]:
         """Yield ``{"event", "path", "outcome", "target", "reason"}`` of each field, each field once."""
@@ -90,6 +97,7 @@ class Report:
             aspects = written_aspects.aspects_of(field.datasets) if written_aspects is not None else {}
             outcome, target, reason = finder.find(field, aspects)
             self.counts[outcome] += 1
+            self._lost_count += outcome == "dropped" and is_loss(reason)
             self._lines.append(
                 {
                     "event": event.location,
@@ -139,7 +147,7 @@ class _OutcomeFinder:
         if note is not None:
             return self._drop_if_secret(self._fact_outcome(field, note.targets, aspects), field.steps, value)
         if value is None:
-            return "dropped", None, "no-home:null value"
+            return "dropped", None, "empty:null"
         facet_position = _facet_position(field.steps)
         return (
             self._envelope_outcome(field, aspects)
@@ -152,7 +160,7 @@ class _OutcomeFinder:
     def _envelope_outcome(self, field: EventField, aspects: AspectReasons) -> _Outcome:
         steps, value, event = field.steps, field.value, self._event
         if value in ({}, []) or (value == "" and steps[-1] not in ("namespace", "name")):
-            return "dropped", None, "no-home:empty"
+            return "dropped", None, "empty"
         if steps in ENVELOPE_PROPERTIES:
             kind = PROPERTY_KINDS["run" if event.kind == "run" else "job" if event.kind == "job" else "dataset"]
             outcome = self._first_written(paths_of([kind[ENVELOPE_PROPERTIES[steps]]], (), (), ()), aspects, "property")
@@ -163,7 +171,7 @@ class _OutcomeFinder:
             return outcome
         targets = ENVELOPE_TARGETS.get((event.kind, _POSITION.sub("[]", field.display_path)))
         if targets is None:
-            return "dropped", None, "no-home:not part of OpenLineage's envelope"
+            return "dropped", None, "no-field:not part of OpenLineage's envelope"
         # they are what DataHub's entities are known by, wherever they can be read
         return self._first_written(paths_of([*targets, *NAME_TARGETS.get(steps[0], ())], (), (), ()), aspects, "mapped")
 
@@ -174,7 +182,7 @@ class _OutcomeFinder:
         key, field_steps = str(steps[depth]), steps[depth + 1 :]
         is_empty = value in ({}, [])
         if not field_steps or isinstance(steps[depth], int):  # a list is no bag of facets
-            return "dropped", None, "no-home:empty" if is_empty else "malformed"
+            return "dropped", None, "empty" if is_empty else "malformed"
         if field_steps[0] in _PROVENANCE:
             return "dropped", None, "envelope"
         if field_steps == ("_deleted",):
@@ -183,7 +191,7 @@ class _OutcomeFinder:
         if spec is not None:
             return self._known_facet_outcome(field, spec, field_steps, aspects)
         if is_empty:
-            return "dropped", None, "no-home:empty"
+            return "dropped", None, "empty"
         kinds: tuple[FieldTarget, ...] = (PROPERTY_KINDS[attach],)
         if steps[0] in ("inputs", "outputs") and steps[2] != "facets":
             kinds = (EDGE_PROPERTIES, RUN_BY_DATASET)
@@ -197,13 +205,13 @@ class _OutcomeFinder:
         if declared is not None and declared.reason:
             return "dropped", None, declared.reason
         if value in ({}, []) and (declared is None or not declared.allows_empty):
-            return "dropped", None, "no-home:empty"
+            return "dropped", None, "empty"
         # a field that the facet's Struct does not know is a property
         targets = declared.targets if declared is not None and declared.targets else (PROPERTY_KINDS[spec.attach],)
         if value == "":
             # no field of DataHub holds an empty text; the properties of a facet that is read as plain JSON do
             if spec.struct is not None and declared is not None and not declared.allows_empty:
-                return "dropped", None, "no-home:empty"
+                return "dropped", None, "empty"
             property_paths = [
                 path
                 for path in self._target_paths(field, (*targets, PROPERTY_KINDS[spec.attach]))

@@ -140,7 +140,7 @@ class WrittenAspects:
         if len(datasets) > 1 and first == last:
             named_aspects = {
                 **named_aspects,
-                **dict.fromkeys(_SOURCE_PATHS, "no-home:a dataset is not its own upstream"),
+                **dict.fromkeys(_SOURCE_PATHS, "no-field:a dataset is not its own upstream"),
             }
         return (
             {**self._aspects_by_dataset[first], **named_aspects} if named_aspects else self._aspects_by_dataset[first]
@@ -237,9 +237,9 @@ def _missing_reasons(state: RunState, options: Options) -> AspectReasons:
     """Return the reasons why the run may not have written an aspect."""
     reasons: AspectReasons = {}
     for aspect in _STATEFUL_ASPECTS:
-        reasons[aspect] = "policy:state=none" if state.kind == "run" else "no-home:no run"
+        reasons[aspect] = "policy:state=none" if state.kind == "run" else "no-field:no run"
     for aspect in _TERMINAL_ASPECTS:
-        reasons[aspect] = "pending-terminal" if state.kind == "run" else "no-home:no run"
+        reasons[aspect] = "pending-terminal" if state.kind == "run" else "no-field:no run"
     if not options.profile.has_aspect("dataJob", "dataTransformLogic"):
         reasons["dataTransformLogic"] = "profile"
     if options.settings.materialize != "all":
@@ -248,9 +248,9 @@ def _missing_reasons(state: RunState, options: Options) -> AspectReasons:
         reasons["schemaMetadata"] = "policy:schema.write"
     if all(job.placeholder or job.skip for job, _ in state.jobs.values()):
         for aspect in _JOB_ASPECTS:
-            reasons[aspect] = "no-home:placeholder job" if state.jobs else "no-home:no job"
+            reasons[aspect] = "no-field:placeholder job" if state.jobs else "no-field:no job"
     if has_only_unnamed_jobs(state):
-        reasons["dataJobInputOutput"] = "no-home:job shared by many queries"
+        reasons["dataJobInputOutput"] = "no-field:job shared by many queries"
     reasons.update(foreign_owned_aspects(state, options))
     return reasons
 

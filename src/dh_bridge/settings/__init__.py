@@ -173,7 +173,7 @@ class Settings(BaseModel):
     excluded_metadata: tuple[ExcludedMetadata, ...] = Field(
         default=(),
         description="Metadata that is written unless it is listed here: `unknown_facets` (facets without a mapping, one property"
-        " each; `filters.facet` selects facets by name), `ip_addresses` (of clients, such as those of Hive),"
+        " each; `filters.facets` selects facets by name), `ip_addresses` (of clients, such as those of Hive),"
         " `profiles_of_overwrites` (profiles of tables from the statistics of runs that replace the whole table), `nested_fields`"
         " (schema fields parsed from type texts such as `array<struct<a:int,b:string>>`).",
     )

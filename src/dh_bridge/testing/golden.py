@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings.loading import SettingsLike
 
 EVENTS, PROPOSALS = ".events.json", ".proposals.ndjson"
+_LINES_OF_EVENTS = ".events.ndjson"
 _MAX_VALUE_WIDTH = 160
 _UPDATE = "`dh-bridge golden DIR --update`"
 _decode = msgspec.json.Decoder(Proposal).decode
@@ -58,16 +59,30 @@ def cases(directory: Path | str) -> list[Case]:
     folder = Path(directory)
     stems = {
         path.with_name(path.name.removesuffix(suffix))
-        for suffix in (EVENTS, PROPOSALS)
+        for suffix in (EVENTS, _LINES_OF_EVENTS, PROPOSALS)
         for path in folder.rglob(f"?*{suffix}")
     }
     if not stems:
         raise SettingsError(
             "no golden cases",
             location=str(folder),
-            remedy=f"save events as NAME{EVENTS}, then write the expected proposals with {_UPDATE}",
+            remedy=f"save events as NAME{EVENTS} or NAME{_LINES_OF_EVENTS}, then write the expected proposals with {_UPDATE}",
         )
-    return [Case(stem.with_name(stem.name + EVENTS), stem.with_name(stem.name + PROPOSALS)) for stem in sorted(stems)]
+    return [Case(_events_file(stem), stem.with_name(stem.name + PROPOSALS)) for stem in sorted(stems)]
+
+
+def _events_file(stem: Path) -> Path:
+    """Return ``NAME.events.ndjson`` if only it exists, else ``NAME.events.json``.
+
+    Raises:
+        SettingsError: Both exist, so the case is ambiguous.
+    """
+    document, lines = stem.with_name(stem.name + EVENTS), stem.with_name(stem.name + _LINES_OF_EVENTS)
+    if document.exists() and lines.exists():
+        raise SettingsError(
+            f"{EVENTS} and {_LINES_OF_EVENTS} are both there", location=str(stem), remedy="keep one of the two files"
+        )
+    return lines if lines.exists() else document
 
 
 def compare(case: Case, bridge: Bridge, *, update: bool = False) -> GoldenResult:

@@ -1,0 +1,55 @@
+"""What commands look up in a catalogue; `dh_bridge.ledger.contents` answers the same from a ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.catalog.listing import find_urns, search_urns
+from dh_bridge.catalog.summary import summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dh_bridge.catalog.listing import UrnPage
+    from dh_bridge.catalog.store import Catalog
+
+
+class CatalogContents:
+    """The contents of a catalogue. Each ``load`` method returns a catalogue that has at least what it names: here, the whole."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        #: sentences for the user about what an answer lacks
+        self.notes: list[str] = []
+
+    def has(self, urn: str) -> bool:
+        """Return whether an entity has aspects or points, or is named by another entity."""
+        return self._catalog.connection.execute("SELECT 1 FROM entity WHERE urn = ?", (urn,)).fetchone() is not None
+
+    def find_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
+        """Return the entities of ``types`` (empty: of all types) with ``text`` in their URN."""
+        return find_urns(self._catalog.connection, text, types, limit=limit)
+
+    def search_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
+        """Return the entities with ``text`` in their URN, name or description, or in the name of a column."""
+        return search_urns(self._catalog.connection, text, types, limit=limit)
+
+    def count_types(self) -> dict[str, int]:
+        """Return the number of entities by type."""
+        return summarize(self._catalog).entities
+
+    def load(self, urns: Iterable[str]) -> Catalog:  # noqa: ARG002 - as of a ledger
+        """Return a catalogue with these entities."""
+        return self._catalog
+
+    def load_graph(self) -> Catalog:
+        """Return a catalogue with all datasets and jobs."""
+        return self._catalog
+
+    def load_runs(self, *, since: int | None = None) -> Catalog:  # noqa: ARG002 - as of a ledger
+        """Return a catalogue with all runs since a time in milliseconds."""
+        return self._catalog
+
+    def load_checks(self, *, since: int | None = None) -> Catalog:  # noqa: ARG002 - as of a ledger
+        """Return a catalogue with all checks and their results since a time in milliseconds."""
+        return self._catalog

@@ -1,0 +1,118 @@
+"""``dh-bridge list``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dh_bridge.catalog.check_results import find_checks
+from dh_bridge.catalog.entity import display_name
+from dh_bridge.catalog.listing import ENTITY_TYPES
+from dh_bridge.catalog.runs import list_runs
+from dh_bridge.cli.console import json_line, say, write, write_table
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, say_hidden, shell_quote, sql_limit
+from dh_bridge.cli.options import json_option, with_settings
+from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.times import short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dh_bridge.catalog.store import Catalog
+    from dh_bridge.cli.lookup import Contents
+    from dh_bridge.settings import Settings
+
+Rows = tuple[list[dict[str, Any]], int]
+
+
+@click.command("list")
+@file_argument
+@click.argument("kind", metavar="KIND", type=click.Choice(list(ENTITY_TYPES)))
+@limit_option
+@json_option
+@with_settings
+@examples("dh-bridge list out/demo.db datasets", "dh-bridge list out/demo.db checks --limit 0")
+def list_(*, settings: Settings, file: str, kind: str, limit: int, as_json: bool) -> None:
+    """List the datasets, jobs, flows, runs or checks of a catalogue or ledger.
+
+    FILE is a catalogue or a ledger. KIND is datasets, jobs, flows, runs or checks. URNs are quoted for the shell. `runs` and
+    `assertions` have filters; `search` looks for a text.
+    """
+    if show_server_help(file, settings, entity=ENTITY_TYPES[kind]):
+        return
+    with open_contents(file, settings) as contents:
+        if kind == "runs":
+            rows, total = _run_rows(contents.load_runs(), limit)
+        elif kind == "checks":
+            rows, total = _check_rows(contents.load_checks(), f"{settings.properties.prefix}.name", limit)
+        else:
+            page = contents.find_urns("", [ENTITY_TYPES[kind]], limit=sql_limit(limit))
+            rows, total = entity_rows(contents, page.urns), page.total
+        write_rows(rows, as_json=as_json)
+    if not total:
+        say(f"{file} has no {kind}.")
+    say_hidden(len(rows), total, kind)
+
+
+def entity_rows(contents: Contents, urns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the name, the type and the state of entities."""
+    catalog = contents.load(urns)
+    return [
+        {
+            "name": display_name(catalog, urn),
+            "type": urn.split(":", 3)[2],
+            "removed": bool((catalog.aspect(urn, "status") or {}).get("removed")),
+            "urn": urn,
+        }
+        for urn in urns
+    ]
+
+
+def write_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Write rows as JSON lines, or as a table with quoted URNs and without empty columns."""
+    if as_json:
+        write(map(json_line, rows))
+    elif rows:
+        columns = [name for name in rows[0] if any(row[name] not in (None, "", False) for row in rows)]
+        write_table(columns, [[_cell(name, row[name]) for name in columns] for row in rows])
+
+
+def _cell(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return name if value else ""
+    return shell_quote(value) if name == "urn" else value
+
+
+def _run_rows(catalog: Catalog, limit: int) -> Rows:
+    runs, total = list_runs(catalog, limit=sql_limit(limit))
+    rows = [
+        {
+            "name": run.name,
+            "status": run.status,
+            "started": short_time(run.started),
+            "job": None if run.job is None else display_name(catalog, run.job),
+            "urn": run.urn,
+        }
+        for run in runs
+    ]
+    return rows, total
+
+
+def _check_rows(catalog: Catalog, name_key: str, limit: int) -> Rows:
+    checks, total = find_checks(catalog, name_key=name_key, limit=sql_limit(limit))
+    rows = []
+    for check in checks:
+        row = msgspec.to_builtins(check)
+        dataset = None if check.dataset is None else display_name(catalog, check.dataset)
+        rows.append(
+            {
+                "check": row.pop("check"),
+                "dataset": dataset,
+                **{key: row[key] for key in row if key not in {"urn", "dataset"}},
+                "urn": check.urn,
+            }
+        )
+    return rows, total
