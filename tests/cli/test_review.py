@@ -58,7 +58,7 @@ def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
     Path("c.db").touch()
     result = run(command, EVENTS, "--against", "catalog:c.db")
     assert result.exit_code == 3
-    assert "c.db: is empty" in result.stderr
+    assert "c.db: the file is empty" in result.stderr
     assert Path("c.db").read_bytes() == b""
 
 
@@ -195,7 +195,10 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
         (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
         (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
         (("plan", EVENTS, "--against", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
-        (("plan", EVENTS, "--against", "rest:http://ann:secret@datahub:8080"), "--against: the address holds a user"),
+        (
+            ("plan", EVENTS, "--against", "rest:http://ann:secret@datahub:8080"),
+            "--against: the address contains a user",
+        ),
         (("plan", EVENTS, "--against", "rest:"), "--against: no DataHub server is set"),
         (("verify", EVENTS, "--against", "/dev/null"), "holds no aspects"),
         (("verify", EVENTS, "--against", "rest:", "--sample", "some"), "is no share"),
