@@ -180,15 +180,15 @@ def test_a_run_that_names_another_job_and_checked_something_tells_both():
 
 @pytest.mark.parametrize("nothing", [None, 5, object()])
 def test_what_holds_no_events_is_a_clear_error(nothing):
-    with pytest.raises(TypeError, match=": give dicts"):
+    with pytest.raises(TypeError, match=r"unsupported type of events .*: pass dicts"):
         translate(nothing)
 
 
 def test_a_text_that_names_a_file_says_how_files_are_given():
     (letter,) = translate(__file__).dead
-    assert letter.reason == f"event: is the name of a file, not an event (give Path({__file__!r}))"
+    assert letter.reason == f"event: this is the name of a file, not an event (pass Path({__file__!r}))"
     (letter,) = translate("nosuch/events.ndjson").dead
-    assert letter.reason == "event: is the name of a file, not an event (give Path('nosuch/events.ndjson'))"
+    assert letter.reason == "event: this is the name of a file, not an event (pass Path('nosuch/events.ndjson'))"
 
 
 def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
@@ -441,7 +441,7 @@ def test_a_bridge_goes_to_another_process_as_what_it_was_made_of():
 
 
 def test_a_sink_that_is_open_here_goes_nowhere():
-    with pytest.raises(SettingsError, match="name its place"):
+    with pytest.raises(SettingsError, match="pass its target"):
         pickle.dumps(Bridge(sink=MemorySink()))
 
 

@@ -58,7 +58,7 @@ def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch
     for extra in ("datahub", "kafka", "spark", "server", "great-expectations"):
         assert found[extra].status == MISSING
         assert f"pip install 'dh-bridge[{extra}]'" in found[extra].remedy
-    assert "absent: confluent-kafka" in found["kafka"].found
+    assert "not installed: confluent-kafka" in found["kafka"].found
 
 
 def test_an_extra_that_is_there_or_needs_nothing_is_not_missing(monkeypatch):
@@ -77,7 +77,7 @@ def test_plain_checkout_has_no_requirements_to_compare(monkeypatch):
     monkeypatch.setattr(metadata, "requires", requires)
     found = _by_subject()
     assert "click" not in found
-    assert found["kafka"].found == "absent: all of it"
+    assert found["kafka"].found == "not installed: all of it"
 
 
 def test_absent_core_requirement_is_wrong(monkeypatch):
@@ -163,7 +163,7 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     assert own()[2:] == (OK, f"1 files in {tmp_path / 'mine'}", "")
     file.write_text("mappings: other\n")
     (found,) = [one for one in diagnose(file) if one.status == WRONG]
-    assert "is not a folder" in found.found
+    assert "is no folder" in found.found
 
 
 def test_a_setting_that_only_a_translation_would_refuse_is_wrong():
@@ -193,7 +193,9 @@ def connections(**options):
 
 
 def test_a_configured_server_is_named_and_left_alone(gms):
-    assert connections() == [Diagnostic("connections", "rest", OK, gms.url, "dh-bridge doctor --connect asks it")]
+    assert connections() == [
+        Diagnostic("connections", "rest", OK, gms.url, "run dh-bridge doctor --connect to test the connection")
+    ]
     assert gms.requests == []
 
 

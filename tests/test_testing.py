@@ -79,8 +79,8 @@ def test_proposal_is_found_by_what_it_says(asked, found):
         ([], {"aspect": "status"}, "no proposal has aspect='status': there are no proposals"),
         (ALL, {"aspect": "status"}, f"UPSERT ownership of {URN}"),
         (ALL, {"aspect": "dataJobInfo", "path": "/name", "value": "e"}, f"UPSERT dataJobInfo of {JOB}: 'd'"),
-        (ALL, {"aspect": "dataJobInfo", "path": "/x"}, "nothing there, only /name, /type, /customProperties"),
-        (ALL, {"aspect": "globalTags", "path": "/x"}, "nothing there, only /tags/urn:t"),
+        (ALL, {"aspect": "dataJobInfo", "path": "/x"}, "no such path, only /name, /type, /customProperties"),
+        (ALL, {"aspect": "globalTags", "path": "/x"}, "no such path, only /tags/urn:t"),
         ([INFO] * 20, {"aspect": "status"}, "… and 8 more"),
     ],
 )
@@ -204,7 +204,7 @@ def test_without_hypothesis_the_error_says_what_to_install(monkeypatch):
 
 
 def test_path_that_is_no_json_pointer_is_an_error_and_finds_nothing_by_chance():
-    with pytest.raises(ValueError, match=r"'type' is no JSON pointer: write '/type'"):
+    with pytest.raises(ValueError, match=r"'type' is not a JSON pointer: use '/type'"):
         find(ALL, aspect="dataJobInfo", path="type")
     assert values_at(OWNERS, "/owners/²") == []
 

@@ -77,7 +77,7 @@ def test_a_refused_patch_leaves_nothing_behind():
 
 def test_a_stored_entry_with_two_downstreams_refuses_every_patch():
     stored = {"upstreams": [], "fineGrainedLineages": [fine([RAW_ID], ID) | {"downstreams": [ID, TOTAL]}]}
-    with pytest.raises(PatchError, match="other than one downstream"):
+    with pytest.raises(PatchError, match="requires exactly one downstream"):
         AspectDraft("upstreamLineage", stored)
 
 

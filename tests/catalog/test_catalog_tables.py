@@ -35,7 +35,7 @@ def test_another_program_s_database_is_refused_and_left_alone(tmp_path):
     other.commit()
     other.close()
     before = (tmp_path / "other.db").read_bytes()
-    with pytest.raises(SinkError, match="no catalogue"):
+    with pytest.raises(SinkError, match="not a catalogue or ledger"):
         Catalog(tmp_path / "other.db")
     assert (tmp_path / "other.db").read_bytes() == before
 

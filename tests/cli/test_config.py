@@ -31,7 +31,7 @@ def test_every_problem_is_a_line_on_stderr_and_exit_code_2(run, tmp_path):
 def test_what_only_a_translation_would_refuse_is_found_too(command, run):
     result = run(*command, "--set", "naming.rules=[{namespace: x, select: nosuch}]")
     assert result.exit_code != 0
-    assert "no such opt-in system: nosuch" in result.output
+    assert "unknown opt-in system: nosuch" in result.output
 
 
 def test_wrong_settings_stop_any_command_with_exit_code_2(run):

@@ -129,7 +129,7 @@ def test_proposal_that_we_refuse_ourselves_is_told_and_is_exit_code_1(run, scrip
     scripted([PROPOSAL]).rejected.append(RejectedProposal(PROPOSAL, "dataset/status $.x: wrong"))
     result = run("translate", good)
     assert result.exit_code == 1
-    assert f"left out: {URN}: dataset/status $.x: wrong" in result.stderr
+    assert f"not sent: {URN}: dataset/status $.x: wrong" in result.stderr
 
 
 def test_many_dead_letters_are_counted_not_listed(run, scripted):

@@ -116,7 +116,7 @@ def test_brokers_that_do_not_answer_are_exit_code_3(run):
         *("--set", "kafka.registry.url=http://127.0.0.1:1"),
     )
     assert result.exit_code == 3
-    assert "schema registry http://127.0.0.1:1: connection failed (kafka.registry.url or" in result.stderr
+    assert "schema registry http://127.0.0.1:1: connection failed (set kafka.registry.url or" in result.stderr
 
 
 @pytest.mark.parametrize(

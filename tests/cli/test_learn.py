@@ -19,7 +19,7 @@ def test_learn_writes_settings(run, tmp_path):
     assert yaml.safe_load(result.stdout) == {"naming": {"locations": {"postgres://db:5432": ["postgres://db"]}}}
     (tmp_path / "learned.yml").write_text(result.stdout)
     again = run("learn", "-", "-c", "learned.yml", stdin=json.dumps(EVENT) + "\n")
-    assert again.stdout == "# 1 event: 0 proposals, 0 warnings\n"
+    assert again.stdout == "# 1 event: 0 suggestions, 0 warnings\n"
 
 
 def test_learn_writes_json_for_programs(run):

@@ -39,7 +39,7 @@ def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
     assert ELSEWHERE in wet
     assert (tmp_path / "two.ndjson").read_text() == ""
     assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full")
-    assert f"delivered to file:{tmp_path / 'two.ndjson'}; {ELSEWHERE}" in told("--to", "file:one.ndjson")
+    assert f"belongs to the target file:{tmp_path / 'two.ndjson'}{ELSEWHERE}" in told("--to", "file:one.ndjson")
 
 
 @pytest.mark.parametrize("to", [("file:one.ndjson", "--ledger", "l.db"), ("catalog:c.db",)], ids=str)
@@ -55,7 +55,7 @@ def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
     words = ("emit", EVENT, "--ledger", "l.db", "--datahub-version", "1.4", "--to")
     assert run(*words, "rest:", "--set", f"rest.server={gms.url}/", "--set", "rest.token=hunter2").exit_code == 0
     assert ELSEWHERE not in run(*words, f"rest:{gms.url}").stderr
-    assert f"delivered to rest:{gms.url}; {ELSEWHERE}" in run(*words, "file:out.ndjson").stderr
+    assert f"belongs to the target rest:{gms.url}{ELSEWHERE}" in run(*words, "file:out.ndjson").stderr
     with closing(sqlite3.connect("l.db")) as file:
         assert "hunter2" not in str(file.execute("SELECT * FROM note").fetchall())
 

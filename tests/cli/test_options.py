@@ -90,9 +90,9 @@ def test_a_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, com
     assert result.exit_code == 3
     assert "cannot be reached: Permission denied" in result.stderr
     result = run("explain", "events.json", "--set", "mappings=there")
-    assert (result.exit_code, "there/naming cannot be read: Permission denied" in result.stderr) == (2, True)
+    assert (result.exit_code, "cannot read there/naming: Permission denied" in result.stderr) == (2, True)
     doctor = run("doctor", "--set", "mappings=there").stdout
-    assert "there/naming cannot be read: Permission denied" in doctor
+    assert "cannot read there/naming: Permission denied" in doctor
     assert "a bug in dh-bridge, please report it" not in doctor
 
 

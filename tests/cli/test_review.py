@@ -56,7 +56,7 @@ def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
     Path("c.db").touch()
     result = run(command, EVENTS, "--to", "catalog:c.db")
     assert result.exit_code == 3
-    assert "c.db: is empty" in result.stderr
+    assert "c.db: the file is empty" in result.stderr
     assert Path("c.db").read_bytes() == b""
 
 
@@ -189,7 +189,7 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
         (("plan", EVENTS, "--to", "file:x.json"), "cannot be read: use rest:URL"),
         (("plan", EVENTS, "--to", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
         (("plan", EVENTS, "--to", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
-        (("plan", EVENTS, "--to", "rest:http://ann:secret@datahub:8080"), "--to: the address holds a user"),
+        (("plan", EVENTS, "--to", "rest:http://ann:secret@datahub:8080"), "--to: the address contains a user"),
         (("plan", EVENTS, "--to", "rest:"), "--to: no DataHub server is set"),
         (("verify", EVENTS, "--to", "/dev/null"), "holds no aspects"),
         (("verify", EVENTS, "--to", "rest:", "--sample", "some"), "is no share"),

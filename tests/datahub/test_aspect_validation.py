@@ -79,7 +79,7 @@ def test_a_sound_proposal_passes(proposal):
         ("schemaMetadata", {**TABLE, "platform": DATASET}, "$.platform", "is not a URN of dataPlatform"),
         ("schemaMetadata", {**TABLE, "platform": 7}, "$.platform", "Expected a URN, got `int`"),
         ("schemaMetadata", {**TABLE, "platform": [7]}, "$.platform", "Expected a URN, got `list`"),
-        ("schemaMetadata", {**TABLE, "platformSchema": {}}, "$.platformSchema", "an object with one tag"),
+        ("schemaMetadata", {**TABLE, "platformSchema": {}}, "$.platformSchema", "an object with one key"),
         (
             "schemaMetadata",
             {
@@ -156,7 +156,7 @@ def test_what_a_version_does_not_know_is_refused_there_and_taken_later():
 def test_the_entitys_urn_must_be_one_of_its_type_that_the_version_knows(entity, urn):
     found = finding(upsert(entity, urn, "status", {"removed": False}))
     assert found.startswith(f"{entity}/status entityUrn: ")
-    assert f"no URN of {entity}" in found
+    assert f"is not a URN of {entity}" in found
 
 
 def test_a_new_environment_is_known_from_its_version_on():

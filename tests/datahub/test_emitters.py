@@ -140,7 +140,7 @@ def test_emit_leaves_out_a_create_that_the_server_would_report_as_an_error(versi
 
 
 def test_what_cannot_emit_is_refused_by_name():
-    with pytest.raises(SinkError, match="object has no emit_mcps"):
+    with pytest.raises(SinkError, match="object is not an emitter: expected a method emit_mcps"):
         emit(object(), [TABLE])
 
 

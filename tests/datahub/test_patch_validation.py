@@ -182,11 +182,11 @@ DEFECTS = [
         "ownership",
         [add({"owner": USER, "type": "NONE"}, "owners", USER, "DEVELOPER")],
         "$[0]",
-        "the value's type is not",
+        "as in the path, for the value's type",
     ),
     ("dataset", "ownership", [add({"owner": USER, "type": "NONE"}, "owners", USER)], "$[0]", "has no such path"),
     ("dataset", "siblings", [add({}, "siblings", S3)], "$[0].value", "Expected a URN"),
-    ("dataset", "siblings", [add(TABLE, "siblings", S3)], "$[0]", "the value's text is not"),
+    ("dataset", "siblings", [add(TABLE, "siblings", S3)], "$[0]", "as in the path, for the value's text"),
     ("dataset", "datasetProperties", [add({"k": "v"}, "customProperties")], "$[0]", "has no such path"),
     ("dataset", "datasetProperties", [add(7, "customProperties", "k")], "$[0].value", "Expected `str`, got `int`"),
     ("dataset", "datasetProperties", [add("a", "customProperties", "k", "l")], "$[0]", "has no such path"),
@@ -230,7 +230,7 @@ DEFECTS = [
     ("dataJob", "dataJobInfo", [TYPE, add("d", "description")], "$", "must also add /name"),
     ("dataJob", "dataJobInfo", [NAME, add("d", "description")], "$", "must also add /type"),
     ("dataJob", "dataJobInfo", [remove("name"), TYPE, add("d", "description")], "$", "must also add /name"),
-    ("dataJob", "dataJobInfo", [NAME, add("COMMAND", "type")], "$[1].value", "an object with one tag"),
+    ("dataJob", "dataJobInfo", [NAME, add("COMMAND", "type")], "$[1].value", "an object with one key"),
     ("dataFlow", "dataFlowInfo", [add("d", "description")], "$", "must also add /name"),
     ("dataFlow", "dataFlowInfo", [NAME, add("prod", "env")], "$[1].value", "'prod'"),
     (
@@ -261,7 +261,7 @@ def test_a_defect_is_named_with_its_operation(entity, aspect, operations, where,
     "aspect", ["subTypes", "schemaMetadata", "status", "institutionalMemory", "operation", "datasetKey"]
 )
 def test_an_aspect_without_template_takes_no_patch(aspect):
-    assert "takes no PATCH" in finding("dataset", aspect, [remove("x")])
+    assert "does not support PATCH" in finding("dataset", aspect, [remove("x")])
 
 
 def test_removals_alone_need_no_name_and_no_key():

@@ -50,9 +50,9 @@ def test_another_entity_is_another_document():
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        ({}, "needs timestampMillis"),
-        ({"timestampMillis": "5"}, "needs timestampMillis"),
-        ({"timestampMillis": True}, "needs timestampMillis"),
+        ({}, "requires timestampMillis"),
+        ({"timestampMillis": "5"}, "requires timestampMillis"),
+        ({"timestampMillis": True}, "requires timestampMillis"),
         ({"timestampMillis": 5, "partitionSpec": {}}, "neither"),
         ({"timestampMillis": 5, "partitionSpec": {"partition": "a", "timePartition": {}}}, "both"),
     ],

@@ -118,7 +118,7 @@ def test_the_files_of_a_folder_that_are_passed_over_are_in_the_report(tmp_path):
     written(tmp_path / "folder" / "part-0", event("COMPLETE", 2))
     found = ran(tmp_path / "folder", to_file(tmp_path / "out.json"), settings={"datahub_version": "1.4"})
     (said,) = contexts(found.source.get_report().infos)
-    assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; read are .json, .ndjson")
+    assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; the endings .json, .ndjson")
 
 
 def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
@@ -135,13 +135,13 @@ def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
 @pytest.mark.parametrize(
     ("config", "text"),
     [
-        ({"events": ["/nowhere/e.ndjson"]}, "there is no /nowhere/e.ndjson"),
+        ({"events": ["/nowhere/e.ndjson"]}, "/nowhere/e.ndjson does not exist"),
         ({"events": []}, "events"),
         ({"event": ["e"]}, "event"),
         ({"settings": {"datahub_versio": "1.4"}}, "did you mean `datahub_version`"),
         ({"settings": {"datahub_version": "0.9"}}, "0.9"),
         ({"settings": {"state": "read"}}, "cannot read aspects from"),
-        ({"settings": {"max_new_entities_per_hour": 5}}, "cannot say which entities are new"),
+        ({"settings": {"max_new_entities_per_hour": 5}}, "do not report which entities are new"),
         ({"config": "/nowhere/dh_bridge.yml"}, "/nowhere/dh_bridge.yml"),
     ],
 )

@@ -232,7 +232,7 @@ def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):
     ]
     settings, page = loaded(tmp_path, *events)
     assert settings.naming.project_numbers == {"123456789": "my-shop"}
-    assert "2 tables of that name in my-shop" in page
+    assert "2 tables of the same name in my-shop" in page
     assert findings(*events, naming={"project_numbers": {"123456789": "my-shop"}}) == []
 
 
@@ -329,7 +329,7 @@ def test_dotted_dags_get_one_rule_that_makes_them_flows(tmp_path):
         "finance.daily", "finance.daily.eu", "finance.daily.eu", "hr.weekly", "plain", "plain",
     ]  # fmt: skip
     assert [job.level for job in flows] == ["flow", "flow", "job", "job", "flow", "job"]
-    assert "3 flows whose name has a dot: finance.daily, finance.daily.eu, hr.weekly" in page
+    assert "3 flows with a dot in the name: finance.daily, finance.daily.eu, hr.weekly" in page
     assert "rules[0]" not in str(identity.job("other", "finance.daily", AIRFLOW).rules)
 
 
@@ -355,7 +355,7 @@ def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
     jobs = [identity.job("ns", one.name, SPARK) for one in events]
     assert {job.flow_id for job in jobs} == {"orders"}
     assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
-    assert "2 names with a time in it" in page
+    assert "2 names that differ only by a timestamp" in page
 
 
 DAG = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
@@ -402,7 +402,7 @@ def test_names_are_in_the_case_that_rules_see():
 def test_a_rule_says_so_when_it_does_not_name_all():
     (found,) = findings(*(event(f"fin.d{number}", run=number, **DAG) for number in range(150)))
     assert "at least 100 flows" in found.text
-    assert "learn again with it" in found.text
+    assert "add it, and run this command again" in found.text
 
 
 def test_one_name_with_a_number_is_no_stamp():
@@ -540,7 +540,7 @@ def _is_yaml(line):
 
 def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
     settings, page = loaded(tmp_path, event())
-    assert page == "# 1 event: 0 proposals, 0 warnings\n"
+    assert page == "# 1 event: 0 suggestions, 0 warnings\n"
     assert settings == Settings()
 
 
@@ -560,7 +560,7 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
     page = learn(events, Settings()).to_yaml()
     assert list(yaml.safe_load(page)) == ["naming", "identity"]
     assert "# one-location (2): " in page
-    assert page.startswith("# 3 events: 2 proposals, 0 warnings\n")
+    assert page.startswith("# 3 events: 2 suggestions, 0 warnings\n")
 
 
 def test_the_order_of_events_does_not_matter():
@@ -596,7 +596,7 @@ def test_a_long_input_takes_no_more_memory_than_a_short_one():
         assert samples
         assert all(len(list(sample.items())) <= 100 for sample in samples)
         sizes.append(len(samples))
-        assert "too many names for all: the evidence is of about 1 in " in learner.to_yaml()
+        assert "too many names to count all of them: the counts are of about 1 in " in learner.to_yaml()
     assert sizes[0] == sizes[1]
 
 

@@ -65,6 +65,6 @@ def test_a_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, versi
         Catalog(path, readonly=readonly)
     assert str(refused.value) == (
         f"{path}: written by an earlier version of dh-bridge, whose states this version cannot read"
-        " (move the file away and send the events again: `emit` writes a new file)"
+        " (move the file away and send the events again: `emit` creates a new file)"
     )
     assert path.read_bytes() == before

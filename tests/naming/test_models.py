@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, folder, broken)
         file.mkdir()
     else:
         file.write_bytes("title: Küche".encode("latin-1"))
-    with pytest.raises(MappingError, match="cannot be read") as error:
+    with pytest.raises(MappingError, match="cannot read the file") as error:
         Bridge(Settings(mappings=tmp_path))
     assert error.value.location == str(file)
 

@@ -169,7 +169,7 @@ REFUSED = {
     "JSON that breaks off behind a mended part": (b'{"producer": 5, "run": {"runId": "1', "here: not JSON"),
     "nothing": (b"", "here: not JSON"),
     "a list": (b"[]", "an array, not an object"),
-    "a text": (b'"event"', "a text, not an object"),
+    "a text": (b'"event"', "a string, not an object"),
     "a number": (b"7", "a number, not an object"),
     "no known kind": (
         json.dumps({"eventTime": T0}).encode(),

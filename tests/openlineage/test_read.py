@@ -234,7 +234,7 @@ def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
     assert told(json.dumps(twice).encode()) == [("events.json:1", "run-0")]
     for other in ({**twice, "more": 1}, {**twice, "event": 1}, {"event": twice["event"]}):
         ((_, reason),) = told(json.dumps(other).encode())
-        assert "neither run" in reason
+        assert "run, job and dataset are missing" in reason
 
 
 def test_what_is_broken_behind_documents_is_a_dead_letter_with_all_that_follows():

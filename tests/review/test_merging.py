@@ -111,7 +111,7 @@ def test_a_schema_of_others_stays_where_it_is(gms, writer, version):
 
 
 def test_what_cannot_be_read_cannot_be_joined(tmp_path):
-    with pytest.raises(SettingsError, match="file: cannot be read"):
+    with pytest.raises(SettingsError, match="cannot read aspects from file"):
         opened(f"file:{tmp_path / 'x.ndjson'}", READ)
     with opened(f"file:{tmp_path / 'x.ndjson'}", Settings(schema={"write": "if_absent"})).sink as sink:
         assert sink.emit([schema(A, 1)]) == Delivery(1, [])

@@ -148,7 +148,7 @@ def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
         UrnList(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
     )
     assert (counts["found"], counts["new"]) == (2, 1)
-    with pytest.raises(SinkError, match="cannot be read: No such file"):
+    with pytest.raises(SinkError, match="cannot read the file: No such file"):
         UrnList(str(tmp_path / "none.txt"))
     with Catalog(tmp_path / "c.db"):
         pass
