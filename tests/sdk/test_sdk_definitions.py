@@ -302,7 +302,9 @@ def test_how_bad_a_failure_is_needs_1_6(told, definition):
     ],
 )
 def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
-    with pytest.raises(SettingsError, match=rf"{key} .*requires DataHub 1\.7, but the proposals are for DataHub 0\.15\.0"):
+    with pytest.raises(
+        SettingsError, match=rf"{key} .*requires DataHub 1\.7, but the proposals are for DataHub 0\.15\.0"
+    ):
         told().pipeline.assertion(ORDERS, Custom(label="Fraud", **said))
     one = told(datahub_version="1.7")
     check = one.pipeline.assertion(ORDERS, Custom(label="Fraud", column="amount", **said))
