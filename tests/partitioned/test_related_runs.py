@@ -88,7 +88,7 @@ def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the
 def test_stream_refuses_settings_that_make_families(identity, where):
     settings = Settings(identity=identity)
     assert grouping_setting(settings).startswith(where)
-    with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in a stream"):
+    with pytest.raises(SettingsError, match=rf"^{where}: .* is not supported in a stream"):
         reject_grouping(settings)
     reject_grouping(Settings())
 

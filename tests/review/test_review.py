@@ -152,7 +152,9 @@ def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
         UrnList(str(tmp_path / "none.txt"))
     with Catalog(tmp_path / "c.db"):
         pass
-    with pytest.raises(SinkError, match=r"no list of URNs \(catalog:.*c\.db, if it is a catalogue\)"):
+    with pytest.raises(
+        SinkError, match=r"expected a list of URNs in UTF-8 \(if it is a catalogue, use catalog:.*c\.db\)"
+    ):
         UrnList(str(tmp_path / "c.db"))
     (tmp_path / "events.ndjson").write_text('{"eventType": "START"}\n')
     with pytest.raises(SinkError, match="the file contains no URN"):
