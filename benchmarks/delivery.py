@@ -26,7 +26,7 @@ HEAD = """## Delivery
 Written by `make bench-delivery ARGS=--write`. The same proposals are serialised and sent to a server that answers at once and
 keeps nothing, a process of its own; acryl-datahub is given its own objects, ready to send. *translation* makes the proposals,
 each event in a call of its own, and sends nothing. All take turns on one core, a process each; the fastest pass counts, and
-beside it stands the round in which ours did worst: its slowest pass there to their fastest.
+beside it is the round in which ours did worst: our slowest pass there to their fastest.
 
 """
 

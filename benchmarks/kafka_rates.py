@@ -24,7 +24,7 @@ HEAD = """## Delivery by Kafka
 Written by `make bench-kafka ARGS=--write`. One Apache Kafka 4.3.1 (one node, one partition) and Apicurio Registry on the same
 machine. The same proposals are serialised, sent and acknowledged, by both with `acks=all`, idempotent, lz4; acryl-datahub is
 given its own objects, ready to send. *translation* makes the proposals, each event in a call of its own, and sends nothing. All
-take turns on one core, a process each; the fastest pass counts, and beside it stands the round in which ours did worst.
+take turns on one core, a process each; the fastest pass counts, and beside it is the round in which ours did worst.
 
 """
 

@@ -40,9 +40,9 @@ AT_ONCE = 10_000
 HEAD = """## The ledger
 
 Written by `make bench-ledger ARGS=--write`; profile 1.7, one process. The jobs of `benchmarks/synthetic_day.py` run hour after
-hour; RUNNING between START and COMPLETE tells that a run is alive. Each row is of its own part. Speed is of processor time, from
+hour; RUNNING between START and COMPLETE shows that a run is alive. Each row is of its own part. Speed is of processor time, from
 bytes to the committed transaction. The file grows by what the ledger remembers of runs until `ledger.retention_days` and
-`ledger.max_runs` let go of them, and by the catalogue, which keeps all."""
+`ledger.max_runs` evicts them, and by the catalogue, which keeps all."""
 
 
 def tenths(events: int, runs: int, to: str, batch: int) -> None:

@@ -43,7 +43,7 @@ HEAD = """## What is sent
 
 Written by `make bench-proposals ARGS="--corpus FOLDER --write"`. *one by one*: each event is translated alone and all of it is
 sent, as DataHub's own OpenLineage endpoint does; *stateless*: all events in one call; *folded*: the ledger, in batches. Each row
-ends in a catalogue of its own; the last column tells whether it is that of the ledger. The day is that of
+ends in a catalogue of its own; the last column shows whether it equals that of the ledger. The day is that of
 `benchmarks/synthetic_day.py`: 200 jobs, each 24 runs of START and COMPLETE; the number is the profile.
 
 What one by one lacks is what no single event knows: durations, the ends of runs in their properties, when an edge was first seen.
@@ -52,7 +52,7 @@ The goal is a fifth of one by one. *Stateless* over a whole day is the floor, as
 jobs, whose last use changes with every batch, and runs whose START and COMPLETE lie in two batches. With 1.7 the goal is out of
 reach: one by one sends 44.1 proposals for a run of this day, and 9.25 of them say what is of that run alone, each once:
 properties, relationships, inputs, outputs, two run events, an operation for each of 1.25 outputs, and, as that version knows
-them, platform and subtype. That is 21.0 % before the first job or table is told of; nothing in it follows from the rest.
+them, platform and subtype. That is 21.0 % before the first job or table; nothing in it follows from the rest.
 """
 
 

@@ -277,7 +277,7 @@ def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
         ({"runs": 5}, r"settings: `runs` should be a mapping of settings"),
         ({"filters.jobs": "tmp_*"}, r"settings: `filters\.jobs` should be a list"),
         ([], r"settings: list holds no settings \(give a mapping, or a file\)"),
-        ({"mappings": "nosuch"}, "settings: `mappings` nosuch is no folder"),
+        ({"mappings": "nosuch"}, "settings: `mappings` nosuch is not a folder"),
         ("nosuch.yml", r"nosuch\.yml: the settings file cannot be read"),
     ],
 )

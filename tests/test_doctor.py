@@ -163,7 +163,7 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     assert own()[2:] == (OK, f"1 files in {tmp_path / 'mine'}", "")
     file.write_text("mappings: other\n")
     (found,) = [one for one in diagnose(file) if one.status == WRONG]
-    assert "is no folder" in found.found
+    assert "is not a folder" in found.found
 
 
 def test_a_setting_that_only_a_translation_would_refuse_is_wrong():

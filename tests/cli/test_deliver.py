@@ -153,7 +153,7 @@ def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_pat
 
 def test_a_sum_over_parts_says_that_it_counts_what_several_tell_of_in_each(run, scripted, good):
     scripted([PROPOSAL])
-    said = "in 2 parts: a run, job or dataset counts once in each that tells of it"
+    said = "in 2 parts: a run, job or dataset counts once in each part that contains it"
     once, twice = (
         run("emit", *[good] * times, "--to", "file:c.ndjson", "--set", "window=1").stderr for times in (1, 2)
     )

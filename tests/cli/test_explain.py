@@ -88,7 +88,7 @@ def test_loss_without_losses_says_so_and_counts_what_it_leaves_out(run, tmp_path
     (tmp_path / events).write_text(json.dumps({**EVENT, "inputs": []}))
     result = run("explain", events, "--loss")
     assert (result.exit_code, result.stdout) == (0, "Nothing is lost.\n")
-    assert "Not shown, because they are no loss: 1 envelope, 1 empty (--all shows them" in result.stderr
+    assert "Not counted as lost: 1 envelope, 1 empty (--all shows them" in result.stderr
 
 
 def test_loss_is_counted_by_facet_and_reason_with_the_meaning(run, tmp_path):

@@ -281,7 +281,7 @@ def test_file_that_is_not_there_is_the_same_failure_for_all(command, run):
 def test_argument_that_is_no_utf_8_is_wrong_usage(command, run, shop):
     result = run(*(shop if word == "FILE" else word for word in command), "urn:li:dataset:\udcff")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "is no UTF-8" in result.stderr
+    assert "is not UTF-8" in result.stderr
 
 
 def test_lineage_that_is_very_long_ends_in_a_tree_and_goes_on_in_a_picture(run, tmp_path):

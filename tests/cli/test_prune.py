@@ -142,9 +142,9 @@ def test_a_dry_run_shows_and_leaves_all(run, events):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--to", "file:x.ndjson"), "no ledger is named"),
+        (("--to", "file:x.ndjson"), "a ledger is required"),
         (("--to", "catalog:none.db"), "no such catalogue"),
-        (("--to", "catalog:none.db", "--runs-older-than", "3w"), "is no age"),
+        (("--to", "catalog:none.db", "--runs-older-than", "3w"), "is not an age"),
     ],
 )
 def test_what_cannot_be_pruned_is_said(run, arguments, words):

@@ -99,7 +99,7 @@ def test_system_to_choose_that_there_is_not_is_refused(run):
 def test_folder_of_mappings_that_is_none_is_refused(run):
     result = run("urn", "s3://lake", "a", "--set", "mappings=nosuch")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "flag --set: `mappings` nosuch is no folder" in result.stderr
+    assert "flag --set: `mappings` nosuch is not a folder" in result.stderr
 
 
 def test_namespace_that_may_not_be_unknown_is_exit_code_1(run):

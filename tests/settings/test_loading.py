@@ -123,7 +123,7 @@ def test_a_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
         ("airflow: {timeuot: 1}", {}, "dh_bridge.yml:6: unknown key `airflow.timeuot` (did you mean `timeout`?)"),
         ("airflow:\n  namespace: ${NOBODY}", {}, "dh_bridge.yml:7: the variable NOBODY is not set"),
         ("airflow: soon", {}, "dh_bridge.yml:6: `airflow` should be a mapping of settings"),
-        ("airflow: {}\nairflow: {}", {}, "dh_bridge.yml:7: `airflow` stands here twice"),
+        ("airflow: {}\nairflow: {}", {}, "dh_bridge.yml:7: `airflow` is set twice"),
         ("airflow: {}", {"DH_BRIDGE_AIRFLOW": "{timeout: "}, "env DH_BRIDGE_AIRFLOW: `airflow` is not YAML"),
         ("airflow: [", {}, "not YAML"),
     ],
@@ -194,17 +194,17 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ),
         ("edges: ann", "`edges` should match pattern"),
         ("runs: fast", "`runs` should be a mapping of settings"),
-        ("window: 1\nwindow: 2", "dh_bridge.yml:2: `window` stands here twice (keep one)"),
+        ("window: 1\nwindow: 2", "dh_bridge.yml:2: `window` is set twice (remove one)"),
         ("window: [", "dh_bridge.yml:2: not YAML: "),
         ("- a", "holds no mapping of settings"),
         (
             "pipeline_name: ${NOBODY}",
             "dh_bridge.yml:1: the variable NOBODY is not set (set it, or write ${NOBODY:-default})",
         ),
-        ("pipeline_name: ${}", "holds a `${` that names no variable"),
+        ("pipeline_name: ${}", "contains a `${` without the name of a variable"),
         (
             "pipeline_name: ${NOBODY:-${SOMEBODY}}",
-            "dh_bridge.yml:1: the value holds a `${` that names no variable, or stands in",
+            "dh_bridge.yml:1: the value contains a `${` without the name of a variable, or inside",
         ),
         ("pipeline_name: \x00", "not YAML: "),
         ("actor:\n- &a [*a]", "dh_bridge.yml:2: `actor[0][0]` contains itself (write it without an alias)"),
@@ -253,7 +253,7 @@ def test_folder_of_mappings_that_is_none_is_refused_with_its_place(tmp_path):
     (tmp_path / "text").write_text("x")
     for name in ("nosuch", "text"):
         said = _only(f"window: 1\nmappings: {name}", tmp_path)
-        assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is no folder (name the folder" in said
+        assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is not a folder (name the folder" in said
 
 
 def test_path_in_a_file_is_relative_to_it_or_to_the_home_folder(tmp_path):

@@ -48,7 +48,7 @@ def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
 
     def take(found, unusable, _number):
         proposals.extend(found.collect())
-        bad.extend((row.place, row.reason, bytes(row.raw)) for row in unusable.collect())
+        bad.extend((row.location, row.reason, bytes(row.raw)) for row in unusable.collect())
 
     query = stream(
         stream_files(session, str(landing)), take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1

@@ -20,7 +20,7 @@ from dh_bridge.spark.files import file_parts
 from dh_bridge.spark.stages import RunStep
 
 SETTINGS = Settings(datahub_version="1.7")
-EVENTS = "place string, value binary, whole boolean"
+EVENTS = "location string, value binary, whole boolean"
 
 
 def generated(count=60):
@@ -57,7 +57,7 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
     (row,) = found.proposals.filter("aspect_name = 'dataProcessInstanceProperties'").limit(1).collect()
     assert row.timestamp.year in (2026, 2025, 2024, 2023, 2022, 2021, 2020)
     assert row.run_id
-    assert row.place
+    assert row.location
     found.close()
 
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
     (tmp_path / "junk.log").write_bytes(bytes(range(256)) * 8)
     items = list(read_events([tmp_path]))
     found = SparkTranslation(read(session, str(tmp_path)), SETTINGS, partitions=2)
-    bad = {(row.place, row.reason) for row in found.bad_records.collect()}
+    bad = {(row.location, row.reason) for row in found.bad_records.collect()}
     expected = [item for item in items if hasattr(item, "reason")]
     assert bad == {(item.location, item.reason) for item in expected}
     assert len(bad) >= 5

@@ -30,7 +30,7 @@ def places(folder):
 def _batch(place, part):
     import pyarrow as pa  # noqa: PLC0415 - an optional extra
 
-    return pa.RecordBatch.from_pydict({"place": [place], "value": [part], "whole": pa.array([None], pa.bool_())})
+    return pa.RecordBatch.from_pydict({"location": [place], "value": [part], "whole": pa.array([None], pa.bool_())})
 
 
 def test_a_file_whose_name_is_not_utf_8_is_read_as_emit_reads_it(tmp_path):
@@ -81,4 +81,4 @@ def test_what_is_too_large_for_spark_is_told_by_the_worker():
 def _whole_batch(place):
     import pyarrow as pa  # noqa: PLC0415 - an optional extra
 
-    return pa.RecordBatch.from_pydict({"place": [place], "value": pa.array([None], pa.binary()), "whole": [True]})
+    return pa.RecordBatch.from_pydict({"location": [place], "value": pa.array([None], pa.binary()), "whole": [True]})

@@ -26,8 +26,8 @@ START, COMPLETE = (raw.decode() for raw in sent([event("START"), event("COMPLETE
 
 def places(events):
     """Return (file, reason) of the events that a batch reads, one to a file; of other rows their place as it is."""
-    rows = events.select("place", "value", "whole").mapInArrow(RecordStep(Settings()), RECORD).collect()
-    return sorted((row.place.rpartition("/")[2].removesuffix(":1"), row.reason) for row in rows)
+    rows = events.select("location", "value", "whole").mapInArrow(RecordStep(Settings()), RECORD).collect()
+    return sorted((row.location.rpartition("/")[2].removesuffix(":1"), row.reason) for row in rows)
 
 
 def followed(events, checkpoint):

@@ -39,7 +39,7 @@ OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
 def batch_of(session, number, raws, folder, settings=SETTINGS):
     """Return batch ``number`` of a stream of these events, whose state is in ``folder``."""
     rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(raws)]
-    frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+    frame = session.createDataFrame(rows, "location string, value binary, whole boolean")
     return StreamBatch(frame, number, folder, settings, partitions=1)
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     keys = []
     for number, raws in enumerate((old, new)):
         rows = [(f"e{number}", raw, False) for raw in raws]
-        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+        frame = session.createDataFrame(rows, "location string, value binary, whole boolean")
         batch = StreamBatch(frame, number, folder, SETTINGS, partitions=1)
         batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
     now = state.StreamState(session, folder, 1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _TABLES = """
-    -- URNs are long and stand in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
+    -- URNs are long and are in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
     -- arrive in no order, which WITHOUT ROWID tables pay for four times over (measured).
     CREATE TABLE entity (
         id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE, type TEXT NOT NULL

@@ -38,7 +38,7 @@ MENU: dict[str, dict[str, str]] = {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
         "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
         "validate": "Check events or proposals, and show one line for each problem.",
-        "explain": "Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).",
+        "explain": "Show what happened to each field of the events: mapped, stored as a custom property, or dropped (and why).",
         "demo": "Translate the example events into a catalogue, and show counts and lineage.",
     },
     "Look": {

@@ -55,7 +55,7 @@ class WriteConfirmation:
             return
         self._max_new_entities = None
         if not ask(f"{self._new_count:,} entities are new there; write them?"):
-            say("not written; `dh-bridge plan` tells what would be")
+            say("nothing is written; `dh-bridge plan` shows what would be")
             raise click.exceptions.Exit(EXIT_DELIVERY)
 
     def _find_new_entities(self, urns: Iterable[str]) -> set[str] | None:

@@ -38,7 +38,7 @@ class ClosedStdout(io.TextIOBase):
     @property
     def buffer(self) -> Any:
         """Refuse."""
-        raise click.UsageError("stdout is closed: nobody would see what is written")
+        raise click.UsageError("stdout is closed, so the output would be lost")
 
     def write(self, _text: str) -> int:
         """Refuse, as above."""

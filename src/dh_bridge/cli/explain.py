@@ -51,7 +51,12 @@ _PendingTitles = dict[str, list[_Titles]]
     "--outcome", "outcome_filter", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome."
 )
 @click.option("--loss", is_flag=True, help="Count the dropped fields by facet and reason.")
-@click.option("--all", "shows_all", is_flag=True, help="With --loss: also what is no loss, such as empty values.")
+@click.option(
+    "--all",
+    "shows_all",
+    is_flag=True,
+    help="With --loss: also count empty values, duplicates and descriptions of facets.",
+)
 @click.option("--reasons", is_flag=True, help="List the reasons for which fields are dropped, with their meanings.")
 @datahub_version_option
 @fail_on_option
@@ -75,7 +80,7 @@ def explain(  # noqa: PLR0913 - one argument for each option
     reasons: bool,
     fail_on: str,
 ) -> None:
-    """Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).
+    """Show what happened to each field of the events: mapped, stored as a custom property, or dropped (and why).
 
     Each field has one line: in a table for each entity of each event, or with --json as an object. `mapped`: a field of DataHub
     holds the value. `property`: a custom property holds it. `dropped`: it is not stored, for the reason shown. `mapped` with

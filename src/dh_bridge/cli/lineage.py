@@ -146,9 +146,7 @@ def _write_edges(edges: Sequence[LineageEdge], total: int, *, as_json: bool) -> 
 
 def _say_no_lineage(root: LineageNode) -> None:
     if root.type == "dataProcessInstance":
-        say(
-            "The events name no other run as a parent or upstream of this run. `dh-bridge get` shows its inputs and outputs."
-        )
+        say("No event contains a parent or upstream run of this run. `dh-bridge get` shows its inputs and outputs.")
     elif root.type not in _LINEAGE_TYPES:
         say(f"An entity of type {root.type} has no lineage. Datasets, jobs, columns and runs have.")
 

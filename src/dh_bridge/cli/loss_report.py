@@ -76,7 +76,7 @@ class LossReport:
             echo("Nothing is lost.")
         if self._hidden:
             counts = ", ".join(f"{count:,} {reason}" for reason, count in self._hidden.most_common())
-            say(f"Not shown, because they are no loss: {counts} (--all shows them, --reasons explains them).")
+            say(f"Not counted as lost: {counts} (--all shows them, --reasons explains them).")
 
 
 def write_reasons(*, as_json: bool) -> None:

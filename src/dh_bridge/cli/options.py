@@ -102,7 +102,7 @@ def utf_8(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise click.BadParameter(f"{text!r} is no UTF-8") from error
+        raise click.BadParameter(f"{text!r} is not UTF-8") from error
     return text
 
 

@@ -41,7 +41,7 @@ def _parse_age(_context: click.Context, _option: click.Parameter, text: str) -> 
     """Return days or hours, ``90d`` or ``36h``, in milliseconds."""
     match = re.fullmatch(r"(\d{1,6})([hd])", text)
     if match is None:
-        raise click.BadParameter(f"{text!r} is no age: write 90d or 36h")
+        raise click.BadParameter(f"{text!r} is not an age: write 90d or 36h")
     return int(match[1]) * _MILLIS_PER_UNIT[match[2]]
 
 
@@ -127,13 +127,13 @@ def _ledger_path(target: str, settings: Settings, ledger: Path | None, hard: str
         reject_second_ledger(ledger)
         if hard is not None:
             raise SettingsError(
-                "is for servers", location="--hard", remedy="leave it out: a catalogue deletes what is ours itself"
+                "is for servers", location="--hard", remedy="omit it: a catalogue deletes the runs of the bridge itself"
             )
         return Path(address_of(target))
     ledger_path = ledger or settings.ledger.file
     if ledger_path is None:
         raise SettingsError(
-            "no ledger is named, and only it knows our runs", location="--ledger", remedy="name its file"
+            "a ledger is required: it knows which runs the bridge wrote", location="--ledger", remedy="name its file"
         )
     return ledger_path
 
@@ -152,7 +152,9 @@ def _open_sink(target: str, settings: Settings, *, is_local: bool) -> Iterator[S
     delivery_target = open_target(target, settings)
     with delivery_target.sink as sink:
         if not Options(delivery_target.settings).profile.has_aspect(_RUN_TYPE, "status"):
-            raise SinkError("knows no status of runs", location=target, remedy="write a list with --hard FILE")
+            raise SinkError(
+                "does not support the status of runs", location=target, remedy="write a list with --hard FILE"
+            )
         yield sink
 
 

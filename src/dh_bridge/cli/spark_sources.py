@@ -83,5 +83,5 @@ def stream_events(session: SparkSession, arguments: dict[str, Any]) -> DataFrame
         )
     rows = stream_files(session, name, options=options)
     if not exists_in_store(session, name):
-        say(f"{name} stands for nothing so far")
+        say(f"{name} matches no file yet")
     return rows

@@ -191,7 +191,7 @@ def report_dead_letters(
     number = dead_letters.count()
     outcome.dead_count += number
     if number:
-        _print_rows(dead_letters, lambda row: located_reason(row.place, row.reason))
+        _print_rows(dead_letters, lambda row: located_reason(row.location, row.reason))
         _write_rows(dead_letters, folder, batch)
 
 

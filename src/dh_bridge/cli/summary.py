@@ -150,7 +150,9 @@ class CommandOutcome:
                 f"{no_loss:,} more fields had nothing to store: descriptions of facets (_producer, _schemaURL), empty values, duplicates"
             )
         if self._part_count > 1:
-            lines.append(f"in {self._part_count:,} parts: a run, job or dataset counts once in each that tells of it")
+            lines.append(
+                f"in {self._part_count:,} parts: a run, job or dataset counts once in each part that contains it"
+            )
         lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]
         return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
 

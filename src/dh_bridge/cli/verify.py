@@ -39,7 +39,7 @@ def _parse_fraction(_context: click.Context, _parameter: click.Parameter, text: 
     except ValueError:
         fraction = 0.0
     if not 0 < fraction <= 1:
-        raise click.BadParameter(f"{text!r} is no share: write 1% or 0.01")
+        raise click.BadParameter(f"{text!r} is not a share: write 1% or 0.01")
     return fraction
 
 
@@ -84,9 +84,9 @@ def verify(  # noqa: PLR0913 - one parameter per option
     """
     ledger_path = None if events else ledger or settings.ledger.file
     if events and delivery is not None:
-        raise click.UsageError("EVENTS or --run: of a delivery the ledger knows what it sent")
+        raise click.UsageError("EVENTS and --run exclude each other: the ledger stores what each delivery sent")
     if not events and ledger_path is None:
-        raise click.UsageError("name EVENTS, or the --ledger that has sent what came of them")
+        raise click.UsageError("pass EVENTS, or --ledger to compare what it sent")
     with (
         CommandOutcome() as outcome,
         open_readable(target, settings) as (readable, listed_urns, target_settings),
@@ -152,7 +152,9 @@ def _ledger_proposals(
         rerenderer = Rerenderer(file, Options(settings, is_stateful=True), delivery)
         yield from rerenderer.proposals(lambda urn: _is_sampled(urn, sample))
         if rerenderer.missing_count:
-            say(f"not compared, as the ledger has let go of what it knew of them: {rerenderer.missing_count:,} aspects")
+            say(
+                f"{rerenderer.missing_count:,} aspects are not compared: their runs were evicted from the ledger (ledger.retention_days)"
+            )
 
 
 def _finding_rows(state: ReviewState, counts: Counter[str]) -> Iterator[dict[str, Any]]:

@@ -111,7 +111,7 @@ def _from_file(path: Path) -> Account:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
         raise SettingsError(
-            f"cannot be read: {reason}", location=origin, remedy="run datahub init again, or mend it"
+            f"cannot be read: {reason}", location=origin, remedy="run datahub init again, or correct the file"
         ) from error
     gms = document.get("gms") if isinstance(document, dict) else None
     section = gms if isinstance(gms, dict) else {}

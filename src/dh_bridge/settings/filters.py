@@ -66,7 +66,7 @@ class FilterSettings(BaseModel):
 
     jobs: Patterns = Field(
         default=(),
-        description='Jobs whose events are read: `["!tmp_*", "!dev/*"]` leaves out names that begin with `tmp_`, and the'
+        description='Jobs whose events are read: `["!tmp_*", "!dev/*"]` drops names that begin with `tmp_`, and the'
         " namespace `dev`.",
     )
     datasets: Patterns = Field(

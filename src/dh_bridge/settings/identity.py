@@ -17,7 +17,7 @@ def _check_regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"`{text}` is no regular expression: {error}") from error
+        raise ValueError(f"`{text}` is not a regular expression: {error}") from error
     return text
 
 

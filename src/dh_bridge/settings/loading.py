@@ -176,7 +176,7 @@ def _validate(setting_values: Mapping[Steps, SettingValue]) -> tuple[Settings | 
     folder = settings.mappings
     if folder is not None and not folder.is_dir():
         location, remedy = setting_values[("mappings",)].origin, "name the folder of your mapping files"
-        return None, [SettingsError(f"`mappings` {folder} is no folder", location=location, remedy=remedy)]
+        return None, [SettingsError(f"`mappings` {folder} is not a folder", location=location, remedy=remedy)]
     return settings, []
 
 

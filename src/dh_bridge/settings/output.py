@@ -58,7 +58,7 @@ class RunSettings(BaseModel):
     up_for_retry: bool = Field(
         default=False,
         description="Result of a failed Airflow try if the task has tries left: UP_FOR_RETRY instead of FAILURE. The events do not"
-        " say whether Airflow retries, so this is a guess.",
+        " state whether Airflow retries, so this is a guess.",
     )
 
 
@@ -114,8 +114,8 @@ class ColumnLineageSettings(BaseModel):
     target: Literal["job", "dataset", "both", "split"] = Field(
         default="job",
         description="Entity on which column lineage is written: the `job`, the output `dataset` (together with its upstreams),"
-        " `both`, or `split`: pairs of the facet `lineage` on the dataset, other column lineage on the job. A job does not say"
-        " which input feeds which output.",
+        " `both`, or `split`: pairs of the facet `lineage` on the dataset, other column lineage on the job. A job does not"
+        " state which input feeds which output.",
     )
 
 

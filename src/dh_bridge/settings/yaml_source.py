@@ -45,15 +45,15 @@ class SettingsDocument:
             node = yaml.compose(text, Loader=TextLoader)
             self.data: Any = self._value(node, ()) if node is not None else None
         except RecursionError as error:
-            raise SettingsError("nested too deeply", location=location, remedy="mend the file") from error
+            raise SettingsError("nested too deeply", location=location, remedy="correct the file") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise SettingsError(
-                f"not YAML: {error.problem}", location=f"{location}:{line}", remedy="mend the file"
+                f"not YAML: {error.problem}", location=f"{location}:{line}", remedy="correct the file"
             ) from error
         except yaml.YAMLError as error:
             raise SettingsError(
-                f"not YAML: {error}".replace("\n", " "), location=location, remedy="mend the file"
+                f"not YAML: {error}".replace("\n", " "), location=location, remedy="correct the file"
             ) from error
         self.data = {} if self.data is None else self.data
         if not isinstance(self.data, dict):
@@ -99,9 +99,9 @@ class SettingsDocument:
             if key in values:
                 line = key_node.start_mark.line + 1
                 raise SettingsError(
-                    f"`{format_path(key_path)}` stands here twice",
+                    f"`{format_path(key_path)}` is set twice",
                     location=f"{self._location}:{line}",
-                    remedy="keep one",
+                    remedy="remove one",
                 )
             self.lines[key_path] = key_node.start_mark.line + 1
             values[key] = self._value(value_node, key_path)
@@ -135,7 +135,7 @@ def substitute_variables(text: str, environ: Mapping[str, str], location: str) -
         match = _VARIABLE.match(piece)
         if match is None:
             raise SettingsError(
-                "the value holds a `${` that names no variable, or stands in the default of another",
+                "the value contains a `${` without the name of a variable, or inside the default of another variable",
                 location=location,
                 remedy="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
             )

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 #: An event on its way to its run; ``reason`` says why one cannot be used, and is null for all others.
-RECORD = "key string, time long, place string, raw binary, reason string"
+RECORD = "key string, time long, location string, raw binary, reason string"
 #: A run, and another one that it is one with
 LINK = "key string, other string"
 #: What a step finds, told apart by ``kind``: a proposal, a piece of what runs share, what a run says of others, counts …
 STEP_OUTPUT = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
-    " aspect string, time long, run_id string, place string, data binary"
+    " aspect string, time long, run_id string, location string, data binary"
 )
 _TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
 

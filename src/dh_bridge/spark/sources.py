@@ -1,6 +1,6 @@
-"""Where events come from: files and folders, tables of any format (topics: topics.py); each as (place, value, whole).
+"""Where events come from: files and folders, tables of any format (topics: topics.py); each as (location, value, whole).
 
-``place`` says where an event stood, ``value`` are its bytes (or those of an array of events), ``whole`` tells that the
+``location`` says where an event stood, ``value`` are its bytes (or those of an array of events), ``whole`` tells that the
 value is a file as it lies there, to be unzipped and split by the worker that gets it (null: it is too large for Spark);
 ``whole`` null, that ``value`` is a part of a local file (files.py), which the worker opens itself.
 """
@@ -103,7 +103,7 @@ def frame(events: DataFrame, column: str = "value", *, location: str | Column = 
         # the rows of a stream have no numbers
         row = F.lower(F.hex(F.xxhash64(value))) if events.isStreaming else F.monotonically_increasing_id()
         location = F.concat(F.lit(f"{location}["), row, F.lit("]"))
-    return events.select(location.alias("place"), value.alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
+    return events.select(location.alias("location"), value.alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
 
 
 def stream_rows(
@@ -157,7 +157,7 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
         (F.col("length") > max_bytes, F.lit(None).cast("binary")),
     )
     small, large = (
-        files.filter(size).select(plain_path().alias("place"), value.alias("value"), F.lit(True).alias("whole"))  # noqa: FBT003
+        files.filter(size).select(plain_path().alias("location"), value.alias("value"), F.lit(True).alias("whole"))  # noqa: FBT003
         for size, value in contents
     )
     return small.unionByName(large)
@@ -178,5 +178,5 @@ def _read_files(spark: SparkSession, paths: list[str]) -> DataFrame:
 def _read_local_files(spark: SparkSession, paths: list[str]) -> DataFrame:
     """Return local files as parts, ``whole`` null: workers open them, as ``dh-bridge emit`` does."""
     rows = [(*part, None) for part in encode_parts(paths, default_partitions(spark))]
-    parts = spark.createDataFrame(rows, "place string, value binary, whole boolean")
+    parts = spark.createDataFrame(rows, "location string, value binary, whole boolean")
     return parts.repartition(max(1, min(len(rows), _MAX_TASKS)))

@@ -82,7 +82,7 @@ def _bridge(settings: str) -> Bridge:
 
 
 class RecordStep(Step):
-    """(place, value, whole) -> RECORD, as :mod:`dh_bridge.spark.sources` gives them."""
+    """(location, value, whole) -> RECORD, as :mod:`dh_bridge.spark.sources` gives them."""
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each event, and for each one that cannot be used."""
@@ -122,7 +122,7 @@ def _with_location(item: Event | DeadLetter, path: str) -> Event | DeadLetter:
 
 
 def _read_part(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
-    """Yield the events of a local file, or of the lines that begin in a part of it; their place is ``path@byte``."""
+    """Yield the events of a local file, or of the lines that begin in a part of it; their location is ``path@byte``."""
     if not end:
         yield from read_events([path], zone=bridge.zone)
         return

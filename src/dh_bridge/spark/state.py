@@ -2,7 +2,7 @@
 
 ::
 
-    events/batch=N   the records of batch N                              (key, time, place, raw)
+    events/batch=N   the records of batch N                              (key, time, location, raw)
     pieces/batch=N   what the runs of batch N contribute to entities     (key, urn, data, origin)
     told/batch=N     what the runs of batch N say of other runs          (key, data)
     done/batch=N     all of batch N is written
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-EVENTS = "key string, time long, place string, raw binary"
+EVENTS = "key string, time long, location string, raw binary"
 PIECES = "key string, urn string, data binary, origin string"
 CROSS_RUN_FACTS = "key string, data binary"
 TABLES = {"events": EVENTS, "pieces": PIECES, "told": CROSS_RUN_FACTS}

@@ -44,17 +44,21 @@ def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     )
     large = [row.path for row in files.filter(~is_read_at_once).select("path").collect()]
     events = files.filter(is_read_at_once).select(
-        F.col("path").alias("place"),
+        F.col("path").alias("location"),
         F.col("content").alias("value"),
         F.lit(True).alias("whole"),  # noqa: FBT003
     )
     if not large:
         return events
     lines = spark.read.options(lineSep="\n", **NO_DUPLICATES, **_NO_GLOB).text(large)
-    # the place of a line is its block: Spark knows no line numbers
+    # the location of a line is its block: Spark knows no line numbers
     location = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
     return events.unionByName(
-        lines.select(location.alias("place"), F.col("value").cast("binary").alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
+        lines.select(
+            location.alias("location"),
+            F.col("value").cast("binary").alias("value"),
+            F.lit(False).alias("whole"),  # noqa: FBT003
+        )
     )
 
 

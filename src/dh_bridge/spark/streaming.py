@@ -79,7 +79,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
 
 
 _QUERY_PREFIX = "urn:li:query:"
-_EVENT_COLUMNS = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
+_EVENT_COLUMNS = {"time": "LONG", "location": "STRING", "raw": "BINARY"}
 
 
 class StreamBatch:
@@ -102,8 +102,8 @@ class StreamBatch:
         self._parts = partitions or default_partitions(self._spark)
         self._state = StreamState(self._spark, folder, number)
         self._cached_frames: list[DataFrame] = []
-        records = self._cache(rows.select("place", "value", "whole").mapInArrow(RecordStep(settings), RECORD))
-        self._dead_letters = records.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
+        records = self._cache(rows.select("location", "value", "whole").mapInArrow(RecordStep(settings), RECORD))
+        self._dead_letters = records.filter("reason IS NOT NULL").selectExpr("location", "reason", "raw")
         self._new_events = records.filter("reason IS NULL").drop("reason")
 
     def run(
@@ -121,7 +121,9 @@ class StreamBatch:
             # the runs that are folded anew: those of the batch, and those that others now speak of
             aggregated_keys = self._cache(batch_keys.unionByName(repeated_keys).distinct())
             pieces = self._cache(
-                run_output.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
+                run_output.filter(f"kind = '{PIECE}'").selectExpr(
+                    "key", "entity_urn AS urn", "data", "location AS origin"
+                )
             )
             if "queries" in self._settings.optional_metadata:
                 pieces = self._cache(pieces.unionByName(self._withdrawn_pieces(aggregated_keys, pieces)))
@@ -222,7 +224,7 @@ class StreamBatch:
         repeated_sorted = sorted(repeated)
         first_output = batch_output.filter(
             ~batch_output.key.isin(repeated_sorted) | (batch_output.kind == CROSS_RUN)
-        ).filter((batch_output.kind != PIECE) | ~batch_output.place.isin(repeated_sorted))
+        ).filter((batch_output.kind != PIECE) | ~batch_output.location.isin(repeated_sorted))
         return first_output, repeated_output, records.select("key").distinct()
 
     def _aggregate_entities(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
@@ -242,7 +244,7 @@ class StreamBatch:
         return self._cache(parts.mapInArrow(EntityChangeStep(self._settings), STEP_OUTPUT))
 
     def _sort_records(self, records: DataFrame) -> DataFrame:
-        rows = records.selectExpr("key", "time", "place", "raw", "CAST(NULL AS STRING) AS reason")
+        rows = records.selectExpr("key", "time", "location", "raw", "CAST(NULL AS STRING) AS reason")
         return sort_by_run(rows, self._parts)
 
     def _cache(self, frame: DataFrame) -> DataFrame:

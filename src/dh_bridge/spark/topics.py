@@ -70,7 +70,7 @@ def connector_coordinates(spark: SparkSession) -> str:
 
 
 def to_events(rows: DataFrame) -> DataFrame:
-    """Return the rows of Spark's Kafka source as events; their place is ``topic/partition@offset``."""
+    """Return the rows of Spark's Kafka source as events; their location is ``topic/partition@offset``."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     numbers = (F.col(name).cast("string") for name in ("partition", "offset"))

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
-    " run_id string, place string"
+    " run_id string, location string"
 )
 """Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); of what one run says: ``timestamp`` of its
-last event, ``run_id`` of OpenLineage, ``place`` where that event stood; null for what many runs share."""
-BAD_RECORDS = "place string, reason string, raw binary"
+last event, ``run_id`` of OpenLineage, ``location`` where that event stood; null for what many runs share."""
+BAD_RECORDS = "location string, reason string, raw binary"
 """Columns of bad records: where it stood, why it cannot be used, the event as it came."""
 
 PARTITIONS_PER_CORE = 3
@@ -84,7 +84,9 @@ class SparkTranslation:
     @property
     def bad_records(self) -> DataFrame:
         """The events that cannot be used (see BAD_RECORDS)."""
-        return self._run_output.filter(f"kind = '{DEAD_LETTER}'").selectExpr("place", "aspect AS reason", "data AS raw")
+        return self._run_output.filter(f"kind = '{DEAD_LETTER}'").selectExpr(
+            "location", "aspect AS reason", "data AS raw"
+        )
 
     @property
     def rejected(self) -> DataFrame:
@@ -186,7 +188,7 @@ def records_of(
     events: DataFrame, settings: Settings, between: tuple[str | None, str | None] = (None, None)
 ) -> DataFrame:
     """Return the records (see RECORD) of the events, as they lie."""
-    records = events.select("place", "value", "whole").mapInArrow(RecordStep(settings), RECORD)
+    records = events.select("location", "value", "whole").mapInArrow(RecordStep(settings), RECORD)
     for text, operator in zip(between, (">=", "<"), strict=True):
         if text is not None:
             records = records.filter(f"reason IS NOT NULL OR time {operator} {parse_micros(text)}")
@@ -203,7 +205,7 @@ def parse_micros(text: str) -> int:
 
 def sort_by_run(records: DataFrame, partitions: int) -> DataFrame:
     """Return records with those of one run side by side."""
-    return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "place")
+    return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "location")
 
 
 def as_rejected(output: DataFrame) -> DataFrame:
@@ -218,7 +220,7 @@ def as_proposals(output: DataFrame) -> DataFrame:
     return output.selectExpr(
         *("entity_type", "entity_urn", "aspect_name", "change_type", "aspect"),
         "timestamp_millis(time) AS timestamp",
-        *("run_id", "place"),
+        *("run_id", "location"),
     )
 
 
