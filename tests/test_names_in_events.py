@@ -87,6 +87,15 @@ def test_a_source_does_not_rename_what_is_known_or_what_it_does_not_place(namesp
     assert written(found) == {urn(expected)}
 
 
+def test_emit_and_validate_say_that_only_a_facet_places_a_name(tmp_path):
+    file = tmp_path / "events.json"
+    source = facet(name="node", uri="/data/sums.parquet")
+    file.write_text(json.dumps(event(outputs=[dataset("shop", "/data/sums.parquet", dataSource=source)])))
+    text = "namespace is unknown and only facets name the dataset"
+    assert f"noted {text}" in run("emit", str(file), "--to", f"catalog:{tmp_path / 'c.db'}").stderr
+    assert text in run("validate", str(file)).stdout
+
+
 def test_a_name_that_only_some_events_place_is_a_finding_in_every_order():
     events = [
         event(outputs=[dataset("shop", "/data/sums.parquet", dataSource=facet(name="n", uri="/data/sums.parquet"))]),

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dh_bridge.naming.name import DROPPED_BY_SETTING, REFUSED_BY_SETTING, UNKNOWN_NAMESPACE
+from dh_bridge.naming.name import BY_FACET, DROPPED_BY_SETTING, REFUSED_BY_SETTING, UNKNOWN_NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -200,8 +200,9 @@ def _locate_by_facets(dataset: Dataset, name: Name, naming: Naming) -> Name:
     if located_name.skip is not None or located_name.missing_levels:
         return name
     return msgspec.structs.replace(
-        located_name, namespace=name.namespace, name=name.name, safe_namespace=name.safe_namespace
-    )
+        located_name, namespace=name.namespace, name=name.name, safe_namespace=name.safe_namespace,
+        notes=(*located_name.notes, BY_FACET),
+    )  # fmt: skip
 
 
 def _locate_in_catalog(dataset: Dataset, naming: Naming) -> Name | None:

@@ -23,6 +23,11 @@ _QUOTES = '"`['
 QUOTES_BY_SYSTEM: dict[str | None, str] = {}
 #: Note of a name whose namespace no system and no platform of DataHub knows.
 UNKNOWN_NAMESPACE = "unknown-namespace"
+#: Note of a name of such a namespace that facets of its event gave.
+BY_FACET = "by-facet"
+_BY_FACET_TEXT = (
+    "namespace is unknown and only facets name the dataset: set platform and rename in a rule of naming.rules"
+)
 #: Notes that name a missing level begin so.
 LACKS = "lacks:"
 FIRST_TIER = ("database", "catalog", "project", "keyspace")
@@ -85,7 +90,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
         """What the name lacks, and the setting that gives it; "" where it lacks nothing."""
         levels = self.missing_levels
         if not levels:
-            return ""
+            return _BY_FACET_TEXT if BY_FACET in self.notes else ""
         settings = ", ".join(dict.fromkeys(_LEVEL_SETTINGS.get(level, "parts") for level in levels))
         return f"name lacks the {' and the '.join(levels)}: set {settings} in a rule of naming.rules"
 
