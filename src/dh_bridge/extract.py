@@ -67,6 +67,9 @@ _CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
 #: Explicit lineage is read before columnLineage, which it replaces in its event.
 _LINEAGE_KEY = "lineage"
 
+#: Datasets that are none, and how summaries call it.
+_COUNTED_SKIPS = {"policy:query": "name: a query", "no-dataset": "name: a database or server alone"}
+
 
 class FactExtractor:
     """Walks events into run states, by the options of one configuration."""
@@ -212,7 +215,11 @@ class FactExtractor:
                 ctx.note_dropped("", name.skip)
                 if name.skip.startswith("filtered"):
                     self.filters.count(name.skip.partition(":")[2].strip())
+                elif name.skip in _COUNTED_SKIPS:
+                    self.filters.count(_COUNTED_SKIPS[name.skip])
                 continue
+            if name.notes and (gap := name.gap) and gap not in ctx.event.notes:
+                ctx.event.notes += (gap,)
             if ctx.notes is not None:
                 ctx.path = path
                 ctx.note_dataset("", name.endpoint)

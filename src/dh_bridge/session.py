@@ -175,9 +175,9 @@ class Session:
             self.dead.append(DeadLetter(event.location, refusal, event.raw))
             return None
         self._events += 1
-        self._notes += event.notes
         trace = Trace() if self._has_report else None
         state = self._call_redacted(self._aggregator.add, event, trace)
+        self._notes += event.notes  # those about its names are added by the extraction
         if state is None:
             if trace is not None:
                 self._filtered_events.append((event, trace))

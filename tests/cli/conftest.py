@@ -13,8 +13,10 @@ from support.gms import Gms
 
 from dh_bridge.bridge import Counts, Translation
 from dh_bridge.cli import commands
+from dh_bridge.naming import Naming
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.masking import EventMasker
+from dh_bridge.settings.naming import NamingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +71,7 @@ class ScriptedBridge:
         self.filtered = filtered
         self.settings = None
         self.zone = timezone.utc
-        self.options = SimpleNamespace(masking=EventMasker(is_enabled=False))
+        self.options = SimpleNamespace(masking=EventMasker(is_enabled=False), naming=Naming(NamingSettings()))
         self.rejected: list[RejectedProposal] = []
 
     def __call__(self, settings):

@@ -196,7 +196,7 @@ def test_a_short_name_is_that_of_the_server_under_its_other_name():
     ]
     assert [found.value["namespace"] for found in findings(*events)] == [PG]
     elsewhere = event(datasets=[("postgres://crm:5432", "shop.public.orders")])
-    assert findings(events[0], elsewhere) == []
+    assert [found.kind for found in findings(events[0], elsewhere)] == ["incomplete-name"]
 
 
 def test_a_short_name_that_may_be_either_of_two_tables_is_left_to_people(tmp_path):
@@ -215,15 +215,20 @@ def test_a_short_name_with_other_columns_is_left_to_people():
     assert "the columns of 1 differ" in found.text
 
 
-def test_a_short_name_whose_whole_nobody_names_is_no_news():
+def test_a_short_name_whose_whole_nobody_names_is_only_proposed():
     events = [event(datasets=[(PG, "shop.orders"), (PG, "shop.public.customers"), ("s3://lake", "shop.orders")])]
-    assert findings(*events) == []
+    (found,) = findings(*events)
+    assert (found.kind, found.sure, found.value) == (
+        "incomplete-name",
+        False,
+        {"namespace": PG, "default_database": "DATABASE"},
+    )
 
 
 def test_a_short_name_under_a_rule_that_stands_against_it_is_left_alone():
     events = [event(datasets=[(PG, name)]) for name in ("shop.orders", "shop.public.orders")]
     rules = [{"namespace": PG, "name": "shop.orders", "platform_instance": "crm"}]
-    assert findings(*events, naming={"rules": rules}) == []
+    assert [found.kind for found in findings(*events, naming={"rules": rules})] == ["incomplete-name"]
 
 
 def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):

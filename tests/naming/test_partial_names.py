@@ -203,7 +203,7 @@ def test_an_fqn_needs_all_of_its_parts_and_has_a_limit():
 def test_no_fqn_where_a_part_is_missing():
     naming = Naming(NamingSettings())
     assert naming("postgres://h", ".public.foo").fqn is None
-    assert naming("postgres://h", ".public.foo").notes == ("missing-part",)
+    assert naming("postgres://h", ".public.foo").notes == ("missing-part", "lacks:database")
     assert naming("snowflake", "a.b.c").fqn is None
     assert naming(r"sqlserver://h\x", "a.b.c").fqn is None
     assert naming("postgres://h/db", "None.s.t").notes == ()

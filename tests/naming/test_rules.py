@@ -145,7 +145,7 @@ DEFAULTS = [
     ("databricks://h", "s.t", {}, urn("databricks", "shop.s.t")),
     ("s3://b", "orders", {}, urn("s3", "b/orders")),
     ("kafka://b", "orders", {}, urn("kafka", "orders")),
-    ("athena://x", "orders", {}, urn("unknown", "athena://x/orders")),
+    ("acme://x", "orders", {}, urn("unknown", "acme://x/orders")),
 ]
 
 

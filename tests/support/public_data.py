@@ -21,6 +21,9 @@ CORPUS = Path(os.environ.get("TESTS_CORPUS") or _BESIDE / "corpus")
 PAGES = Path(os.environ.get("TESTS_PAGES") or _BESIDE / "seeds")
 """Pages of DataHub's and other projects' documentation, as text."""
 
+WILD = Path(os.environ.get("TESTS_WILD") or _BESIDE / "wild")
+"""Events that other projects publish, a folder for each project, a file for each event."""
+
 NO_SPEC = (
     f"OpenLineage's specification is not at {SPEC}: git clone https://github.com/OpenLineage/OpenLineage, "
     "then set TESTS_OPENLINEAGE_SPEC to its folder spec"
@@ -29,9 +32,14 @@ NO_CORPUS = (
     f"there are no events at {CORPUS}: set TESTS_CORPUS to a folder with a folder for each source and a JSON file for each event, "
     "such as consumer/scenarios of https://github.com/OpenLineage/compatibility-tests"
 )
+NO_WILD = (
+    f"there are no events at {WILD}: set TESTS_WILD to a folder with a folder for each project and a JSON file for each event, "
+    "such as the examples of https://github.com/atlanhq/generic-openlineage-examples"
+)
 NO_PAGES = (
     f"there are no pages at {PAGES}: save the pages of docs/coverage.md as text and set TESTS_PAGES to their folder"
 )
 
 needs_spec = pytest.mark.skipif(not SPEC.is_dir(), reason=NO_SPEC)
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=NO_CORPUS)
+needs_wild = pytest.mark.skipif(not WILD.is_dir(), reason=NO_WILD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,8 +16,10 @@ from dh_bridge.assertions import errors, table
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.columns import types
 from dh_bridge.errors import BridgeError
+from dh_bridge.naming import Naming, schemes
 from dh_bridge.naming.models import SymlinkPreference
 from dh_bridge.sdk import Pipeline
+from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.value_maps import dataset_types, operation_types, sql_dialects
 from dh_bridge.value_maps import owner_types as people
 
@@ -29,6 +32,10 @@ CHANGES = {
     "dataset_types": {"words": {"VIEW": ["Acme Window"]}},
     "operation_types": {"words": [{"type": "DELETE", "words": ["ACME_PURGE"]}]},
     "owner_types": {"types": [{"type": "DATA_STEWARD", "words": ["gardener"]}]},
+    "file_extensions": {"extensions": ["acme"]},
+    "platforms": {"platforms": ["acme-db"], "aliases": {"adb": "acme-db"}},
+    "queries": {"patterns": ["acme query"]},
+    "schemes": {"aliases": {"acmegres": "postgres"}, "api_paths": ["acme/*"]},
     "sql_dialects": {"dialects": [{"platform": "trino", "words": ["acme-sql"]}]},
     "symlinks": {"preferred": ["hive"], "over": ["postgres"]},
 }
@@ -40,6 +47,10 @@ DOCUMENTS = {
     "dataset_types": dataset_types.DatasetTypesDocument,
     "operation_types": operation_types.OperationTypesDocument,
     "owner_types": people.OwnerTypesDocument,
+    "file_extensions": schemes.FileExtensionsDocument,
+    "platforms": schemes.PlatformTable,
+    "queries": schemes.QueriesDocument,
+    "schemes": schemes.SchemeTable,
     "sql_dialects": sql_dialects.SqlDialectsDocument,
     "symlinks": SymlinkPreference,
 }
@@ -140,8 +151,28 @@ def test_a_dataset_is_called_by_the_symlink_that_the_users_table_prefers(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("name", "namespace", "dataset", "expected"),
+    [
+        ("file_extensions", "s3://lake/raw", "orders.acme", "s3,lake/raw/orders.acme"),
+        ("platforms", "adb://h", "shop.orders", "acme-db,shop.orders"),
+        ("schemes", "acmegres://h/shop", "public.orders", "postgres,shop.public.orders"),
+        ("schemes", "trino://h/acme/x", "orders", "trino,orders"),
+    ],
+)
+def test_a_dataset_is_named_by_the_users_tables(tmp_path, name, namespace, dataset, expected):
+    naming = Naming(NamingSettings(), Path(shadowed(tmp_path, name)))
+    assert naming(namespace, dataset).endpoint == f"urn:li:dataset:(urn:li:dataPlatform:{expected},PROD)"
+
+
+def test_a_query_is_what_the_users_table_says(tmp_path):
+    naming = Naming(NamingSettings(), Path(shadowed(tmp_path, "queries")))
+    assert naming("postgres://h", "shop.acme query 7").skip == "policy:query"
+
+
+@pytest.mark.parametrize(
     ("name", "change"),
     [
+        ("queries", {"patterns": ["("]}),
         *[(name, {"mispelt": 1}) for name in NAMES],
         ("assertion_errors", {"otherwise": "NOT_MY_FAULT"}),
         ("column_types", {"types": {"BagType": {"names": ["bag"]}}}),

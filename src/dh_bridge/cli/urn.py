@@ -73,8 +73,9 @@ def urn(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Show the URN of the dataset NAMESPACE NAME, and the rule that it follows from.
 
-    The output also has the level, the dataset URN for lineage (endpoint) and the Dataplex FQN. If NAMESPACE is -, lines of
-    {"namespace": …, "name": …} (and "select") are read from stdin, and each is answered with a line.
+    The output also has the level, the dataset URN that `emit` writes for inputs and outputs (endpoint), the Dataplex FQN, and a
+    finding if the name lacks a level. If NAMESPACE is -, lines of {"namespace": …, "name": …} (and "select") are read from stdin,
+    and each is answered with a line.
     """
     _check_usage(namespace, name, reverse=reverse, select=select, file=file)
     rules = settings.naming.rules
@@ -131,7 +132,7 @@ def _row(naming: Naming, query: UrnQuery) -> dict[str, Any]:
     if name.refusal is not None:
         raise name.refusal
     row = {key: getattr(name, key) for key in ("urn", "level", "endpoint", "fqn", "system", "rule")}
-    return row | ({"skip": name.skip} if name.skip else {})
+    return row | ({"skip": name.skip} if name.skip else {}) | ({"finding": name.gap} if name.gap else {})
 
 
 def _answer_all(naming: Naming, selectable: set[str]) -> None:

@@ -21,6 +21,7 @@ from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
 from dh_bridge.log_throttle import KindCounter, kind_of
+from dh_bridge.naming.datasets import dataset_name, datasets_of
 from dh_bridge.openlineage.events import DeadLetter, Event, located_reason
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
     for line in translation.report.lines() if translation.report is not None else ():
         if line["reason"] in _UNREADABLE_REASONS:
             yield {"place": f"{item.location} {line['path']}", "reason": line["reason"]}
+    yield from _incomplete_names(item, bridge)
     for proposal in translation.proposals:
         refusal = checker.refusal_text(proposal)
         if refusal is not None:
@@ -103,6 +105,15 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
         unreadable = unreadable_urn(urn, checker.version)
         if unreadable is not None:
             yield {"place": f"{item.location} -> {urn}", "reason": unreadable}
+
+
+def _incomplete_names(event: Event, bridge: Bridge) -> Iterator[dict[str, str]]:
+    """Yield one finding for the names of each namespace that lack a level."""
+    naming = bridge.options.naming
+    names = [dataset_name(dataset, naming) for dataset in datasets_of(event, naming)]
+    gaps = {(name.safe_namespace, name.gap): name.name for name in reversed(names) if name.gap and name.skip is None}
+    for (namespace, gap), name in sorted(gaps.items()):
+        yield {"place": f"{event.location} {namespace} {name}", "reason": gap}
 
 
 def _format_finding(row: dict[str, str]) -> bytes:

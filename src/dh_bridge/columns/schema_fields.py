@@ -56,22 +56,25 @@ def schema_fields(  # noqa: PLR0913 - what the settings choose
     types: TypeTable | None = None,
     expand: bool = True,
     notes: list[tuple[str, str]] | None = None,
+    untyped: bool = False,
 ) -> SchemaFields:
     """Return ``fields`` as DataHub's, for a dataset on ``platform`` (its id: ``postgres``).
 
     ``spell_column`` is how the dataset's system spells a column (lower case, say), ``paths`` the style of field paths,
     ``expand`` whether nested type texts become fields (``struct<a:int>``), ``types`` a table other than the bundled one.
+    ``untyped``: columns of which no one has a type are rendered, too, as NullType.
     ``notes`` is given (``fields[3].type``, reason) of every leaf that is left out, for the leaf report.
     """
     names = [name for field in fields if (name := field.name)]
     columns = dict(zip(names, names if spell_column is None else map(spell_column, names), strict=True))
-    if not _has_types(fields):
+    has_types = _has_types(fields)
+    if not has_types and not untyped:
         return SchemaFields([], has_types=False, dropped_count=0, columns=columns)
     table = types if types is not None else column_types()
     if paths != "v2" and (flat_fields := _flat_fields(fields, columns, table, platform, expand=expand)) is not None:
         if notes is not None:
             notes += _dropped_fields([], fields)
-        return SchemaFields(flat_fields, has_types=True, dropped_count=0, columns=columns)
+        return SchemaFields(flat_fields, has_types=has_types, dropped_count=0, columns=columns)
     renderer = SchemaFieldRenderer(table, platform, spell_column, expand=expand, v2=paths == "v2")
     renderer.render_level(fields, renderer.root)
     if paths == "auto" and renderer.is_ambiguous:
@@ -81,7 +84,7 @@ def schema_fields(  # noqa: PLR0913 - what the settings choose
         notes += _dropped_fields(renderer.dropped_columns, fields)
     return SchemaFields(
         renderer.fields,
-        has_types=True,
+        has_types=has_types,
         dropped_count=renderer.dropped_count,
         columns=columns,
         total=renderer.count_fields(),

@@ -9,7 +9,7 @@ from dh_bridge.columns import SchemaFacetField, SchemaFields, schema_fields
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.facet_support.facet_spec import Facet, facet, mapped
 from dh_bridge.facet_support.sibling_facets import dataset_facet, job_facet, schema_field_objects, sibling_facet
-from dh_bridge.model.facts import INPUT_FIELD, SCHEMA, Facts
+from dh_bridge.model.facts import INPUT_FIELD, SCHEMA, UNTYPED_KEY, Facts
 from dh_bridge.value_maps.operation_types import writes_whole_rows
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ class SchemaFacet(Facet):
 def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
     """Schema of the dataset, if at least one field has a type. A list without types is a projection: the input fields of the job.
 
+    Where DataHub has no connector that could own the schema, an untyped list is the schema, too, as NullType, until an event
+    gives types.
+
     Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. For
     Kafka topics and Iceberg metadata, Spark sends columns of its own. For a query over JDBC it sends a projection, which the event
     does not show (listener 1.53: ``schema.skip_platforms``).
@@ -91,17 +94,25 @@ def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
         yield ctx.dataset_urn, SCHEMA, "", rendered_fields
         if ctx.notes is not None and (output_path := _output_schema_path(ctx)):
             ctx.note_dropped("fields", f"duplicate-of:{output_path}")
+    elif rendered_fields.fields:
+        yield ctx.dataset_urn, SCHEMA, UNTYPED_KEY, rendered_fields
     elif ctx.role == "input" and ctx.task_urn:
-        for position, field in enumerate(fields):
-            urn = schema_field_urn(ctx.dataset_urn, ctx.name.spell_column(field.name))
-            if is_urn(urn):
-                yield ctx.task_urn, INPUT_FIELD, urn, None
-                if ctx.notes is not None:
-                    ctx.note_outcome(f"fields[{position}].name", INPUT_FIELD)
-            else:
-                ctx.note_dropped(f"fields[{position}]", "too-large")
+        yield from _input_fields(fields, ctx)
     else:
         ctx.note_dropped("fields", "no-field:untyped-projection")
+
+
+def _input_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> Facts:
+    """Yield the columns of an input that the job reads."""
+    assert ctx.name is not None  # noqa: S101 - the caller has looked
+    for position, field in enumerate(fields):
+        urn = schema_field_urn(ctx.dataset_urn, ctx.name.spell_column(field.name))
+        if is_urn(urn):
+            yield ctx.task_urn, INPUT_FIELD, urn, None
+            if ctx.notes is not None:
+                ctx.note_outcome(f"fields[{position}].name", INPUT_FIELD)
+        else:
+            ctx.note_dropped(f"fields[{position}]", "too-large")
 
 
 def _output_schema_path(ctx: FacetContext) -> str:
@@ -157,7 +168,7 @@ def _render_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> SchemaF
     paths = settings.field_paths.get(name.platform, "auto")
     render = partial(
         schema_fields, platform=name.platform, spell_column=name.column_speller, paths=paths,
-        types=ctx.options.tables.column_types, expand=expand,
+        types=ctx.options.tables.column_types, expand=expand, untyped=not ctx.options.naming.has_connector(name),
     )  # fmt: skip
     if ctx.notes is not None:
         dropped: list[tuple[str, str]] = []
@@ -167,7 +178,9 @@ def _render_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> SchemaF
         return rendered_fields
     has_lower_columns, has_column_case = name.lower_columns, name.column_case is not None
     cache: GenerationalCache[SchemaFields] = ctx.options.schema_cache
-    key = (bytes(ctx.raw), len(fields), name.platform, has_lower_columns, has_column_case, expand, paths)
+    key = (
+        bytes(ctx.raw), len(fields), name.platform, has_lower_columns, has_column_case, name.column_quotes, name.system, expand, paths,
+    )  # fmt: skip
     cached_fields = cache.get(key)
     if cached_fields is None:
         cached_fields = render(fields)

@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.identity.hints import decode_facet
+from dh_bridge.learning.double_names import DoubleNameLearner
 from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
 from dh_bridge.learning.incomplete_names import IncompleteNameLearner
 from dh_bridge.learning.namespace_aliases import alias_reason, best_spelling, connected_groups, unlike_pair_text
 from dh_bridge.learning.sample import Sample
 from dh_bridge.naming.datasets import dataset_name, datasets_of
-from dh_bridge.naming.namespaces import canonical_namespace
 from dh_bridge.naming.rules import Locations
 from dh_bridge.settings.naming import PATTERN_CHARS
 
@@ -50,6 +50,7 @@ class DatasetLearner:
         #: dataset and table of BigQuery -> project ids
         self._projects: Sample[set[str]] = Sample(limit, set)
         self._incomplete_names = IncompleteNameLearner(options, limit)
+        self._double_names = DoubleNameLearner(options, limit)
 
     def see(self, event: Event) -> None:
         """Note the datasets of one event."""
@@ -57,6 +58,7 @@ class DatasetLearner:
             name = dataset_name(dataset, self._naming)
             if name.endpoint is not None:
                 self._see(dataset, name)
+                self._double_names.see(dataset, name)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
@@ -65,6 +67,7 @@ class DatasetLearner:
         yield from _alias_findings(pairs, counts)
         yield from self._collisions(pairs, counts)
         yield from self._incomplete_names.findings(self._columns_by_dataset)
+        yield from self._double_names.findings()
         yield from self._project_numbers()
         for namespace, names in self._unknown.items():
             yield _unknown_namespace_finding(namespace, names)
@@ -103,7 +106,7 @@ class DatasetLearner:
 
     def _namespace_of(self, name: Name) -> str:
         """Return the namespace without credentials and in canonical form, several addresses of a known location as one."""
-        text = canonical_namespace(name.namespace).text
+        text = self._naming.canonical(name.namespace).text
         return self._locations.canonical([name.namespace, text]) or text
 
     def _pairs(self) -> dict[tuple[str, str], _NamespacePair]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import Finding, count_text, list_examples
+from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
 from dh_bridge.learning.namespace_aliases import alias_reason
 from dh_bridge.learning.sample import Sample
 from dh_bridge.naming import Naming
+from dh_bridge.naming.name import FIRST_TIER, SECOND_TIER
 from dh_bridge.naming.reader import DATASET_LEVELS
 from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
 
@@ -52,11 +53,14 @@ class IncompleteNameLearner:
         self._settings = options.settings
         #: place and name as sent -> its dataset -> hash of its columns
         self.short_names: Sample[dict[str, int]] = Sample(limit, dict)
+        #: place and missing levels -> names as sent
+        self._gaps_by_namespace: Sample[Counter[str]] = Sample(limit, Counter)
 
     def see(self, namespace: str, name: Name, columns: int) -> None:
         """Note a name, if it stops short of a table."""
         if name.system is None or (name.level in DATASET_LEVELS and "missing-part" not in name.notes):
             return
+        self._see_gap(namespace, name)
         columns_by_dataset = self.short_names.note_of(f"{namespace}\n{name.name}")
         if columns_by_dataset is not None:
             dataset = str(name.endpoint)
@@ -67,13 +71,28 @@ class IncompleteNameLearner:
         gaps = self._gaps(dict(columns_by_urn.items()))
         prefix_counts = Counter((gap.namespace, gap.prefix) for gap in gaps)
         candidates = sorted(gaps.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_TRIED_RULES]
+        completed: set[tuple[str, str]] = set()
         for gap, shorts in sorted(candidates):
             naming = self._naming(gap)
             completed_names = [
                 short for short in shorts if naming(gap.namespace, short.name).endpoint == short.full_urn
             ]
             if completed_names:
+                completed |= {(gap.namespace, short.name) for short in completed_names}
                 yield _build_finding(gap, completed_names, is_only_gap=prefix_counts[gap.namespace, gap.prefix] == 1)
+
+        for key, names in self._gaps_by_namespace.items():
+            namespace, _, levels = key.partition("\n")
+            remaining = Counter({name: count for name, count in names.items() if (namespace, name) not in completed})
+            if remaining:
+                yield _lacking_finding(namespace, levels.split(","), remaining)
+
+    def _see_gap(self, namespace: str, name: Name) -> None:
+        if not name.missing_levels:
+            return
+        names = self._gaps_by_namespace.note_of(f"{namespace}\n{','.join(name.missing_levels)}")
+        if names is not None and (name.name in names or len(names) < MAX_EVIDENCE_NAMES):
+            names[name.name] += 1
 
     def _gaps(self, columns_by_urn: Mapping[str, Mapping[str, int]]) -> dict[_Gap, list[_ShortName]]:
         datasets = {dataset for _, columns_by_dataset in self.short_names.items() for dataset in columns_by_dataset}
@@ -105,6 +124,22 @@ class IncompleteNameLearner:
         settings = self._settings.naming
         rules = (NamingRule.model_validate(gap.rule), *settings.rules)
         return Naming(settings.model_copy(update={"rules": rules}), self._settings.mappings)
+
+
+def _lacking_finding(namespace: str, levels: list[str], names: Counter[str]) -> Finding:
+    """Return the finding about names that lack levels, of which no event has the whole."""
+    text = (
+        f"{count_text(len(names), 'name', limit=MAX_EVIDENCE_NAMES)} of {one_line(namespace)} without {' and '.join(levels)}: "
+        f"what a connector writes has another name ({list_examples(sorted(names))})"
+    )
+    rule: dict[str, object] = {"namespace": namespace}
+    for level in levels:
+        key = "default_database" if level in FIRST_TIER else "default_schema" if level in SECOND_TIER else None
+        if key is None:
+            rule.setdefault("parts", {})[level] = level.upper()  # type: ignore[index]  # the value of this key is a dict
+        else:
+            rule[key] = level.upper()
+    return Finding("incomplete-name", text, names.total(), ("naming", "rules"), rule, sure=False)
 
 
 def _build_finding(gap: _Gap, shorts: list[_ShortName], *, is_only_gap: bool) -> Finding:

@@ -8,9 +8,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dh_bridge.naming.names import unquote_identifier
+
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
     from dh_bridge.naming import Name
+
+_QUOTES = '"`['
 
 
 class SchemaColumns:
@@ -26,6 +30,8 @@ class SchemaColumns:
             return name
         if (schema_name := self._names_by_casefold.get(name.casefold())) is not None:
             return schema_name
+        if name[:1] and name[0] in _QUOTES and (unquoted_name := unquote_identifier(name, _QUOTES)) != name:
+            return name if unquoted_name in self.paths else self._names_by_casefold.get(unquoted_name.casefold())
         schema_name = self._names_by_casefold.get(outer.casefold()) if inner else None
         return f"{schema_name}.{inner}" if schema_name is not None else None
 
@@ -35,9 +41,10 @@ class SchemaColumns:
         names: dict[str, str | None] = {}
         paths = self.paths or {}
         for name, path in paths.items():
-            known_name = names.setdefault(name.casefold(), name)
-            if known_name is None or paths[known_name] != path:
-                names[name.casefold()] = None
+            for spelling in {name.casefold(), path.casefold()}:
+                known_name = names.setdefault(spelling, name)
+                if known_name is None or paths[known_name] != path:
+                    names[spelling] = None
         return names
 
 

@@ -215,8 +215,9 @@ CONTAINER_PATH = FactKind("CONTAINER_PATH", "container", latest, shared=True)
 SIBLING = FactKind("SIBLING", "siblings", latest, shared=True)
 #: "" -> micros: the largest wins
 LAST_MODIFIED = FactKind("LAST_MODIFIED", "datasetProperties", maximum, shared=True)
-#: "" -> SchemaFields
+#: "" -> SchemaFields; UNTYPED_KEY -> those of an event that gives no types, which count where no event does
 SCHEMA = FactKind("SCHEMA", "schemaMetadata", latest, shared=True)
+UNTYPED_KEY = "untyped"
 #: "" -> names of the columns that a table is partitioned by
 PARTITIONED_BY = FactKind("PARTITIONED_BY", "schemaMetadata", latest, shared=True)
 #: (field path, tag name) -> context JSON or None; TOMBSTONE_KEY as of TAG

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.naming.name import FIRST_TIER, SECOND_TIER
 from dh_bridge.naming.reader import DATASET_LEVELS, ParsedName
-from dh_bridge.naming.rules import FIRST_TIER, SECOND_TIER
 
 if TYPE_CHECKING:
     from dh_bridge.settings.naming import NamingRule

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dh_bridge.naming.name import DROPPED_BY_SETTING, REFUSED_BY_SETTING
+from dh_bridge.naming.name import BY_FACET, DROPPED_BY_SETTING, REFUSED_BY_SETTING, UNKNOWN_NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +20,10 @@ _decode = msgspec.json.Decoder().decode
 #: What a table's name is read as when its first part is missing.
 _CONTAINER_LEVELS = ("schema", "database")
 _TEMPORARY_TYPES = ("TEMPORARY", "JOB_OUTPUT")
+#: The naming system of catalogues that are folders.
+_FILE_CATALOG = "file_catalog"
+#: Frameworks of catalogues whose tables DataHub knows by schema and table.
+_CATALOG_FRAMEWORKS = frozenset({"iceberg", "hive"})
 #: How dbt calls an ephemeral model in the queries that name it.
 _EPHEMERAL_PREFIX = "__dbt__cte__"
 #: How Hamilton calls whatever its loaders and savers tell neither file nor table of: the same name for all of them.
@@ -37,6 +41,8 @@ def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = Fal
         return skip_name(name, "ephemeral")
     if name.system in naming.preference.over and dataset.name.rstrip("/").rpartition("/")[2] == _DELTA_LOG_FOLDER:
         return skip_name(name, "phantom")
+    if UNKNOWN_NAMESPACE in name.notes:
+        name = _locate_by_facets(dataset, name, naming)
     if "symlinks" in dataset.facets and (name.skip is None or name.skip in (DROPPED_BY_SETTING, REFUSED_BY_SETTING)):
         return _resolve_symlink(dataset, name, naming)
     if "dataSource" in dataset.facets and (name.level in _CONTAINER_LEVELS or "missing-part" in name.notes):
@@ -143,7 +149,11 @@ def _resolve_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
             continue
         select = "iceberg" if namespace.startswith("http") or framework == "iceberg" else None
         folder = _table_folder(dataset.name, namespace, identifier_name, preference)
-        table_name = naming(namespace, _strip_metadata_name(identifier_name, folder, preference), select=select)
+        identifier_name = _strip_metadata_name(identifier_name, folder, preference)
+        table_name = naming(namespace, identifier_name, select=select)
+        if framework == "iceberg" and table_name.system not in {*preference.preferred, _FILE_CATALOG}:
+            # a catalogue in a database: what its address says is where the catalogue is, not where the table is
+            table_name = naming("iceberg", identifier_name)
         if table_name.system in preference.preferred and table_name.endpoint is not None:
             return table_name
         if folder != dataset.name:
@@ -176,6 +186,49 @@ def _table_folder(path: str, namespace: str, table: str, preference: SymlinkPref
         if namespace.endswith(database_folder) and path.endswith(doubled_path)
         else path
     )
+
+
+def _locate_by_facets(dataset: Dataset, name: Name, naming: Naming) -> Name:
+    """Return the name that facets give to a dataset of a namespace that nobody knows, ``name`` where they give none."""
+    located_name = None
+    if "dataSource" in dataset.facets:
+        located_name = _locate_source(dataset, naming)
+    elif "catalog" in dataset.facets:
+        located_name = _locate_in_catalog(dataset, naming)
+    if located_name is None or located_name.system is None:
+        return name
+    if located_name.skip is not None or located_name.missing_levels:
+        return name
+    return msgspec.structs.replace(
+        located_name, namespace=name.namespace, name=name.name, safe_namespace=name.safe_namespace,
+        notes=(*located_name.notes, BY_FACET),
+    )  # fmt: skip
+
+
+def _locate_in_catalog(dataset: Dataset, naming: Naming) -> Name | None:
+    """Return the name of a table of Iceberg or Hive: with Gravitino the namespace is a metalake, the name begins with a catalogue."""
+    framework = str(_read_facet(dataset, "catalog").get("framework") or "").lower()
+    catalog, _, table = dataset.name.partition(".")
+    if framework not in _CATALOG_FRAMEWORKS or not catalog:
+        return None
+    return naming(framework, table if "." in table else dataset.name)
+
+
+def _locate_source(dataset: Dataset, naming: Naming) -> Name | None:
+    """Return the name of what ``dataSource.uri`` says: Hamilton's namespace is a word of the user's."""
+    uri = _read_facet(dataset, "dataSource").get("uri")
+    if not isinstance(uri, str) or not uri.strip():
+        return None
+    if uri.startswith("/"):
+        return naming("file", uri)
+    if ":" not in uri:
+        return None
+    located_name = naming(uri, dataset.name)
+    is_whole = uri.rstrip("/").endswith(dataset.name.strip("/"))
+    if is_whole or located_name.skip is not None or located_name.missing_levels:
+        whole_name = naming(uri, "")
+        return whole_name if whole_name.skip is None else located_name
+    return located_name
 
 
 def _complete_database(dataset: Dataset, name: Name, naming: Naming) -> Name:

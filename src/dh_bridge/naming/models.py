@@ -26,6 +26,18 @@ class NamespaceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lint: str | None = None
 
 
+class NamespaceLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which parts of the name a namespace may give: by the segments of its ``path``, in their order, and by its ``authority``.
+
+    ``form`` is the expression that an authority must have to count, ``ignored`` are segments that name nothing (``default``).
+    """
+
+    path: tuple[str, ...] = ()
+    authority: str | None = None
+    form: str | None = None
+    ignored: frozenset[str] = frozenset()
+
+
 class NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name pattern and the level that it names; ``dataset`` where this one has a name template of its own."""
 
@@ -71,8 +83,11 @@ class System(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     verified: Literal["ran", "read", "none"]
     evidence: str
     spec: str | None = None
+    levels: NamespaceLevels = NamespaceLevels()
+    double_dot: str | None = None
     case_exception: Literal["mixed_case_kept"] | None = None
     needs_quotes: NeedsQuotes | None = None
+    quotes: str = ""
     columns: Literal["lower"] | None = None
     instance: str | None = None
     select: str | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.errors import EventError
+from dh_bridge.naming.names import unquote_identifier
 from dh_bridge.naming.normalize import NeedsQuotes, dialect_case
 
 if TYPE_CHECKING:
@@ -15,6 +16,26 @@ if TYPE_CHECKING:
 
 #: Why a dataset of a namespace that no system knows is none, by the setting ``naming.unknown``.
 DROPPED_BY_SETTING, REFUSED_BY_SETTING = "filtered: naming.unknown", "policy:naming.unknown"
+
+_QUOTES = '"`['
+#: System of ``mappings/naming`` -> the signs that open a quoted identifier in it. Names are stored with the id of their
+#: system alone, so that the form of stored states stays; the readers of systems enter what their files say.
+QUOTES_BY_SYSTEM: dict[str | None, str] = {}
+#: Note of a name whose namespace no system and no platform of DataHub knows.
+UNKNOWN_NAMESPACE = "unknown-namespace"
+#: Note of a name of such a namespace that facets of its event gave.
+BY_FACET = "by-facet"
+_BY_FACET_TEXT = (
+    "namespace is unknown and only facets name the dataset: set platform and rename in a rule of naming.rules"
+)
+#: Notes that name a missing level begin so.
+LACKS = "lacks:"
+FIRST_TIER = ("database", "catalog", "project", "keyspace")
+SECOND_TIER = ("schema", "dataset")
+_LEVEL_SETTINGS = {
+    **dict.fromkeys(FIRST_TIER, "default_database"),
+    **dict.fromkeys(SECOND_TIER, "default_schema"),
+}
 
 
 class Name(msgspec.Struct, frozen=True, gc=False):
@@ -50,9 +71,28 @@ class Name(msgspec.Struct, frozen=True, gc=False):
         return f"Name({self.safe_namespace!r}, {self.name!r} -> {self.urn or self.skip!r} by {self.rule!r})"
 
     @property
+    def column_quotes(self) -> str:
+        """The signs that open a quoted identifier in the name's system; "" where columns are as they are."""
+        return QUOTES_BY_SYSTEM.get(self.system, "")
+
+    @property
     def column_speller(self) -> Callable[[str], str] | None:
         """How the system's connector spells a column; None: as it is."""
-        return self.spell_column if self.lower_columns or self.column_case is not None else None
+        return self.spell_column if self.lower_columns or self.column_case is not None or self.column_quotes else None
+
+    @property
+    def missing_levels(self) -> tuple[str, ...]:
+        """The levels of a table's name that this one lacks, such as ``database``: it joins nothing that a connector writes."""
+        return tuple(note.removeprefix(LACKS) for note in self.notes if note.startswith(LACKS))
+
+    @property
+    def gap(self) -> str:
+        """What the name lacks, and the setting that gives it; "" where it lacks nothing."""
+        levels = self.missing_levels
+        if not levels:
+            return _BY_FACET_TEXT if BY_FACET in self.notes else ""
+        settings = ", ".join(dict.fromkeys(_LEVEL_SETTINGS.get(level, "parts") for level in levels))
+        return f"name lacks the {' and the '.join(levels)}: set {settings} in a rule of naming.rules"
 
     @property
     def refusal(self) -> EventError | None:
@@ -64,6 +104,8 @@ class Name(msgspec.Struct, frozen=True, gc=False):
 
     def spell_column(self, column: str) -> str:
         """Return the name of a column as the system's connector writes it."""
+        if column and column[0] in _QUOTES and (quotes := self.column_quotes):
+            column = unquote_identifier(column, quotes)
         if self.lower_columns:
             return column.lower()
         return column if self.column_case is None or not column else dialect_case(column, self.column_case)

@@ -60,10 +60,45 @@ def split_name(name: str) -> list[str | None]:
         position += 1  # the dot
 
 
+def unquote_identifier(text: str, quotes: str) -> str:
+    """Return ``text`` without quotes around its parts; ``quotes`` are the signs that open one in its system.
+
+    Example:
+        >>> unquote_identifier('"Order Date"', '"')
+        'Order Date'
+        >>> unquote_identifier("`id`", '"')
+        '`id`'
+    """
+    parts: list[str] = []
+    position = 0
+    while position < len(text):
+        match = _QUOTED.match(text, position) if text[position] in quotes else None
+        if match is not None:
+            kind = match.lastgroup or "d"
+            parts.append(match[kind].replace(*_DOUBLED[kind]))
+            position = match.end() + 1
+        else:
+            end = text.find(".", position)
+            parts.append(text[position : end if end >= 0 else len(text)])
+            position = end + 1 if end >= 0 else len(text)
+    unquoted_text = ".".join(parts)
+    return unquoted_text or text
+
+
 class DottedPattern:
     """A pattern over the parts of a dotted name: ``{database}.{schema}.{*table}``."""
 
-    __slots__ = ("_count", "_leading_parts", "_order", "_rest_name", "_trailing_parts", "names", "text")
+    __slots__ = (
+        "_count",
+        "_leading_parts",
+        "_order",
+        "_parts",
+        "_rest_name",
+        "_skipped_parts",
+        "_trailing_parts",
+        "names",
+        "text",
+    )
 
     def __init__(self, text: str, row: Sequence[Token]) -> None:
         parts = [token for token in row if isinstance(token, PatternPart)]
@@ -72,11 +107,19 @@ class DottedPattern:
         self.text = text
         self.names = frozenset(part.name for part in parts if part.name != "_")
         self._count = len(parts)
+        self._parts = tuple(parts)
+        self._skipped_parts = any(part.name == "_" for part in parts)
         has_only_names = all(part.value is None and part.name != "_" for part in parts)
         self._order = tuple(part.name for part in parts) if has_only_names else ()
         self._rest_name = parts[rest_index].name if rests else None
         self._leading_parts = tuple((part.name, part.value) for part in parts[:rest_index])
         self._trailing_parts = tuple((part.name, part.value) for part in parts[rest_index + 1 :])
+
+    def drops_stated_part(self, parts: Sequence[str | None]) -> bool:
+        """Return whether ``{_}`` takes a part that is stated while one that counts is missing: ``crm..contacts``."""
+        return self._skipped_parts and any(
+            part.name == "_" and value is not None for part, value in zip(self._parts, parts, strict=False)
+        )
 
     def match(self, parts: Sequence[str | None]) -> dict[str, str] | None:
         """Return the values of the parts that are not missing, None when the number of parts or a value is another."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.naming.namespaces import canonical_namespace, split_host_port, split_hosts
+from dh_bridge.naming.namespaces import OPAQUE_SCHEMES, canonical_namespace, split_host_port, split_hosts
 from dh_bridge.naming.patterns import NamingPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from dh_bridge.naming.namespaces import CanonicalNamespace
     from dh_bridge.naming.reader import NameReader
+    from dh_bridge.naming.schemes import SchemeTable
+
+_IS_PROPERTY = re.compile(r"[^=]*=").match
 
 
 class CompiledNamespaceRow(NamedTuple):
@@ -39,33 +44,100 @@ def _scheme(pattern: str) -> str:
 class NamespaceIndex:
     """All namespace patterns, by scheme."""
 
-    def __init__(self, readers: Iterable[NameReader]) -> None:
+    def __init__(self, readers: Iterable[NameReader], schemes: SchemeTable) -> None:
+        self._schemes = schemes
         self._rows: dict[str, list[CompiledNamespaceRow]] = {}
+        #: what reads a namespace that is nothing but a scheme, or of which no pattern reads more
+        self._readers: dict[str, NameReader] = {}
+        platform_readers: dict[str, NameReader] = {}
         for reader in readers:
             location = f"mappings/naming/{reader.id}.yaml"
-            for row in reader.system.namespaces:
-                text = row.pattern if "{" in row.pattern else canonical_namespace(row.pattern).text
+            for index, row in enumerate(reader.system.namespaces):
+                text = row.pattern if "{" in row.pattern else canonical_namespace(row.pattern, schemes).text
                 compiled_row = CompiledNamespaceRow(
                     NamingPattern(text, location, namespace=True), reader, reader.system.select, row.lint
                 )
                 self._rows.setdefault(_scheme(text), []).append(compiled_row)
+                if index == 0 and reader.system.select is None and _scheme(text) not in OPAQUE_SCHEMES:
+                    self._readers.setdefault(_scheme(text), reader)
+            platform = (reader.platform or "").lower()
+            if (
+                platform
+                and reader.system.select is None
+                and (platform not in platform_readers or reader.id == platform)
+            ):
+                platform_readers[platform] = reader
+        self._readers = {**platform_readers, **self._readers}
         for rows in self._rows.values():
             rows.sort(key=lambda row: -row.pattern.literal_length)
 
-    def matches(self, text: str, scheme: str, select: str | None) -> list[NamespaceMatch]:
-        """Return the rows that read the canonical namespace ``text``, several only where their patterns weigh the same.
+    def matches(self, namespace: CanonicalNamespace, select: str | None) -> list[NamespaceMatch]:
+        """Return the rows that read a namespace, several only where their patterns weigh the same.
 
-        Systems with ``select:`` answer only when it is theirs, and then before all others.
+        Systems with ``select:`` answer only when it is theirs, and then before all others. A known scheme is read by its
+        system whatever stands behind it: its path, its authority and its properties give the upper levels of the name, where
+        the system's file declares them.
         """
+        text, scheme = namespace.text, namespace.scheme
         rows = self._rows.get(scheme, ())
         if select is not None:
             selected_matches = _best_matches(text, [row for row in rows if row.select == select])
             if selected_matches:
                 return selected_matches
-        return _best_matches(text, [row for row in rows if row.select is None])
+        rows = [row for row in rows if row.select is None]
+        if scheme in self._schemes.files:
+            return _best_matches(text, rows) or (self._match_scheme(scheme) if text == scheme else [])
+        base, path = _split_path(text)
+        matches = _best_matches(text, rows)
+        if matches:
+            path = ""  # a pattern has read all of it
+        elif path:
+            matches = _best_matches(base, rows)
+        matches = matches or self._match_scheme(scheme)
+        return [self._add_levels(match, base, path, namespace.properties) for match in matches]
+
+    def is_complete(self, namespace: CanonicalNamespace) -> bool:
+        """Return whether a pattern reads the whole namespace: it names a server, and no dataset behind one."""
+        rows = [row for row in self._rows.get(namespace.scheme, ()) if row.select is None]
+        return bool(_best_matches(namespace.text, rows))
+
+    def _match_scheme(self, scheme: str) -> list[NamespaceMatch]:
+        reader = self._readers.get(scheme)
+        if reader is None:
+            return []
+        return [NamespaceMatch(reader, scheme, {}, {}, None)]
+
+    def _add_levels(self, match: NamespaceMatch, base: str, path: str, properties: Mapping[str, str]) -> NamespaceMatch:
+        """Return ``match`` with the parts of the name that authority, path and properties of the namespace give."""
+        levels = match.reader.system.levels
+        parts: dict[str, str] = {}
+        for tier, value in properties.items():
+            parts.update(dict.fromkeys(match.reader.tier_names(tier), value))
+        authority = base.partition("://")[2] or base.partition(":")[2]
+        if levels.authority and authority and re.fullmatch(levels.form or ".+", authority):
+            parts[levels.authority] = authority
+        segments = path.split("/") if path else []
+        if segments and len(segments) <= len(levels.path) and not self._schemes.is_api_path(path):
+            parts.update(
+                (name, segment)
+                for name, segment in zip(levels.path, segments, strict=False)
+                if segment and not _IS_PROPERTY(segment) and segment not in levels.ignored
+            )
+        if not parts:
+            return match
+        return match._replace(parts={**parts, **match.parts})
 
 
-def _best_matches(text: str, rows: list[CompiledNamespaceRow]) -> list[NamespaceMatch]:
+def _split_path(text: str) -> tuple[str, str]:
+    """Return a canonical namespace without what stands behind its authority, and the path that stands there."""
+    head, slashes, address = text.partition("//")
+    cut = min((position for position in map(address.find, "/;") if position >= 0), default=len(address))
+    if not slashes or cut == len(address):
+        return text, ""
+    return f"{head}//{address[:cut]}", address[cut:].partition(";")[0].strip("/")
+
+
+def _best_matches(text: str, rows: Iterable[CompiledNamespaceRow]) -> list[NamespaceMatch]:
     matches: list[NamespaceMatch] = []
     best_literal = -1
     for row in rows:

@@ -6,20 +6,21 @@ Source: the OpenLineage naming spec, and the spellings seen in producers' events
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from dh_bridge.naming.schemes import bundled_schemes
 
-# Schemes of files: "@" parts container and account (bucket and tenancy), "file:/data/x" is a path, HDFS name services have a case.
-FILE_SCHEMES = frozenset(
-    {"file", "dbfs", "hdfs", "s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs", "oci"}
-)
-_SCHEMES_WITH_PORT = frozenset({"file", "hdfs"})
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dh_bridge.naming.schemes import SchemeTable
+
+_SCHEMES_WITH_PORT = frozenset({"file", "hdfs", "ftp", "ftps", "sftp", "nfs", "smb"})  # "@" parts a user from a host
 _CASE_SENSITIVE_SCHEMES = frozenset({"snowflake"})  # the account is a name, not a host
 _PLUS_SCHEMES = frozenset({"mongodb+srv"})  # the only "+" that is no driver
-_SCHEME_ALIASES = {"postgresql": "postgres", "ch": "clickhouse", "clickhousedb": "clickhouse"}
-_OPAQUE_SCHEMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
+_DRIVER_MANAGER = re.compile(r"\Ajdbc:(?:jtds:)?", re.IGNORECASE)
+OPAQUE_SCHEMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
 
 _NO_PORT = re.compile(r":(?:None|null|NULL)?(?=,|$)")
 _USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))")  # user:, not host:port
@@ -31,12 +32,20 @@ _SECRET = re.compile(
 
 
 class CanonicalNamespace(NamedTuple):
-    """A namespace in its one form; ``path`` is what a file scheme has after its root (``s3://bucket``), "" for none."""
+    """A namespace in its one form; ``path`` is what a file scheme has after its root (``s3://bucket``), "" for none.
+
+    ``properties`` are the upper levels that properties of a connection URL name: ``first`` (database), ``second`` (schema).
+    """
 
     text: str
     scheme: str
     root: str
     path: str
+    properties: Mapping[str, str] = MappingProxyType({})
+
+
+#: What may part the properties of a connection URL, and a value that can be the name of a database.
+_PROPERTY = re.compile(r"[?;&,/]([A-Za-z][A-Za-z ]*)=([^?;&,/=]+)")
 
 
 def _strip_user(address: str) -> str:
@@ -114,23 +123,39 @@ def _canonical_file(scheme: str, remainder: str) -> CanonicalNamespace:
     return CanonicalNamespace(text, scheme, root if authority or not path else scheme, path.strip("/"))
 
 
-def canonical_namespace(namespace: str) -> CanonicalNamespace:
-    """Return the one form of ``namespace``: scheme in lower case, without credentials, query and port ``None``."""
-    text = namespace.strip()
-    if text[:5].lower() == "jdbc:":
-        text = text[5:]
+def canonical_namespace(namespace: str, schemes: SchemeTable | None = None) -> CanonicalNamespace:
+    """Return the one form of ``namespace``: scheme in lower case, without credentials, query and port ``None``.
+
+    Args:
+        namespace: The namespace of a dataset, as sent.
+        schemes: How schemes are spelled; by default the table that travels with the package.
+    """
+    schemes = schemes or bundled_schemes()
+    text = _DRIVER_MANAGER.sub("", namespace.strip())
     head, colon, remainder = text.partition(":")
     scheme = head.lower()
     if not colon:
+        scheme = schemes.aliases.get(scheme, scheme)
         return CanonicalNamespace(scheme, scheme, scheme, "")
-    if scheme in _OPAQUE_SCHEMES:
-        return CanonicalNamespace(f"{scheme}:{remainder}", scheme, "", "")
+    if scheme in OPAQUE_SCHEMES:
+        return CanonicalNamespace(f"{scheme}:{remainder.rstrip('/')}", scheme, "", "")
     if "+" in scheme and scheme not in _PLUS_SCHEMES:
         scheme = scheme.split("+", 1)[0]
-    scheme = _SCHEME_ALIASES.get(scheme, scheme)
-    if scheme in FILE_SCHEMES:
+    scheme = schemes.aliases.get(scheme) or schemes.scheme_aliases.get(scheme, scheme)
+    if scheme in schemes.files:
         return _canonical_file(scheme, remainder)
-    return CanonicalNamespace(_canonical_database(scheme, remainder), scheme, "", "")
+    properties = _upper_levels(remainder, schemes) if "=" in remainder else {}
+    return CanonicalNamespace(_canonical_database(scheme, remainder), scheme, "", "", properties)
+
+
+def _upper_levels(remainder: str, schemes: SchemeTable) -> dict[str, str]:
+    """Return the levels that properties name, of several for one level the first."""
+    levels: dict[str, str] = {}
+    for key, value in _PROPERTY.findall(remainder):
+        level = schemes.url_properties.get(key.strip().lower())
+        if level is not None and value.strip():
+            levels.setdefault(level, value.strip())
+    return levels
 
 
 def safe_namespace(namespace: str) -> str:
@@ -140,7 +165,7 @@ def safe_namespace(namespace: str) -> str:
     head, slashes, address = namespace.partition("://")
     if slashes:
         scheme = head.rpartition(":")[2].lower()
-        if scheme in FILE_SCHEMES:
+        if scheme in bundled_schemes().files:
             address = _strip_access_keys(scheme, address)
         elif _USER.match(address):
             address = address.rpartition("@")[2]  # rather too much than the tail of a password
@@ -148,7 +173,7 @@ def safe_namespace(namespace: str) -> str:
             address = _strip_user(address)
         location, question, query = address.partition("?")
         address = location if "@" in query else location + question + query
-    elif head.partition(":")[0].lower() not in FILE_SCHEMES:
+    elif head.partition(":")[0].lower() not in bundled_schemes().files:
         head, slashes, address = namespace.partition(":")
         address = _strip_oracle_login(address)
     match = _SECRET.search(address)

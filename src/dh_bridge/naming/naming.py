@@ -9,30 +9,39 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from dh_bridge.bundled import load_table
 from dh_bridge.naming.models import System, load_systems, parse_preference
 from dh_bridge.naming.namespace_index import NamespaceIndex, NamespaceMatch
 from dh_bridge.naming.namespaces import canonical_namespace, namespace_variants, safe_namespace
-from dh_bridge.naming.reader import NameReader
+from dh_bridge.naming.reader import DATASET_LEVELS, NameReader
 from dh_bridge.naming.reverse import ReverseNaming
 from dh_bridge.naming.rules import CompiledNamingRule, Locations, compile_naming_rules
+from dh_bridge.naming.schemes import parse_file_extensions, parse_platforms, parse_queries, parse_schemes
 from dh_bridge.naming.vocabulary import check_vocabulary
-from dh_bridge.naming.writing import NameWriter, NamingRequest
+from dh_bridge.naming.writing import UNKNOWN, NameWriter, NamingRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from dh_bridge.naming.name import Name
+    from dh_bridge.naming.namespaces import CanonicalNamespace
     from dh_bridge.settings.naming import NamingRule, NamingSettings
 
+_OTHER_FORMS = ("arn:", "aws:", "jdbc:", "file:", "dbfs:", "hdfs:", "oracle:")
+_NAME_SEPARATOR = re.compile("[/:]")
 _MAX_CACHED_NAMES = 65_536
 _MAX_CACHED_NAMESPACES = 8_192
 _MAX_CACHED_LENGTH = 1_000  # characters of namespace and name; no URN has more than 512
 
 
 class ParsedNamespace(NamedTuple):
-    """A namespace, read: its shown form, the rows that it matches, the rules about it, the path under its root."""
+    """A namespace, read: its shown form, the rows that it matches, the rules about it, the path under its root.
+
+    ``platform`` is the platform of DataHub that a namespace of no naming system names.
+    """
 
     safe_namespace: str
     select: str | None
@@ -40,6 +49,7 @@ class ParsedNamespace(NamedTuple):
     rules: list[tuple[CompiledNamingRule, dict[str, str]]]
     root: str
     path: str
+    platform: str | None
 
 
 class Naming:
@@ -52,12 +62,16 @@ class Naming:
     def __init__(self, settings: NamingSettings, overlay: Path | None = None) -> None:
         self._settings = settings
         self.preference = load_table("symlinks", parse_preference, overlay)
+        self._schemes = load_table("schemes", parse_schemes, overlay)
+        self._platforms = load_table("platforms", parse_platforms, overlay)
+        self._queries = load_table("queries", parse_queries, overlay)
+        self._extensions = load_table("file_extensions", parse_file_extensions, overlay)
         self._systems = load_systems(overlay)
         self._readers = {system.id: NameReader(system) for system in self._systems}
-        self._namespace_index = NamespaceIndex(self._readers.values())
+        self._namespace_index = NamespaceIndex(self._readers.values(), self._schemes)
         self._writer = NameWriter(settings, self._readers)
-        self._rules = compile_naming_rules(settings.rules)
-        self._locations = Locations(settings.locations)
+        self._rules = compile_naming_rules(settings.rules, self._schemes)
+        self._locations = Locations(settings.locations, self._schemes)
         self._variants: dict[tuple[str, frozenset[str]], NameReader] = {}
         self._parsed_namespaces: dict[tuple[str, str | None], ParsedNamespace] = {}
         self._young: dict[tuple[str, ...], Name] = {}
@@ -102,6 +116,11 @@ class Naming:
         """
         return self._reverse(text)
 
+    def has_connector(self, name: Name) -> bool:
+        """Return whether DataHub has a connector that may own what it writes of the dataset, such as its schema."""
+        reader = self._readers.get(name.system or "")
+        return name.platform != UNKNOWN and (reader is None or reader.system.joins != "nothing_to_join")
+
     def systems(self) -> list[System]:
         """Return the naming systems, by the names of their files."""
         return self._systems
@@ -119,23 +138,31 @@ class Naming:
                 self._parsed_namespaces[key] = parsed_namespace
         return parsed_namespace
 
+    def canonical(self, namespace: str) -> CanonicalNamespace:
+        """Return the one form of ``namespace``."""
+        return canonical_namespace(namespace, self._schemes)
+
     def _read_namespace(self, namespace: str, select: str | None) -> ParsedNamespace:
-        canonical_form = canonical_namespace(namespace)
-        matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
+        canonical_form = self.canonical(namespace)
+        matches = self._namespace_index.matches(canonical_form, select)
         forms = [namespace, namespace.strip(), *namespace_variants(canonical_form.text, _default_port(matches))]
         location = self._locations.canonical(forms)
         if location is not None:
-            canonical_form = canonical_namespace(location)
-            matches = self._namespace_index.matches(canonical_form.text, canonical_form.scheme, select)
+            canonical_form = self.canonical(location)
+            matches = self._namespace_index.matches(canonical_form, select)
             forms += [location, *namespace_variants(canonical_form.text, _default_port(matches))]
         matching_rules = [(rule, parts) for rule in self._rules if (parts := rule.namespace_parts(forms)) is not None]
         return ParsedNamespace(
-            safe_namespace(namespace.strip()), select, matches, matching_rules, canonical_form.root, canonical_form.path
-        )
+            safe_namespace(namespace.strip()), select, matches, matching_rules, canonical_form.root, canonical_form.path,
+            None if matches else self._platforms.find(canonical_form.scheme),
+        )  # fmt: skip
 
     # -- a name
 
     def _resolve(self, namespace: str, name: str, select: str | None) -> Name:
+        is_whole = not name.strip()
+        if (is_whole or _is_short_form(namespace)) and (pair := self._split_identifier(namespace, name)) is not None:
+            return _as_sent(self._resolve(*pair, select), namespace, name, is_whole=is_whole)
         parsed_namespace = self._parse_namespace(namespace, select)
         rule, parts = _matching_rule(parsed_namespace, name) if parsed_namespace.rules else (None, {})
         if rule is None:
@@ -159,9 +186,46 @@ class Naming:
             request, parsed_namespace, name if rule.rename is None else rule.rename.fill(parts)
         )
 
+    def _split_identifier(self, namespace: str, name: str) -> tuple[str, str] | None:
+        """Return the namespace and the name of an identifier that was sent as a namespace alone, None when it is none.
+
+        The longest prefix that is the namespace of a system counts: ``bigquery``, ``arn:aws:glue:us-east-1:123456789012``,
+        ``mysql://h`` of ``mysql://h/shop.orders``. With a ``name``, the rest of ``custom:acme`` stands before it.
+        """
+        canonical_form = self.canonical(namespace)
+        if name.strip():
+            scheme, _, prefix = canonical_form.text.partition(":")
+            matches = self._namespace_index.matches(canonical_form, None)
+            is_lost = prefix and matches and not matches[0].parts and matches[0].pattern == scheme
+            return (scheme, f"{prefix}.{name}") if is_lost else None
+        if canonical_form.path:
+            return canonical_form.root, f"/{canonical_form.path}"
+        if self._namespace_index.is_complete(canonical_form):
+            return None
+        head, slashes, address = canonical_form.text.partition("://")
+        cuts = [match.start() for match in _NAME_SEPARATOR.finditer(address if slashes else head)]
+        offset = len(head) + len(slashes) if slashes else 0
+        for cut in reversed(cuts):
+            base, target = canonical_form.text[: offset + cut], canonical_form.text[offset + cut + 1 :]
+            base_form = self.canonical(base)
+            if not target or not self._namespace_index.is_complete(base_form):
+                continue
+            for match in self._namespace_index.matches(base_form, None):
+                spellings = (target, target.replace("/", ".")) if match.reader.is_sql else (target,)
+                parsed_names = [match.reader.read(spelling, match.parts) for spelling in spellings]
+                for spelling, parsed_name in zip(spellings, parsed_names, strict=True):
+                    if parsed_name is not None and parsed_name.level in DATASET_LEVELS:
+                        return base, spelling
+                if parsed_names[-1] is not None:
+                    return base, spellings[-1]
+        return None
+
     def _resolve_in_namespace(self, request: NamingRequest, parsed_namespace: ParsedNamespace, target: str) -> Name:
         rule = request.rule
-        if not (parsed_namespace.path and "/" in target):
+        reader = parsed_namespace.matches[0].reader if parsed_namespace.matches else None
+        if (reader is None or reader.is_sql) and self._queries.match(target):
+            return self._writer.write_skipped(request, reader, f"query{request.text}", "policy:query")
+        if not (parsed_namespace.path and ("/" in target or self._extensions.match(target))):
             for match in parsed_namespace.matches:
                 reader = match.reader if rule is None or not rule.variants else self._variant_reader(match.reader, rule)
                 namespace_parts = match.parts if rule is None or not rule.parts else {**match.parts, **rule.parts}
@@ -182,13 +246,28 @@ class Naming:
                 )
         if parsed_namespace.matches:
             return self._writer.write_unparsed(request, parsed_namespace.matches[0], target)
-        return self._writer.write_unknown(request, target)
+        return self._writer.write_unknown(request, target, parsed_namespace.platform)
 
     def _variant_reader(self, reader: NameReader, rule: NamingRule) -> NameReader:
         key = (reader.id, rule.variants)
         if key not in self._variants:
             self._variants[key] = NameReader(reader.system, rule.variants)
         return self._variants[key]
+
+
+def _is_short_form(namespace: str) -> bool:
+    """Whether a namespace is ``scheme:text``, without an authority: ``custom:acme``."""
+    return ":" in namespace and "/" not in namespace and not namespace.lower().startswith(_OTHER_FORMS)
+
+
+def _as_sent(name: Name, namespace: str, sent_name: str, *, is_whole: bool) -> Name:
+    """Return ``name`` as that of the pair that was sent; a database that a namespace alone names is no dataset."""
+    name = msgspec.structs.replace(
+        name, namespace=namespace, name=sent_name, safe_namespace=safe_namespace(namespace.strip())
+    )
+    if not is_whole or name.level in DATASET_LEVELS or name.skip is not None:
+        return name
+    return msgspec.structs.replace(name, urn=None, endpoint=None, skip="no-dataset", containers=())
 
 
 def _matching_rule(parsed_namespace: ParsedNamespace, name: str) -> tuple[CompiledNamingRule | None, dict[str, str]]:

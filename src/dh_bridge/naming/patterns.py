@@ -89,7 +89,7 @@ def _part_expression(part: PatternPart, previous_char: str, next_char: str, bann
     if part.value is not None:
         inner = re.escape(part.value)
     elif part.rest:
-        inner = ".+"
+        inner = "[^/;]+" if part.name == "hosts" and banned else ".+"
     elif part.name == "port":
         inner = r"\d+"
     else:

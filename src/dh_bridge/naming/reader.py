@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dh_bridge.naming.containers import ContainerLevels
 from dh_bridge.naming.fqn import FqnTemplate
+from dh_bridge.naming.name import FIRST_TIER, QUOTES_BY_SYSTEM, SECOND_TIER
 from dh_bridge.naming.names import DottedPattern, is_dotted, split_name, strip_backticks
 from dh_bridge.naming.normalize import (
     case_function,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dh_bridge.naming.models import NameRow, System
 
 DATASET_LEVELS = frozenset({"table", "file"})
+_COMPLETE_LEVELS = DATASET_LEVELS | {"skip"}
 NameRowKind = Literal["root", "raw", "dotted", "text"]
 
 
@@ -57,6 +59,14 @@ class ParsedName(NamedTuple):
         """The parts without which the dataset name has a gap."""
         return (self.template or self.reader.template).needs
 
+    @property
+    def missing_levels(self) -> tuple[str, ...]:
+        """The levels of the dataset name that are missing, outermost first."""
+        tiers = [tier.name for tier in (self.template or self.reader.template).tiers if tier.value is None]
+        if self.level in DATASET_LEVELS:
+            return tuple(tier for tier in tiers if tier not in self.values)
+        return tuple(tiers[: len(tiers) - sum(part is not None for part in self.parts)]) if self.parts else ()
+
 
 def _compile_name_row(row: NameRow, location: str) -> CompiledNameRow:
     template = NameTemplate(row.dataset, location) if row.dataset else None
@@ -88,6 +98,11 @@ class NameReader:
         self.template = NameTemplate(datasets[-1] if datasets else system.dataset or "", location)
         self.container_levels = ContainerLevels(container_rows[-1] if container_rows else system.containers, location)
         self.name_rows = [_compile_name_row(row, location) for row in system.names]
+        self.part_names = frozenset(name for row in self.name_rows for name in row.names)
+        #: whether its names are those of tables in SQL, so that a query may stand for one
+        self.is_sql = any(row.dotted is not None and len(row.names) > 1 for row in self.name_rows)
+        self._double_dot = system.double_dot
+        QUOTES_BY_SYSTEM[system.id] = system.quotes
         self.case = case_function(system.case, system.needs_quotes if system.case_exception else None)
         self.instance = (
             NameTemplate(system.instance, location) if system.instance and system.instance != "never" else None
@@ -104,11 +119,51 @@ class NameReader:
         self._trims_shards = "bigquery_shard" in system.trim
         self._trims_decorators = "bigquery_decorator" in system.trim
 
+    def tier_names(self, tier: str) -> frozenset[str]:
+        """Return the parts of this system's names that are the ``first`` or the ``second`` upper level."""
+        return self.part_names.intersection(FIRST_TIER if tier == "first" else SECOND_TIER)
+
     def read(self, name: str, namespace_parts: Mapping[str, str]) -> ParsedName | None:
         """Return the reading of ``name`` by the first pattern that fits, None when none does.
 
-        A pattern that repeats a part of ``namespace_parts`` (the namespace's) is passed over, unless it names a table and agrees.
+        Of a level that name and namespace both give, the name's counts. A name that stops short of a table is read from its
+        end, where the namespace gives its upper levels: ``dbo.orders`` in the database of ``sqlserver://h/shop``.
         """
+        parsed_name = self._read_row(name, namespace_parts)
+        if parsed_name is not None and (parsed_name.level in _COMPLETE_LEVELS or not parsed_name.parts):
+            return parsed_name
+        levels = {name: value for name, value in namespace_parts.items() if name in self.part_names}
+        if not levels:
+            return parsed_name
+        if parsed_name is None:
+            if not self.is_sql:
+                return None
+            parts = split_name(strip_backticks(name))
+            parsed_name = ParsedName(
+                self, "", "?", dict(namespace_parts), parts, missing=False, rest_part=None, untrimmed_path=None, template=None
+            )  # fmt: skip
+        parsed_name = self._fill_levels(parsed_name, levels, namespace_parts)
+        return parsed_name if parsed_name.level else None
+
+    def _fill_levels(
+        self, parsed_name: ParsedName, levels: Mapping[str, str], namespace_parts: Mapping[str, str]
+    ) -> ParsedName:
+        parts = [part for part in parsed_name.parts if part is not None]
+        tiers = [tier.name for tier in self.template.tiers]
+        if not 0 < len(parts) <= len(tiers):
+            return parsed_name
+        named_values = dict(zip(tiers[len(tiers) - len(parts) :], parts, strict=True))
+        values = {**namespace_parts, **levels, **named_values}
+        self._add_default_schema(values)
+        return parsed_name._replace(level="table", values=values, missing=not self.template.needs <= values.keys())
+
+    def _add_default_schema(self, values: dict[str, str]) -> None:
+        """Add the schema that the system looks in, where the name has a database and no schema."""
+        if self._double_dot is not None and not values.keys().isdisjoint(FIRST_TIER):
+            for name in self.tier_names("second"):
+                values.setdefault(name, self._double_dot)
+
+    def _read_row(self, name: str, namespace_parts: Mapping[str, str]) -> ParsedName | None:
         unquoted_name = strip_backticks(name)
         parts: Sequence[str | None] = ()
         for row in self.name_rows:
@@ -120,21 +175,23 @@ class NameReader:
                 values = row.pattern.match(name if row.kind == "raw" else unquoted_name)
             elif not name.strip("/"):
                 values = {}
-            if values is None or not (
-                row.names.isdisjoint(namespace_parts) or _agrees_with_namespace(row, values, namespace_parts)
-            ):
+            if values is None:
                 continue
+            if row.dotted is not None and None in parts and row.dotted.drops_stated_part(parts):
+                named_parts = [part for part in parts if part is not None]
+                return self._read_row(".".join(map(_quote, named_parts)), namespace_parts)
             untrimmed_path = None
             if self._trims_slashes and row.rest_part in values:
-                untrimmed_path = values[row.rest_part].lstrip("/")
-                values[row.rest_part] = untrimmed_path.rstrip("/")
+                untrimmed_path = values[row.rest_part] = values[row.rest_part].strip("/")
                 if not values[row.rest_part]:
                     continue
             if self._trims_decorators and "table" in values:
                 values["table"] = strip_bigquery_decorator(values["table"])
-            is_incomplete = (
-                row.dotted is not None and None in parts and _is_incomplete(parts, values, namespace_parts, row)
-            )
+            is_incomplete = False
+            if row.dotted is not None and None in parts:
+                if self._double_dot is not None and row.level in DATASET_LEVELS:
+                    self._add_default_schema(values)
+                is_incomplete = _is_incomplete(values, namespace_parts, row)
             return ParsedName(
                 self, row.level, row.text, {**namespace_parts, **values}, parts if row.kind == "dotted" else (),
                 is_incomplete, row.rest_part, untrimmed_path, row.template,
@@ -174,16 +231,9 @@ class NameReader:
         return self.container_levels(parsed_name.level, scope, values, cased, parent_path)
 
 
-def _is_incomplete(
-    parts: Sequence[str | None], values: Mapping[str, str], namespace_parts: Mapping[str, str], row: CompiledNameRow
-) -> bool:
-    filled = sum(name in namespace_parts and name not in values for name in row.names)
-    return parts.count(None) > filled
+def _is_incomplete(values: Mapping[str, str], namespace_parts: Mapping[str, str], row: CompiledNameRow) -> bool:
+    return any(name not in values and name not in namespace_parts for name in row.names)
 
 
-def _agrees_with_namespace(row: CompiledNameRow, values: Mapping[str, str], namespace_parts: Mapping[str, str]) -> bool:
-    return row.level in DATASET_LEVELS and all(
-        values.get(name, namespace_parts[name]) == namespace_parts[name]
-        for name in row.names
-        if name in namespace_parts
-    )
+def _quote(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"'

@@ -11,10 +11,8 @@ from dh_bridge.naming.patterns import NameTemplate, NamingPattern, parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from dh_bridge.naming.schemes import SchemeTable
     from dh_bridge.settings.naming import NamingRule
-
-FIRST_TIER = ("database", "catalog", "project", "keyspace")
-SECOND_TIER = ("schema", "dataset")
 
 
 class CompiledNamingRule(NamedTuple):
@@ -41,24 +39,26 @@ class CompiledNamingRule(NamedTuple):
         return {} if self.name is None else self.name.match(name)
 
 
-def _namespace_patterns(text: str, location: str) -> tuple[NamingPattern, ...]:
+def _namespace_patterns(text: str, location: str, schemes: SchemeTable | None = None) -> tuple[NamingPattern, ...]:
     """Return the patterns of ``text``; with a part only its scheme can be brought to the canonical spelling."""
     if "{" in text:
         head, colon, remainder = text.partition(":")
-        scheme = head if "{" in head else canonical_namespace(f"{head}:").scheme
+        scheme = head if "{" in head else canonical_namespace(f"{head}:", schemes).scheme
         forms = [text, f"{scheme}{colon}{remainder}"]
     else:
-        forms = [text, canonical_namespace(text).text]
+        forms = [text, canonical_namespace(text, schemes).text]
     return tuple(NamingPattern(form, location, namespace=True) for form in dict.fromkeys(forms))
 
 
-def compile_naming_rules(rule_settings: Sequence[NamingRule]) -> tuple[CompiledNamingRule, ...]:
+def compile_naming_rules(
+    rule_settings: Sequence[NamingRule], schemes: SchemeTable | None = None
+) -> tuple[CompiledNamingRule, ...]:
     """Return the compiled rules, the one with the most literal text first; a SettingsError names the key at fault."""
     compiled_rules = []
     for index, rule in enumerate(rule_settings):
         location = f"naming.rules[{index}]"
         try:
-            patterns = _namespace_patterns(rule.namespace, f"{location}.namespace")
+            patterns = _namespace_patterns(rule.namespace, f"{location}.namespace", schemes)
             name = NamingPattern(rule.name, f"{location}.name") if rule.name is not None else None
             rename = (
                 _rename_template(rule.rename, f"{location}.rename", patterns[0], name)
@@ -90,7 +90,7 @@ def _rename_template(text: str, location: str, namespace: NamingPattern, name: N
 class Locations:
     """Groups of addresses that are one location."""
 
-    def __init__(self, locations: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, locations: Mapping[str, Sequence[str]], schemes: SchemeTable | None = None) -> None:
         try:
             self._groups = [
                 (
@@ -98,7 +98,7 @@ class Locations:
                     [
                         pattern
                         for alias in aliases
-                        for pattern in _namespace_patterns(alias, f"naming.locations.{canonical}")
+                        for pattern in _namespace_patterns(alias, f"naming.locations.{canonical}", schemes)
                     ],
                 )
                 for canonical, aliases in locations.items()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.naming.completion import complete_name
-from dh_bridge.naming.name import DROPPED_BY_SETTING, REFUSED_BY_SETTING, Name
+from dh_bridge.naming.name import DROPPED_BY_SETTING, FIRST_TIER, LACKS, REFUSED_BY_SETTING, UNKNOWN_NAMESPACE, Name
+from dh_bridge.naming.names import split_name
 from dh_bridge.naming.normalize import case_function, fit_dataset_urn
 from dh_bridge.naming.reader import DATASET_LEVELS, NameReader, ParsedName
-from dh_bridge.naming.rules import FIRST_TIER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.naming.namespace_index import NamespaceMatch
     from dh_bridge.settings.naming import NamingRule, NamingSettings
 
-_UNKNOWN = "unknown"
+UNKNOWN = "unknown"
 _MALFORMED = "malformed"
 
 
@@ -56,7 +56,7 @@ class NameWriter:
             if self._settings.inmemory == "skip":
                 return self.write_skipped(request, reader, text, "policy:inmemory")
             return self._build_plain_name(
-                request, f"{request.safe_namespace}/{target}", _UNKNOWN, reader, NameDetails(text)
+                request, f"{request.safe_namespace}/{target}", UNKNOWN, reader, NameDetails(text)
             )
         parsed_name = self._complete(parsed_name, rule)
         details = NameDetails(text, _fqn(match, parsed_name), _notes(match, parsed_name, rule))
@@ -73,10 +73,15 @@ class NameWriter:
         if not target.strip() or reader.platform is None:
             return self.write_skipped(request, reader, text, _MALFORMED)
         platform = reader.platform if rule is None or rule.platform is None else rule.platform
-        return self._build_plain_name(request, target, platform, reader, NameDetails(text, None, ("unread-name",)))
+        return self._build_plain_name(
+            request, target, platform, reader, NameDetails(text, None, ("unread-name", *_gap_notes(reader, target)))
+        )
 
-    def write_unknown(self, request: NamingRequest, target: str) -> Name:
-        """Return the name in a namespace that no system knows; a platform is never minted for it."""
+    def write_unknown(self, request: NamingRequest, target: str, platform: str | None) -> Name:
+        """Return the name in a namespace that no system knows; a platform is never minted for it.
+
+        ``platform`` is a platform of DataHub that the namespace names, None for none.
+        """
         rule, settings = request.rule, self._settings
         text = f"unknown namespace{request.text}"
         if not target.strip():
@@ -92,16 +97,20 @@ class NameWriter:
                 rule.platform,
                 NameDetails(f"{text} + {parsed_name.pattern}"),
             )
+        if platform is not None:
+            return self._build_plain_name(
+                request, target, platform, None, NameDetails(f"platform of DataHub: {platform}{request.text}")
+            )
         if settings.unknown != "keep":
             return self.write_skipped(
                 request, None, text, DROPPED_BY_SETTING if settings.unknown == "drop" else REFUSED_BY_SETTING
             )
         name = f"{request.safe_namespace}/{target}" if request.safe_namespace else target
-        return self._build_plain_name(request, name, _UNKNOWN, None, NameDetails(text, None, ("unknown-namespace",)))
+        return self._build_plain_name(request, name, UNKNOWN, None, NameDetails(text, None, (UNKNOWN_NAMESPACE,)))
 
     def write_skipped(self, request: NamingRequest, reader: NameReader | None, text: str, reason: str) -> Name:
         """Return the name of what has no dataset, for ``reason``."""
-        platform = (reader.platform if reader is not None else None) or _UNKNOWN
+        platform = (reader.platform if reader is not None else None) or UNKNOWN
         system = reader.id if reader is not None else None
         return Name(
             request.namespace, request.name, request.safe_namespace, None, "table", None, None, system, text, platform, "", request.env,
@@ -201,6 +210,8 @@ def _fqn(match: NamespaceMatch, parsed_name: ParsedName) -> str | None:
     template = parsed_name.reader.fqns.get(parsed_name.level)
     if template is None or match.fqn_parts is None or parsed_name.missing:
         return None
+    if match.parts.keys() & parsed_name.reader.part_names and not match.parts.items() <= parsed_name.values.items():
+        return None  # the path behind the host is no level of this name: an instance, say
     values = {**match.fqn_parts, **parsed_name.values}
     if parsed_name.untrimmed_path is not None and parsed_name.rest_part is not None:
         values[parsed_name.rest_part] = parsed_name.untrimmed_path  # an object's key, untrimmed
@@ -215,12 +226,21 @@ def _case(reader: NameReader, rule: NamingRule | None) -> Callable[[str], str] |
     return reader.case if rule is None or rule.case is None else case_function(rule.case, None)
 
 
+def _gap_notes(reader: NameReader, target: str) -> list[str]:
+    """Return the notes about the levels that a name of too few parts lacks."""
+    parts = [part for part in split_name(target) if part is not None]
+    tiers = [tier.name for tier in reader.template.tiers if tier.value is None]
+    return [LACKS + tier for tier in tiers[: len(tiers) - len(parts)]] if reader.is_sql and parts else []
+
+
 def _notes(match: NamespaceMatch, parsed_name: ParsedName, rule: NamingRule | None) -> tuple[str, ...]:
     reader, notes = parsed_name.reader, []
     if parsed_name.missing or (
         parsed_name.level in DATASET_LEVELS and not parsed_name.needs <= parsed_name.values.keys()
     ):
         notes.append("missing-part")
+    if notes or parsed_name.level not in DATASET_LEVELS:
+        notes += [LACKS + level for level in parsed_name.missing_levels]
     if match.lint is not None:
         notes.append(match.lint)
     if parsed_name.values.get("project", "").isdigit():

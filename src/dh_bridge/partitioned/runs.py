@@ -133,8 +133,8 @@ class PartitionTranslator:
             self.counts.dead += 1
             return DeadLetter(record.location, refusal, event.raw)
         self.counts.events += 1
-        self.counts.notes.update(event.notes)
         state = self._aggregator.add(event)
+        self.counts.notes.update(event.notes)  # those about its names are added by the extraction
         if state is None:
             return None
         event_position = (event.time, record.location, record.key)

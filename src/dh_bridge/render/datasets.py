@@ -23,6 +23,7 @@ from dh_bridge.model.facts import (
     SUBTYPES,
     TOMBSTONE,
     TOMBSTONE_KEY,
+    UNTYPED_KEY,
     UPSTREAM,
     UPSTREAM_FIELD,
     UPSTREAM_PROPERTY,
@@ -60,7 +61,7 @@ def dataset_proposals(urn: str, registers: Registers, options: Options, *, is_wr
         if name.instance:
             yield upsert(ENTITY, urn, "dataPlatformInstance", _platform_instance(name))
         yield from domain_proposals(ENTITY, urn, options.settings.domains.of_dataset(name.namespace, name.name))
-    schema = value(registers, SCHEMA)
+    schema = value(registers, SCHEMA) or value(registers, SCHEMA, UNTYPED_KEY)
     write = options.settings.schema_.write
     if schema is not None and (write in ("all", "if_absent") or (write == "outputs" and is_written)):
         yield _schema_proposal(urn, name, schema, value(registers, PARTITIONED_BY) or ())

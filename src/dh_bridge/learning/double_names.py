@@ -1,0 +1,105 @@
+"""One dataset under several names: a path that a catalogue names in some events only, a table whose folder has moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.identity.hints import decode_facet
+from dh_bridge.learning.finding import Finding, one_line
+from dh_bridge.learning.sample import Sample
+from dh_bridge.naming import Naming
+from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.naming import Name
+    from dh_bridge.openlineage.events import Dataset
+    from dh_bridge.options import Options
+
+_MAX_NAMES = 8
+"""Datasets that are told apart for one name; more say nothing new."""
+_MAX_TRIED_RULES = 50
+"""Rules that are tried; each compiles the naming systems again."""
+
+
+class DoubleNameLearner:
+    """Follows names that make several datasets, and tables that several datasets have as their symlink."""
+
+    def __init__(self, options: Options, limit: int) -> None:
+        self._settings = options.settings
+        #: namespace and name as sent -> dataset -> a name of it
+        self._by_sent_name: Sample[dict[str, Name]] = Sample(limit, dict)
+        #: namespace and name of a TABLE symlink -> dataset -> a name of it
+        self._by_table: Sample[dict[str, Name]] = Sample(limit, dict)
+
+    def see(self, dataset: Dataset, name: Name) -> None:
+        """Note the dataset that an event's entry makes, and the tables that it is a symlink of."""
+        _note(self._by_sent_name, f"{dataset.namespace}\n{dataset.name}", name)
+        if "symlinks" not in dataset.facets:
+            return
+        identifiers = decode_facet(dataset.facets, "symlinks").get("identifiers")
+        for identifier in identifiers if isinstance(identifiers, list) else ():
+            if isinstance(identifier, dict) and str(identifier.get("type") or "").upper() == "TABLE":
+                _note(self._by_table, f"{identifier.get('namespace')}\n{identifier.get('name')}", name)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield a rule for each name that makes several datasets."""
+        tried = 0
+        for key, names in self._by_sent_name.items():
+            if len(names) > 1:
+                namespace, _, name = key.partition("\n")
+                preferred = _preferred(names)
+                tried += 1
+                rule = self._rule(namespace, name, preferred) if tried <= _MAX_TRIED_RULES else None
+                text = f"{one_line(name)} makes {len(names)} datasets, by the facets of its events: {_listed(names)}"
+                yield _finding(text, len(names), rule)
+        for key, names in self._by_table.items():
+            if len(names) > 1:
+                preferred = _preferred(names)
+                table = one_line(key.partition("\n")[2])
+                for urn, double in sorted(names.items()):
+                    if urn == preferred.endpoint:
+                        continue
+                    tried += 1
+                    rule = self._rule(double.namespace, double.name, preferred) if tried <= _MAX_TRIED_RULES else None
+                    yield _finding(f"table {table} has {len(names)} datasets: {_listed(names)}", len(names), rule)
+
+    def _rule(self, namespace: str, name: str, preferred: Name) -> dict[str, str] | None:
+        """Return the rule that makes ``preferred`` of a name; None when none was found to."""
+        if PATTERN_CHARS & set(namespace + name):
+            return None
+        settings, rule = self._settings.naming, {"namespace": namespace, "name": name}
+        for candidate in (
+            {**rule, "rename": preferred.name},
+            {**rule, "rename": preferred.dataset_name, "platform": preferred.platform},
+        ):
+            rules = (NamingRule.model_validate(candidate), *settings.rules)
+            naming = Naming(settings.model_copy(update={"rules": rules}), self._settings.mappings)
+            if naming(namespace, name).endpoint == preferred.endpoint:
+                return candidate
+        return None
+
+
+def _note(sample: Sample[dict[str, Name]], key: str, name: Name) -> None:
+    names = sample.note_of(key)
+    if names is not None and name.endpoint is not None and (name.endpoint in names or len(names) < _MAX_NAMES):
+        known_name = names.get(name.endpoint)
+        if known_name is None or (name.namespace, name.name) < (known_name.namespace, known_name.name):
+            names[name.endpoint] = name
+
+
+def _preferred(names: dict[str, Name]) -> Name:
+    """Return the name that counts: that of a catalogue before a path, a known platform before others, then the first."""
+    return min(
+        names.values(), key=lambda name: (name.platform == "unknown", "/" in name.dataset_name, str(name.endpoint))
+    )
+
+
+def _listed(names: dict[str, Name]) -> str:
+    return ", ".join(sorted(one_line(f"{name.platform},{name.dataset_name}") for name in names.values()))
+
+
+def _finding(text: str, count: int, rule: dict[str, str] | None) -> Finding:
+    path = ("naming", "rules") if rule is not None else ()
+    return Finding("double-name", text, count, path, rule, sure=False)
