@@ -175,7 +175,13 @@ def test_settings_that_a_page_prints_are_settings(page, tmp_path, monkeypatch):
     for name in ("DATAHUB_GMS_TOKEN", "KAFKA_PASSWORD", "REGISTRY_PASSWORD"):
         monkeypatch.setenv(name, "secret")
     for block in re.findall(r"```yaml\n(.+?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        others = {"source", "transport", "openlineage", "system"}  # of DataHub, of OpenLineage, of Flink, of a mapping
+        others = {
+            "source",
+            "transport",
+            "openlineage",
+            "system",
+            "producer",
+        }  # of DataHub, of OpenLineage, of Flink, of mappings
         if not others & {key.partition(".")[0] for key in yaml.safe_load(block)}:
             (tmp_path / "dh_bridge.yml").write_text(block, encoding="utf-8")
             load(tmp_path / "dh_bridge.yml")

@@ -22,7 +22,7 @@ def queries(told):
 
 @pytest.mark.parametrize("forgetful", [True, False])
 def test_a_query_that_its_run_takes_back_is_removed_and_comes_back(forgetful):
-    told = Told(settings(optional_metadata=["queries"]), forgetful=forgetful)
+    told = Told(settings(optional_metadata=("queries",)), forgetful=forgetful)
     told.tell([FIRST], [LATER], [LATER])
     assert queries(told) == (["alter table x rename to y"], ["select 1"])
     told.tell([OTHER_RUN])
@@ -30,24 +30,24 @@ def test_a_query_that_its_run_takes_back_is_removed_and_comes_back(forgetful):
 
 
 def test_a_query_that_another_run_tells_of_stays():
-    told = Told(settings(optional_metadata=["queries"]))
+    told = Told(settings(optional_metadata=("queries",)))
     told.tell([OTHER_RUN], [FIRST], [LATER])
     assert queries(told) == (["alter table x rename to y", "select 1"], [])
 
 
 def test_told_at_once_or_the_other_way_round_there_is_one_query():
     for batches in ([[FIRST, LATER]], [[LATER], [FIRST]]):
-        told = Told(settings(optional_metadata=["queries"]))
+        told = Told(settings(optional_metadata=("queries",)))
         told.tell(*batches)
         assert queries(told)[0] == ["alter table x rename to y"]
 
 
 def test_the_subjects_of_a_query_leave_with_the_run_that_told_of_them():
     first = {**FIRST, "inputs": [dataset("d.s.t")]}
-    wanted = Told(settings(optional_metadata=["queries"]))
+    wanted = Told(settings(optional_metadata=("queries",)))
     wanted.tell([first, LATER, OTHER_RUN])
     for batches in ([[first], [OTHER_RUN], [LATER]], [[OTHER_RUN], [first], [LATER]]):
-        told = Told(settings(optional_metadata=["queries"]))
+        told = Told(settings(optional_metadata=("queries",)))
         told.tell(*batches)
         assert told.tell([OTHER_RUN], [LATER]) == []
         kept = [line for line in told.dump() if b'"removed":true' not in line]

@@ -296,8 +296,9 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
     (tmp_path / "c.json").symlink_to(tmp_path / "nowhere")
     (tmp_path / "d.JSON").write_bytes(LINES[1])
     (tmp_path / "sub" / "e.jsonl").write_bytes(LINES[2])
-    for passed_over in (".hidden.json", "notes.md", "code.py"):
-        (tmp_path / passed_over).write_bytes(LINES[0])
+    (tmp_path / ".hidden.json").write_bytes(LINES[0])
+    for ignored in ("notes.md", "code.py"):
+        (tmp_path / ignored).write_text("# no event")
     found = summary(read_events([tmp_path]), tmp_path)
     assert [place for place, _ in found] == ["a.ndjson:1", "b.gz", "c.json", "d.JSON:1", "sub/e.jsonl:1"]
     assert all(reason.startswith("cannot read the file") for _, reason in found[1:3])
@@ -305,13 +306,14 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
 
 def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
     (tmp_path / "sub").mkdir()
-    for name in ("a.json", "part-00000", "sub/b.parquet", ".c.crc"):
+    for name in ("a.json", "part-00000", ".c.crc"):
         (tmp_path / name).write_bytes(LINES[0])
+    (tmp_path / "sub" / "b.parquet").write_bytes(b"PAR1")
     (tmp_path / "_SUCCESS").write_bytes(b"")
     passed = []
-    found = summary(read_events([tmp_path, tmp_path / "part-00000"], on_skipped_file=passed.append), tmp_path)
+    found = summary(read_events([tmp_path], on_skipped_file=passed.append), tmp_path)
     assert found == [("a.json:1", "run-0"), ("part-00000:1", "run-0")]
-    assert passed == [tmp_path / "part-00000", tmp_path / "sub" / "b.parquet"]
+    assert passed == [tmp_path / "sub" / "b.parquet"]
 
 
 def test_a_file_that_is_named_is_read_whatever_its_suffix(told):

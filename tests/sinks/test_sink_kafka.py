@@ -104,7 +104,7 @@ def test_where_there_is_none_that_of_the_profile_is_registered(opened, registry,
 
 
 def test_a_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, topic):
-    with pytest.raises(SinkError, match="not to register") as caught:
+    with pytest.raises(SinkError, match=r"auto\.register\.schemas is false") as caught:
         opened(registry={"url": registry.url, "config": {"auto.register.schemas": "false"}}).emit(proposals())
     assert not caught.value.retryable
     assert f"{topic}-value" not in registry.get("/subjects")
@@ -167,7 +167,7 @@ def test_a_message_too_large_for_the_client_is_told_and_the_others_arrive(opened
     assert delivery.delivered_count == 6
     [failure] = delivery.failures
     assert (failure.proposal, failure.retryable) == (large, False)
-    assert "the topic takes 5,242,880" in failure.reason
+    assert "the topic accepts at most 5,242,880" in failure.reason
     assert len(kafka.messages(topic)) == 6
 
 

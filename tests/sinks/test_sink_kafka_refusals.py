@@ -254,7 +254,8 @@ def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
     def ran(*arguments):
         chosen = {"topic": topic, "failed_topic": refuse.topic, "registry.url": area["registry"]["url"]}
         settings = [word for name, text in chosen.items() for word in ("--set", f"kafka.{name}={text}")]
-        return CliRunner().invoke(commands, [*arguments, "--ledger", "ledger.db", *settings])
+        ledger = ("--ledger", "ledger.db") if arguments[0] == "emit" else ("ledger.db",)
+        return CliRunner().invoke(commands, [*arguments, *ledger, *settings])
 
     def emitted():
         result = ran("emit", EVENTS, "--to", f"kafka:{kafka.bootstrap}", "--datahub-version", "1.7", "--run-id", "mine")

@@ -87,7 +87,7 @@ class SchemaRegistry:
             return self._schema_id(document), self._parse_schema(document)
         if not _is_enabled(self._options, "auto.register.schemas"):
             raise SinkError(
-                f"no schema of {subject}, and kafka.registry.register is false",
+                f"no schema of {subject}, and auto.register.schemas is false",
                 location=self.location,
                 remedy="register the schema, or set auto.register.schemas to true in kafka.registry.config",
             )
