@@ -144,6 +144,7 @@ def _uses(tree: ast.Module, line: int, attributes: dict[str, set[str]]) -> tuple
         node.attr
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
+        and node.attr in _METHODS
         and isinstance(node.value, ast.Call)
         and getattr(node.value.func, "attr", "") == "compile"
         and node.value.lineno <= line <= (node.value.end_lineno or 0)
@@ -159,7 +160,7 @@ def _uses(tree: ast.Module, line: int, attributes: dict[str, set[str]]) -> tuple
             continue
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         name = str(getattr(target, "id", getattr(target, "attr", "")))
-        if isinstance(node.value, ast.Attribute):  # re.compile(…).fullmatch
+        if isinstance(node.value, ast.Attribute) and node.value.attr in _METHODS:  # re.compile(…).fullmatch
             return name, (node.value.attr,)
         if isinstance(target, ast.Attribute):
             return name, tuple(sorted(attributes.get(name, ())))

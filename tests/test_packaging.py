@@ -175,7 +175,7 @@ def test_the_wheel_translates_in_an_empty_environment(built, tmp_path, real_home
         [str(python.with_name("dh-bridge")), "demo"], capture_output=True, text=True, check=False, cwd=elsewhere
     )
     assert shown.returncode == 0, shown.stderr
-    assert "Where one of the datasets comes from" in shown.stdout
+    assert "The lineage of one of the datasets" in shown.stdout
     listed = subprocess.run([*install[:3], "freeze"], capture_output=True, text=True, check=True, env=home)
     assert {"acryl-datahub", "confluent-kafka", "pyspark", "fastavro"}.isdisjoint(
         line.partition("==")[0] for line in listed.stdout.splitlines()

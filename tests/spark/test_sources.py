@@ -127,7 +127,7 @@ def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_go
         session.conf.set(MAX_CONTENT_OPTION, most)
     assert found.pop("small.json") is None
     (told,) = found.values()
-    assert told.startswith("larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
+    assert told.startswith("the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
 
 
 def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
@@ -135,7 +135,7 @@ def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
     rows.coalesce(1).write.parquet(str(tmp_path / "t"))
     events = stream_rows(session, str(tmp_path / "t"), format="parquet", column="payload")
     found = followed(events, tmp_path / "c1")
-    assert {reason for _, reason in found} == {None, "no event: the column is null here"}
+    assert {reason for _, reason in found} == {None, "no event: the column is null"}
     assert len({place for place, _ in found}) == 3
     assert all(place.startswith("parquet[") for place, _ in found)
     (tmp_path / "lines").mkdir()

@@ -162,7 +162,7 @@ def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topi
     said = invoke("batch", *source, "--to", f"catalog:{target}", "--bad-records", bad, code=EXIT_EVENTS)
     assert held(target) == expected(raws)
     assert (counted(said, "events"), counted(said, "dead letters")) == (len(raws), 2)
-    assert f"{topic}/0@{(len(raws) + 1) // 2}: no event: the column is null here" in said
+    assert f"{topic}/0@{(len(raws) + 1) // 2}: no event: the column is null" in said
     assert bad.exists()
 
 

@@ -17,7 +17,7 @@ def test_a_folder_of_another_version_is_refused_with_the_remedy(session, tmp_pat
     with pytest.raises(StateVersionError) as refused:
         StreamState(session, str(tmp_path), 1)
     assert str(refused.value) == (
-        f"{tmp_path}: was stored by another version of dh-bridge ({found}; this version reads format {VERSION})"
+        f"{tmp_path}: written by another version of dh-bridge ({found}; this version reads format {VERSION})"
         " (start a new checkpoint and send the events again)"
     )
 

@@ -25,7 +25,7 @@ OPAQUE_SCHEMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
 _NO_PORT = re.compile(r":(?:None|null|NULL)?(?=,|$)")
 _USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))")  # user:, not host:port
 _SECRET = re.compile(
-    r"[?;&](?=[^=;&?]*=)[^=;&?]*(?:passw|pwd|secret|token|sig|key|credential|odbc_connect)"
+    r"[?;&](?=[^=;&?]{0,200}=)[^=;&?]{0,200}(?:passw|pwd|secret|token|sig|key|credential|odbc_connect)"
     r"|[,:/](?:passw|pwd|secret)\w*=",  # the first property of DB2's JDBC URLs, each one of Teradata's
     re.IGNORECASE,
 )

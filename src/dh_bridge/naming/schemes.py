@@ -10,8 +10,9 @@ import msgspec
 from dh_bridge.bundled import convert_document, load_table
 from dh_bridge.errors import MappingError
 
-_COMMENTS = r"(?:\s|/\*.*?\*/|--[^\n]*\n)*"
 _HAS_SPACE = re.compile(r"\s").search
+_NO_SPACE = re.compile(r"\S").search
+_LEVELS = re.compile(r"(?:[^\s.()\[\]`\"']+\.){1,2}").match
 
 
 class SchemeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,19 +88,36 @@ class QueryNames:
 
     def __init__(self, document: QueriesDocument, location: str) -> None:
         try:
-            starts = "|".join(re.compile(pattern).pattern for pattern in document.patterns)
+            self._query_start = re.compile("|".join(document.patterns), re.IGNORECASE | re.DOTALL)
         except re.error as error:
             raise MappingError(str(error), location=location, remedy="correct the expression") from error
         self._placeholders = tuple(document.placeholders)
-        self._pattern = re.compile(
-            rf"(?:{_COMMENTS}(?:[^\s.()\[\]`\"']+\.){{0,2}}{_COMMENTS})(?:{starts})", re.IGNORECASE | re.DOTALL
-        )
 
     def match(self, name: str) -> bool:
         """Return whether ``name`` is a query: ``(select id from orders) t``, ``shop.COMPLEX``."""
         if name.endswith(self._placeholders) and name.rpartition(".")[2] in self._placeholders:
             return name.count(".") <= 1
-        return _HAS_SPACE(name) is not None and self._pattern.match(name) is not None
+        if _HAS_SPACE(name) is None:
+            return False
+        levels = _LEVELS(name, _skip_comments(name, 0))
+        start = _skip_comments(name, levels.end() if levels else 0)
+        return self._query_start.match(name, start) is not None
+
+
+def _skip_comments(name: str, position: int) -> int:
+    """Return the position behind the blanks and SQL comments that begin at ``position``; each character is read once."""
+    while True:
+        position = _skip_spaces(name, position)
+        end = {"/*": "*/", "--": "\n"}.get(name[position : position + 2])
+        found = name.find(end, position + 2) if end else -1
+        if end is None or found < 0:
+            return position
+        position = found + len(end)
+
+
+def _skip_spaces(name: str, position: int) -> int:
+    found = _NO_SPACE(name, position)
+    return found.start() if found else len(name)
 
 
 def parse_queries(document: Any, location: str = "") -> QueryNames:
