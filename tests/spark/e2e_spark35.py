@@ -209,7 +209,7 @@ def test_what_the_listener_sent_over_http_is_what_the_same_events_in_a_file_come
 
 LINEAGE = """
 LAKE/order_totals  file
-└── comes from
+└── upstream
     └── order_totals.adaptive_spark_plan.lake_order_totals  job
         ├── LAKE/raw/customers.csv  file
         │   ├── email -> buyers  DIRECT:AGGREGATION+MASKED
