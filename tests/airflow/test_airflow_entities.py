@@ -82,7 +82,7 @@ def test_urns_of_most_systems_are_led_back_and_of_no_other_is_another_urn_told()
     events = told(*urns)
     _, lost = map_urns(events, Settings())
     platforms = {urn.split(",")[0].rpartition(":")[2] for urn in lost}
-    assert platforms == {"dremio", "iceberg"}
+    assert platforms == {"dremio"}
     assert len(events[0]["inputs"]) == len(urns) - len(lost) > 100
 
 

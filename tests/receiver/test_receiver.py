@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from support.gms import Fault, Gms
+from support.pages import is_open
 from support.receivers import QUICK, ask, dump_of, metrics, points, post, served, until
 from support.sample_events import T0, dataset, event, job_event, packed
 
@@ -568,3 +569,16 @@ def test_a_mistake_of_ours_is_an_answer_too(catalogue, monkeypatch, caplog):
     monkeypatch.setattr("dh_bridge.receiver.app.read_body", lambda *_: 1 / 0)
     assert post(catalogue, START)[0] == 500
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_before_listening_is_called_while_the_port_is_closed(tmp_path):
+    """`serve` waits for signals from then on: who sees the port open may end it at once."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = Settings(receiver={"listen": f"127.0.0.1:{port}"})
+    seen = []
+    with running.run_receiver(
+        f"catalog:{tmp_path / 'c.db'}", settings, None, before_listening=lambda: seen.append(is_open(port))
+    ):
+        assert (seen, is_open(port)) == ([False], True)

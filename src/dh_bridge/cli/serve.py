@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,15 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
             _dead_letter_handler(dead, EventMasker(is_enabled=settings.redaction != OFF))
         )
         say_connecting(target, settings)
-        receiver = stack.enter_context(run_receiver(target, settings, ledger, on_dead_letter=on_dead_letter))
-        for signal_number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signal_number, lambda *_: stop.set())
+        receiver = stack.enter_context(
+            run_receiver(
+                target,
+                settings,
+                ledger,
+                on_dead_letter=on_dead_letter,
+                before_listening=partial(_on_signals, stop.set),  # whoever sees the port open may end it
+            )
+        )
         say(f"writing to {receiver.target.describe(target, ', '.join(receiver.target.settings.identity.mode))}")
         if settings.receiver.token is None and receiver.is_exposed:
             say("anybody who can reach it may send events: set receiver.token")
@@ -77,6 +84,11 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     if receiver.refusal_reason is not None:
         say(f"Error: the last events were refused: {receiver.refusal_reason}")
         raise click.exceptions.Exit(EXIT_DELIVERY)
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: stop())
 
 
 def _log_to_stderr() -> None:

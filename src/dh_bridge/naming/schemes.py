@@ -108,16 +108,16 @@ def _skip_comments(name: str, position: int) -> int:
     """Return the position behind the blanks and SQL comments that begin at ``position``; each character is read once."""
     while True:
         position = _skip_spaces(name, position)
-        end = {"/*": "*/", "--": "\n"}.get(name[position : position + 2])
-        found = name.find(end, position + 2) if end else -1
-        if end is None or found < 0:
+        terminator = {"/*": "*/", "--": "\n"}.get(name[position : position + 2])
+        end = name.find(terminator, position + 2) if terminator else -1
+        if terminator is None or end < 0:
             return position
-        position = found + len(end)
+        position = end + len(terminator)
 
 
 def _skip_spaces(name: str, position: int) -> int:
-    found = _NO_SPACE(name, position)
-    return found.start() if found else len(name)
+    match = _NO_SPACE(name, position)
+    return match.start() if match else len(name)
 
 
 def parse_queries(document: Any, location: str = "") -> QueryNames:

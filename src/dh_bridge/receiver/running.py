@@ -72,11 +72,13 @@ def run_receiver(
     ledger_path: Path | None,
     *,
     on_dead_letter: Callable[[DeadLetter], None] = lambda _: None,
+    before_listening: Callable[[], object] = lambda: None,
 ) -> Iterator[RunningReceiver]:
     """Take events over HTTP for ``target`` until the block ends; what was answered by then is in the ledger ``ledger_path``.
 
-    A catalogue is its own ledger. ``on_dead_letter`` gets what cannot be used, from several threads. A SettingsError says what cannot be
-    used or is not installed, a SinkError why the target or the ledger cannot be opened.
+    A catalogue is its own ledger. ``on_dead_letter`` gets what cannot be used, from several threads; ``before_listening`` is called
+    before the port opens. A SettingsError says what cannot be used or is not installed, a SinkError why the target or the ledger
+    cannot be opened.
     """
     ledger_path = ledger_path or settings.ledger.file
     if not target_kind(target).has_own_ledger and ledger_path is None:
@@ -86,7 +88,7 @@ def run_receiver(
             remedy="pass the path of a file for the state of runs and for queued proposals",
         )
     if settings.redaction != OFF:
-        rules()  # takes half a second, which the first sender would wait for
+        rules()  # reading them takes a moment, for which the first sender would wait
     metrics = ReceiverMetrics()
     with ExitStack() as stack:
         stack.enter_context(_shorten_switch_interval())
@@ -116,6 +118,7 @@ def run_receiver(
         )
         stack.callback(ingest_queue.close)
         app = Receiver(ingest_queue, metrics, settings.receiver, zone=zone_of(settings), on_dead_letter=on_dead_letter)
+        before_listening()
         web = stack.enter_context(WebServer(app, settings.receiver))
         stack.callback(_drain, app)
         yield RunningReceiver(web, delivery_target, metrics, ingest_queue)
