@@ -10,7 +10,7 @@ from support.secret_markers import PLACES, dataset, event, facet, planted
 
 from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.redaction import is_secret_name, redact, redact_json
+from dh_bridge.redaction import is_clean_document, is_secret_name, redact, redact_json, redact_texts
 
 LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 NAMES = (Path(__file__).parent / "harmless_names.txt").read_text(encoding="utf-8").splitlines()
@@ -101,3 +101,19 @@ def test_prose_stays_and_tokens_do_not():
     assert token not in redact(f"cloned with {token} at night")
     assert redact_json(["a", f"Bearer {token}"]) == ["a", "Bearer [REDACTED]"]
     assert json.dumps(redact_json({"a": [1, None, True]})) == '{"a": [1, null, true]}'
+
+
+def test_a_clean_document_is_one_that_masking_leaves_equal():
+    documents = [one.event for one in planted()] + [{"fields": [{"name": text}]} for text in LINES]
+    clean = [document for document in documents if is_clean_document(document)]
+    assert [redact_texts(document) for document in clean] == clean
+    assert len(clean) >= len(LINES)
+    assert not is_clean_document({"fields": [{"description": f"password=hunter2{'a1B2' * 5}"}]})
+
+
+def test_a_document_that_is_nested_too_deep_is_not_called_clean():
+    document = {"a": "b"}
+    for _ in range(70):
+        document = {"a": [document]}
+    assert not is_clean_document(document)
+    assert redact_texts(document) == document

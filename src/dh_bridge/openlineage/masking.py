@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.redaction import REDACTED, redact, redact_json, redact_texts
+from dh_bridge.redaction import REDACTED, is_clean_document, redact, redact_json, redact_texts
 from dh_bridge.redaction.rules import rules
 
 if TYPE_CHECKING:
@@ -134,7 +134,12 @@ def mask_facet(key: str, data: bytes) -> bytes | None:
     except (msgspec.DecodeError, RecursionError):
         return bytes(_REDACTED_FACET) if redact(text := data.decode("utf-8", "replace")) != text else None
     try:
-        masked_document = redact_texts(document) if key in rules().columns else redact_json(document, key)
+        if key not in rules().columns:
+            masked_document = redact_json(document, key)
+        elif is_clean_document(document):
+            return None
+        else:
+            masked_document = redact_texts(document)
     except RecursionError:  # nobody reads a facet that is nested so deep
         return bytes(_REDACTED_FACET)
     return None if masked_document == document else _encode(masked_document)
