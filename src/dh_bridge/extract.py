@@ -80,7 +80,7 @@ class FactExtractor:
         self._registry = registry()
 
     def extract(self, event: Event, runs: dict[str, RunState], trace: Trace | None = None) -> RunState | None:
-        """Fold ``extract`` into its run's state in ``runs``; None when a filter leaves it out.
+        """Fold ``extract`` into its run's state in ``runs``; None when a filter drops it.
 
         ``trace`` collects what the report needs of it.
         """
@@ -145,12 +145,12 @@ class FactExtractor:
         ctx.owner_urn = job.owner_urn
         ctx.task_urn = job.job_urn
         facts: list[Fact] = [(job.flow_urn, JOB, "", job)]
-        if job is not named_job:  # what is said of the operation is said of no job that is written
+        if job is not named_job:  # facts about the operation belong to no job that is written
             ctx.owner_urn = OPERATION_OWNER
             facts += [(ctx.run_urn, MERGED_OPERATION, "", event.name)] if ctx.run_urn else []
         elif job.level == "flow":
             facts.append((job.flow_urn, FLOW_JOB, "", job))
-        if self.options.identity.has_job(job, has_io=False):  # a flow-level job's twin is settled with its run
+        if self.options.identity.has_job(job, has_io=False):  # the dataJob of a flow-level job is resolved with its run
             facts.append((job.job_urn, JOB, "", job))
         if event.kind == "job" and (properties := _sender_properties(event)):
             facts.append((ctx.owner_urn, JOB_PROPERTIES, "", properties))
@@ -350,6 +350,6 @@ def _latest(old: tuple[Version, str] | None, new: tuple[Version, str]) -> tuple[
 
 
 def _sender_properties(event: Event) -> dict[str, str]:
-    """Return what a job or dataset event says of its sender; a run's own is on the run."""
+    """Return the facts about the sender of a job or dataset event; those of a run are on the run."""
     pairs = ("producer", event.producer), ("schemaURL", event.schema_url)
     return {key: truncate(text) for key, text in pairs if text}

@@ -1,7 +1,7 @@
 """Temporary datasets: lineage runs through them, or no edge names them (settings ``filters.through`` and ``temporary``).
 
-What was made of a dataset that lineage runs through was made of its inputs. Which ones are temporary, one run may say of a
-dataset that others name: the runs of a call are settled together.
+What was made of a dataset that lineage runs through was made of its inputs. Which ones are temporary, one run may state of a
+dataset that others name, so the runs of a call are resolved together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def can_collapse(options: Options) -> bool:
-    """Return whether some datasets may be temporary by the settings: what one run says of them then changes others."""
+    """Return whether some datasets may be temporary by the settings: what one run states of them then changes others."""
     settings = options.settings
     return bool(settings.filters.through) or settings.temporary != "keep"
 
@@ -68,7 +68,7 @@ def collapse_temporary(states: list[RunState]) -> None:
 def _apply_policy(states: list[RunState], temporary: frozenset[str], *, collapse: bool) -> None:
     """Take the edges of what some run calls temporary; what an event names without calling it so is written all the same.
 
-    A dataset or an operation that was written once cannot be taken back when a later event tells, edges can.
+    A dataset or an operation that was written once cannot be withdrawn when a later event makes the dataset temporary; edges can.
     """
     sources = _sources(states, temporary) if collapse else {}
     for state in states:
@@ -119,7 +119,7 @@ def _add_sources(
 
 
 def _drop_fields(registers: Registers, temporary: AbstractSet[str]) -> None:
-    """Drop what is said of the columns of temporary datasets."""
+    """Drop the facts about the columns of temporary datasets."""
     fields = registers.get(INPUT_FIELD)
     if fields is not None:
         registers[INPUT_FIELD] = {
@@ -144,7 +144,7 @@ def _drop_fields(registers: Registers, temporary: AbstractSet[str]) -> None:
 def _replace_upstreams(
     registers: Registers, temporary: AbstractSet[str], sources: Mapping[str, AbstractSet[str]]
 ) -> None:
-    """Replace temporary upstreams of a dataset by what they were made of; drop what is said of their columns."""
+    """Replace temporary upstreams of a dataset by their own upstreams; drop the facts about their columns."""
     upstreams = registers.get(UPSTREAM)
     if upstreams is None:
         return

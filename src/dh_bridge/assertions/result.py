@@ -26,11 +26,11 @@ _NO_VALUE_MESSAGE = "the test reported a failure without a value: it errored or 
 
 
 def evaluate_outcome(check: Check, platform: str, table: AssertionTable) -> CheckOutcome:
-    """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
+    """Return how a check ended. SKIPPED and UNKNOWN (the status is not readable) are no result.
 
     A dbt test that fails without a value, or without a failing row where none is allowed, did not run: it errored, or its
-    model failed. Entries older than the facet's version 1-1-0 never have a value; they are told by the leaves of
-    1-1-0. Of a check that a test tells of as well, the test's word counts only where the check's own is missing.
+    model failed. Entries older than the facet's version 1-1-0 never have a value; the fields of
+    1-1-0 identify them. If a test reports the check as well, the status of the test counts only if the check has none.
     """
     if check.status is not None and (check.source == "test" or check.success is None):
         status = table.vocabulary.statuses.get(check.status.strip().lower())
@@ -81,7 +81,7 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     error: str | None = None,
     kind: AssertionType = "auto",
 ) -> dict[str, Any] | None:
-    """Return the result's JSON; None when the check has none (skipped, or nothing readable was said).
+    """Return the result's JSON; None when the check has none (skipped, or its status is not readable).
 
     ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed;
     ``kind`` is the form in which its info is written.
@@ -112,7 +112,7 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
 def supports_severity(profile: Profile) -> bool:
     """Return whether a result may have a typed severity.
 
-    DataHub 1.5.0 drops it without a word, 1.5.0.19 knows it, and the profile 1.5 stands for both.
+    DataHub 1.5.0 drops it without an error, 1.5.0.19 has it, and the profile 1.5 covers both.
     """
     return profile.is_at_least(1, 6)
 
@@ -140,7 +140,7 @@ def measured_value(check: Check, platform: str, table: AssertionTable, kind: Ass
 
 
 def _error_message(check: Check) -> str | None:
-    """Return what a producer says of the error, where it says anything."""
+    """Return the producer's text about the error, if it has one."""
     values = (meaningful_value(check.params.get(key)) for key in _MESSAGE_KEYS)
     return next((message for message in values if isinstance(message, str)), None)
 
@@ -172,7 +172,7 @@ def parse_count(value: Any) -> int | None:
 
 
 def _native_results(check: Check, table: AssertionTable) -> dict[str, str]:
-    """Return what was said of the result, as text: nothing of it is lost where no typed field takes it."""
+    """Return the details of the result as text, for values that no typed field holds."""
     values = {
         "severity": check.severity,
         "expected": check.expected,

@@ -1,4 +1,4 @@
-"""What the facets that carry checks share: the rows of their leaves, and the statement of a check on a dataset."""
+"""Shared by the facets that contain checks: the rows of their fields, and the facts of a check on a dataset."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import EntryId, FacetContext
     from dh_bridge.openlineage.events import Dataset
 
-#: Note of a leaf that tells of an error, with the URNs of check and dataset: only the other runs of the call tell whether
-#: the result stands (`skipped.py`).
+#: Note of a field about an error, with the URNs of check and dataset: whether the result counts depends on the other runs of
+#: the call (`skipped.py`).
 RESULT_NOTE = "result:"
 CHECK_FIELD_OUTCOMES: dict[str, FieldOutcome] = {
     "severity": mapped(CHECKS, RESULTS),
@@ -48,7 +48,7 @@ CHECK_FIELD_OUTCOMES: dict[str, FieldOutcome] = {
 
 
 class CheckFields(Facet):
-    """What both facets say of a check in the same words."""
+    """The fields of a check that both facets have."""
 
     severity: str | None = None
     description: str | None = None
@@ -66,7 +66,7 @@ _ASSERTIONS_KEY = "dataQualityAssertions"
 def is_check_only_input(dataset: Dataset, endpoint: str, path: str, ctx: FacetContext) -> bool:
     """Return whether an input is there for its checks alone, and is an output, too: a job tested what it wrote.
 
-    So Cosmos tells `dbt build` of a model. As an input it would make the table its own source.
+    Cosmos reports `dbt build` of a model in this way. As an input it would make the table its own source.
     """
     if _ASSERTIONS_KEY not in dataset.input_facets and _ASSERTIONS_KEY not in dataset.facets:
         return False
@@ -80,7 +80,7 @@ def is_check_only_input(dataset: Dataset, endpoint: str, path: str, ctx: FacetCo
 
 
 def parse_success(value: bool | str | None, path: str, ctx: FacetContext) -> bool | None:  # noqa: FBT001 - the wire's own type
-    """Return whether a check succeeded; None, noted at ``path`` when something unreadable was said."""
+    """Return whether a check succeeded; None, noted at ``path``, if the status is not readable."""
     is_success = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
     if value is not None and is_success is None:
         ctx.note_dropped(path, "malformed")
@@ -100,7 +100,7 @@ def note_not_run(path: str, ctx: FacetContext) -> None:
 
 
 def note_unreadable(check_fields: Facet, path: str, ctx: FacetContext) -> None:
-    """Note for the report which leaves of a check at ``path`` say nothing that could be read."""
+    """Note for the report which fields of a check at ``path`` are not readable."""
     for field_name in check_fields.__struct_fields__:
         value = getattr(check_fields, field_name)
         for name, text in value.items() if isinstance(value, dict) else (("", value),):
@@ -125,7 +125,7 @@ def check_facts(
 ) -> Facts:
     """Yield each check under its assertion URN: the same check in two bags is one.
 
-    ``outcome_paths`` are those that say how each check ended.
+    ``outcome_paths`` are the paths of the status of each check.
     """
     name = ctx.names_by_urn.get(dataset)
     urns = assertion_urns(
@@ -149,7 +149,7 @@ def check_facts(
 def single_check_facts(
     urn: str, check: Check, dataset: str, ctx: FacetContext, *, outcome_path: str | None = None
 ) -> Facts:
-    """Yield the description of a check, and its result when it has one; ``outcome_path`` says how it ended."""
+    """Yield the description of a check, and its result when it has one; ``outcome_path`` is the path of its status."""
     table = ctx.options.tables.assertions
     check, redacted_fields = redact_check_values(check, ctx.assertion_platform, table)
     stated_check = StatedCheck(
@@ -175,7 +175,7 @@ def single_check_facts(
 
 
 def _note_run_values(check: Check, path: str, ctx: FacetContext, *, has_result: bool) -> None:
-    """Note for the report where that went which tells of the run, not of the check: to its result, if it has one."""
+    """Note for the report where fields about the run went: to the result of the check, if it has one."""
     run_params = [f"params.{key}" for key in sorted(ctx.options.tables.assertions.run_parameters & check.params.keys())]
     for field_name in run_params if has_result else ():
         ctx.note_outcome(f"{path}.{field_name}", RESULTS)
@@ -184,7 +184,7 @@ def _note_run_values(check: Check, path: str, ctx: FacetContext, *, has_result: 
 
 
 def _is_failure_ignored(outcome: CheckOutcome, check: Check, ctx: FacetContext) -> bool:
-    """Whether the settings call the failure of a check a success; the word of a test's status is kept all the same."""
+    """Whether the settings turn the failure of a check into a success. The native status of the test is stored in any case."""
     severity = datahub_severity(check.severity, ctx.options.tables.assertions)
     return reported_outcome(outcome, severity, ctx.options.settings.assertions.warn_as) != outcome
 

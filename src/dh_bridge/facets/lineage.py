@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dh_bridge.model.trace import FieldTarget
 
 
-# -- lineage (job): what feeds the job's targets, said explicitly. https://openlineage.io/docs/spec/facets/job-facets/lineage
+# -- lineage (job): the explicit sources of the job's targets. https://openlineage.io/docs/spec/facets/job-facets/lineage
 
 
 class LineageTarget(Facet):
@@ -145,7 +145,7 @@ def _add_run_input(
 def _add_foreign_source(
     builder: ExplicitLineageBuilder, target_job: LineageJob, entry: LineageTarget, source: LineageSource, path: str
 ) -> set[FactKind]:
-    """Add what feeds another job, or another run of this one; all that is said of it is kept here too.
+    """Add the sources of another job, or of another run of this one; this run also stores the whole statement.
 
     Return which edges that makes.
     """
@@ -188,7 +188,7 @@ def _add_foreign_source(
 def _note_foreign_source(
     ctx: FacetContext, path: str, property_targets: list[FieldTarget], edge_targets: set[FactKind], *, is_dataset: bool
 ) -> None:
-    """Note for the report where the leaves of a source of another job or run went: their rows tell of this job's."""
+    """Note for the report where the fields of a source of another job or run went; their rows describe this job's."""
     ctx.note_outcome(path, *property_targets)
     for field_name in ("type", "namespace", "name") if edge_targets else ("namespace", "name") if is_dataset else ():
         ctx.note_outcome(
@@ -201,7 +201,7 @@ def _sorted(edges: set[FactKind]) -> list[FactKind]:
     return sorted(edges, key=lambda kind: kind.name)
 
 
-# -- lineage (dataset): what feeds this dataset, said explicitly. https://openlineage.io/docs/spec/facets/dataset-facets/lineage
+# -- lineage (dataset): the explicit sources of this dataset. https://openlineage.io/docs/spec/facets/dataset-facets/lineage
 
 
 class DatasetLineageFacet(Facet):

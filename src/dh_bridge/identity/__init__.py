@@ -107,7 +107,7 @@ class Identity:
         return None
 
     def producer(self, uri: str | None) -> ProducerFamily | None:
-        """Return the family of a producer's URI, None when it is nobody's we know."""
+        """Return the family of a producer's URI, None for an unknown producer."""
         if uri is None:
             return None
         if uri in self._producers:
@@ -146,9 +146,9 @@ class Identity:
     def parent(self, namespace: str, name: str, *, referrer: Job | None, integration: str = "") -> Job | None:
         """Return the job that the job ``referrer`` names as its parent; None: unresolved.
 
-        ``integration`` is what the parent is said to be of (AIRFLOW). Without it the producer tells: the parent of Spark's SQL is
-        Spark's application, whatever its namespace (dbt's moves to that of its own parent); who started the application is of
-        another tool, whatever its namespace.
+        ``integration`` is the tool of the parent (AIRFLOW), if it is stated. Without it the producer decides: the parent of Spark's
+        SQL is Spark's application in any namespace (dbt's moves to that of its own parent); the parent of the application belongs
+        to another tool in any namespace.
         """
         family_id = self._families.id_of_integration(integration)
         if family_id is not None:
@@ -170,7 +170,7 @@ class Identity:
         return self.reference(namespace, name, referrer=None)
 
     def has_job(self, job: Job, *, has_io: bool) -> bool:
-        """Whether the dataJob exists: a flow-level job has its twin only with inputs or outputs (``has_io``)."""
+        """Whether the dataJob exists: a flow-level job has one only with inputs or outputs (``has_io``)."""
         if job.placeholder or job.skip:
             return False
         return job.level == "job" or has_io or self._always_has_flow_job
@@ -182,7 +182,7 @@ class Identity:
         return job.job_urn if self.has_job(job, has_io=has_io) else job.flow_urn
 
     def has_foreign_runs(self, job: Job) -> bool:
-        """Whether the job's runs have ids of a tool of DataHub, as far as their events tell."""
+        """Whether the job's runs have ids of a tool of DataHub, as far as their events show."""
         return job.foreign_owner in self._foreign_run_tools and job.level == "job"
 
     def platform_instance(self, job: Job) -> str | None:

@@ -1,4 +1,4 @@
-"""Pairs of columns as nearly every table tells them: plain words, of tables that have a URN, and nothing to withhold.
+"""The usual form of column lineage: pairs of plain names, of tables that have a URN, and nothing to drop.
 
 A table brings a hundred pairs, and to look at each of their columns would take twice as long: they are looked at together.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Descriptions(dict["MemberKey", "Collection[str]"]):
-    """What a pair is called, and its path or the URNs of its ends -> what is said of it, each text once."""
+    """(label of a pair, its path or the URNs of its ends) -> its descriptions, each text once."""
 
     @property
     def texts_by_pair(self) -> dict[MemberKey, str]:
@@ -42,9 +42,9 @@ class Descriptions(dict["MemberKey", "Collection[str]"]):
 
 
 class ColumnPairs(NamedTuple):
-    """What a facet says: pairs, of which none is indirect where they are plain, the inputs' names, what is said of pairs.
+    """The content of a facet: pairs (plain ones are never indirect), the names of the inputs, the descriptions of pairs.
 
-    ``located_pairs``: the pairs again, and where they stand, for the report.
+    ``located_pairs``: the pairs again with their positions in the facet, for the report.
     """
 
     pairs: PlainPairs | ValidPairs
@@ -55,7 +55,7 @@ class ColumnPairs(NamedTuple):
 
 #: operation, URN of the column, what the URN of its source begins with, and the last word of that
 _PairRow = tuple["str | None", str, str, str]
-#: position of a pair, what it is called, what is said of it
+#: position of a pair, its label, its description
 _PairLabel = tuple[int, str, str]
 
 
@@ -125,7 +125,7 @@ def plain_pairs(facet: ColumnLineage, ctx: FacetContext) -> ColumnPairs | None:
 
 
 def _can_be_plain(fields: dict[str, ColumnLineageEntry], ctx: FacetContext) -> bool:
-    """Whether no pair has to be looked at for what stands around it."""
+    """Whether no pair depends on the fields around it."""
     if ctx.notes is not None or ctx.resolve_name is not ctx.options.naming:
         return False
     has_all_columns = ctx.columns is None or ctx.columns.keys() >= fields.keys()
@@ -135,7 +135,7 @@ def _can_be_plain(fields: dict[str, ColumnLineageEntry], ctx: FacetContext) -> b
 def _build_column_pairs(
     rows: list[_PairRow], labels: list[_PairLabel], names: dict[str, Name], prefixes: str
 ) -> ColumnPairs:
-    """Return pairs as what a facet says; ``prefixes``: all that URNs of their fields begin with."""
+    """Return pairs as the content of a facet; ``prefixes``: the beginnings of the URNs of their fields."""
     operations = "".join({row[0] or "" for row in rows})
     texts = prefixes + operations
     if "/" in texts or "~" in texts or "INDIRECT" in operations:
@@ -151,7 +151,7 @@ def _build_column_pairs(
 
 
 def _build_descriptions(labels: list[_PairLabel], paths: list[str]) -> dict[MemberKey, str]:
-    """Return what is said of pairs, by what they are called and their paths."""
+    """Return the descriptions of pairs, by label and path."""
     descriptions: dict[MemberKey, str] = {(label, paths[position]): text for position, label, text in labels}
     if len(descriptions) == len(labels):
         return descriptions

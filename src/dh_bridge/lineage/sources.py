@@ -1,4 +1,4 @@
-"""Sources and targets of explicit lineage: how they are read, and where their leaves go."""
+"""Sources and targets of explicit lineage: how they are read, and where their fields go."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LineageSource(Facet):
 
     @property
     def is_job(self) -> bool:
-        """Whether it is a job; a source without a type is what its parts say."""
+        """Whether it is a job. The parts of a source without a type decide."""
         return (self.type or ("DATASET" if self.name else "JOB")).upper() == "JOB"
 
 
@@ -54,13 +54,13 @@ class FieldEntry(Facet):
 
 
 class LineageEndpoint(NamedTuple):
-    """Where lineage begins or ends: what people call it, and its URN; of a job its name stands for both."""
+    """Where lineage begins or ends: its label and its URN. The name of a job is both."""
 
     label: str
     urn: str
 
     def edge_key(self, source: LineageEndpoint) -> MemberKey:
-        """Return what a kept property calls the way from ``source``."""
+        """Return the key of the property for the edge from ``source``."""
         return f"{self.label}<-{source.label}", self.urn, source.urn
 
 
@@ -74,7 +74,7 @@ class LineageJob(NamedTuple):
 
     @property
     def urn(self) -> str:
-        """The dataJob that edges may point at; "" for a flow (its twin may not exist) and where no lineage is wanted."""
+        """The dataJob that edges may point at; "" for a flow (its dataJob may not exist) and if lineage is off."""
         job = self.job
         if job is None or job.level != "job" or job.placeholder or job.skip or job.shared:
             return ""
@@ -82,7 +82,7 @@ class LineageJob(NamedTuple):
 
     @property
     def endpoint(self) -> LineageEndpoint:
-        """What kept properties call it."""
+        """Its label in properties."""
         return LineageEndpoint(self.label, self.label)
 
 
@@ -100,7 +100,7 @@ DESCRIPTION_OUTCOME = _property_targets("lineage.descriptions")
 
 
 def target_outcomes(path_prefix: str = "") -> dict[str, FieldOutcome]:
-    """Return the rows of a target's leaves: its ``inputs`` and ``fields``; ``path_prefix`` is the path of the target."""
+    """Return the rows of a target's fields: its ``inputs`` and ``fields``; ``path_prefix`` is the path of the target."""
     inputs_path, column_inputs_path = f"{path_prefix}inputs", f"{path_prefix}fields.*.inputs"
     outcomes = {
         inputs_path: as_property(DATASET_PROPERTIES["lineage.noSource"], allows_empty=True),
@@ -124,7 +124,7 @@ def target_outcomes(path_prefix: str = "") -> dict[str, FieldOutcome]:
 
 
 def lineage_endpoint(dataset: Name, column: str | None = None) -> LineageEndpoint:
-    """Return what a dataset, or a column of it, is called in kept properties."""
+    """Return the label of a dataset, or of a column, in properties."""
     urn, name = dataset.endpoint or "", dataset.dataset_name
     if column is None:
         return LineageEndpoint(name, urn)
@@ -143,7 +143,7 @@ def note_source_description(ctx: FacetContext, path: str, *, is_column: bool = F
 
 
 def note_dropped_source(ctx: FacetContext, path: str, source: LineageSource, reason: str) -> None:
-    """Note for the report that nothing is told of how a dataset is a source; the words about it name its column all the same."""
+    """Note for the report that nothing describes how a dataset is a source; its description has the column in any case."""
     if descriptions_of(source.transformations):
         ctx.note_outcome(f"{path}.field", *DESCRIPTION_OUTCOME.targets)
     else:
@@ -154,7 +154,7 @@ def note_dropped_source(ctx: FacetContext, path: str, source: LineageSource, rea
 
 
 def note_unpaired(ctx: FacetContext, path: str, reason: str) -> None:
-    """Note for the report that of the source of a column only the table is told."""
+    """Note for the report that only the table of a column is written."""
     for field_name in ("type", "namespace", "name"):
         ctx.note_outcome(f"{path}.{field_name}", *_EDGE.targets)
     for field_name in ("field", "transformations"):
@@ -171,9 +171,9 @@ def note_job(  # noqa: PLR0913 - what is known of it
     *,
     has_edge: bool,
 ) -> None:
-    """Note for the report where the leaves of a job as a source went: their rows tell of datasets.
+    """Note for the report where the fields of a job as a source went; their rows describe datasets.
 
-    ``property_targets`` is the property that keeps it, ``job_targets`` the one of whole targets; ``has_edge``: whether an edge tells of the job.
+    ``property_targets`` is the property that contains it, ``job_targets`` the one of whole targets; ``has_edge``: whether there is an edge to the job.
     """
     if property_targets == job_targets and job.is_own:  # this job makes it: an output like any other
         ctx.note_outcome(path, OUTPUT, *property_targets)
@@ -194,7 +194,7 @@ def note_job(  # noqa: PLR0913 - what is known of it
 
 
 def note_empty_fields(ctx: FacetContext, path: str, source: LineageSource) -> None:
-    """Note for the report which leaves of a source say nothing, whatever becomes of the others."""
+    """Note for the report which fields of a source are never written."""
     if ctx.notes is None:
         return
     values = [(f"{path}.{field}", getattr(source, field)) for field in ("type", "namespace", "name", "field", "runId")]
