@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from openlineage.client import OpenLineageClient
-from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+from support.client_events import emit_start
 from support.gms import Gms
 from support.receivers import metrics, served
 
@@ -33,15 +33,7 @@ def test_the_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):
     (python,) = re.findall(r"`(OpenLineageClient\(config=.+?\))` \|", page("transport"))
     block = block.replace("http://localhost:8080", gms.url)
     for client in (OpenLineageClient(config=yaml.safe_load(block)), eval(python)):  # noqa: S307 - our own page
-        client.emit(
-            RunEvent(
-                eventType=RunState.START,
-                eventTime="2026-11-21T07:13:10Z",
-                run=Run("01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"),
-                job=Job("shop_prod", "nightly"),
-                producer="https://example.com",
-            )
-        )
+        emit_start(client)
         assert client.close()
     with Catalog("shop.db") as catalog:
         assert len(list(catalog.entities("dataProcessInstance"))) == 1

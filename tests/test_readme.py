@@ -17,8 +17,8 @@ import click
 import pytest
 import yaml
 from openlineage.client import OpenLineageClient
-from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from pydantic import BaseModel
+from support.client_events import emit_start
 from support.gms import Gms
 from support.receivers import served
 
@@ -41,20 +41,6 @@ def blocks(page, title, language="console"):
     (section,) = re.findall(rf"^##+ {re.escape(title)}\n(.+?)(?=^##+ |\Z)", page, re.DOTALL | re.MULTILINE)
     texts = re.findall(rf"```{language}\n(.+?)```", section, re.DOTALL)
     return [re.sub(r"^\$ ", "", text, flags=re.MULTILINE) for text in texts]
-
-
-def send_start(client):
-    """Send one START as a producer does."""
-    client.emit(
-        RunEvent(
-            eventType=RunState.START,
-            eventTime="2026-11-21T07:13:10Z",
-            run=Run("01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"),
-            job=Job("shop_prod", "nightly"),
-            producer="https://example.com",
-        )
-    )
-    assert client.close()
 
 
 def test_the_readme_is_short():
@@ -120,7 +106,9 @@ def test_the_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch
     name, _, value = assignment.partition("=")
     assert name == "AIRFLOW__OPENLINEAGE__TRANSPORT"
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
-        send_start(OpenLineageClient(config={"transport": json.loads(value.replace("http://localhost:8080", gms.url))}))
+        client = OpenLineageClient(config={"transport": json.loads(value.replace("http://localhost:8080", gms.url))})
+        emit_start(client)
+        assert client.close()
         assert {one.entity_type for one in gms.proposals} >= {"dataFlow", "dataProcessInstance"}
 
 
@@ -131,15 +119,7 @@ def test_the_transport_of_dbt_is_configured_as_printed_and_needs_no_server_at_fi
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
         url = gms.url
     send_to_nobody = OpenLineageClient(config=yaml.safe_load(block.replace("http://localhost:8080", url)))
-    send_to_nobody.emit(
-        RunEvent(
-            eventType=RunState.START,
-            eventTime="2026-11-21T07:13:10Z",
-            run=Run("01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"),
-            job=Job("shop_prod", "nightly"),
-            producer="https://example.com",
-        )
-    )
+    emit_start(send_to_nobody)
     assert (tmp_path / "dh_bridge.db").is_file()
 
 

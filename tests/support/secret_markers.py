@@ -6,13 +6,11 @@ import random
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.bundled import MAPPINGS, load_yaml
+from support.secret_kinds import LETTERS, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FILE = MAPPINGS / "redaction" / "secrets.yaml"
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghjkmnpqrstuvwxyz23456789"
 TIME = "2026-01-15T10:00:00Z"
 
 #: {} is the secret.
@@ -83,32 +81,13 @@ def marker() -> str:
     )
 
 
-def tokens() -> Iterator[tuple[str, str, str]]:
-    """Yield (issuer, token, marker) for every prefix of the rules."""
-    letters = {
-        "hex": "0123456789abcdef",
-        "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
-        "base32": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
-        "hex_dashed": "0123456789abcdef",
-        "upper_dashed": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
-    }
-    for row in load_yaml(FILE.read_text(encoding="utf-8"), str(FILE))["tokens"]:
-        for prefix in row["prefixes"]:
-            size = row.get("most") or max(row["least"], 24)
-            body = "".join(_numbers.choices(letters.get(row["alphabet"], LETTERS), k=size))
-            if row.get("mixed"):
-                body = f"A7{body[2:]}"
-            before = "".join(_numbers.choices("0123456789", k=row.get("before", 0)))
-            yield row["issuer"], f"{before}{prefix}{body}", body
-
-
 def texts() -> list[tuple[str, str, str]]:
     """Return (shape, text, marker) of what may stand in any text."""
     found = []
     for shape in [*URLS, *WORDS, *BLOCKS]:
         secret = marker()
         found.append((shape, shape.replace("{{", "{").replace("}}", "}").replace("{}", secret), secret))
-    found += [(f"token of {issuer}", f"{token}", secret) for issuer, token, secret in tokens()]
+    found += [(f"token of {issuer}", f"{token}", secret) for issuer, token, secret in tokens(_numbers)]
     return found
 
 
