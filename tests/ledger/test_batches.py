@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from itertools import count
 
 import pytest
@@ -85,3 +89,18 @@ def test_a_batch_that_is_taken_back_tells_of_the_platform_again(broken):
             ledger.process_and_deliver(batch)
         ledger.process_and_deliver(batch)
         assert file.aspect("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"
+
+
+def test_the_order_of_proposals_is_the_same_in_each_process(tmp_path):
+    """Sets of texts have another order in each process, so the two that emit have seeds of their own."""
+    events = tmp_path / "events.ndjson"
+    events.write_text("".join(json.dumps(one) + "\n" for number in range(20) for one in group(2026, number)))
+    orders = []
+    for seed in "12":
+        sent = tmp_path / f"{seed}.ndjson"
+        command = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", str(events)]
+        target = ["--to", f"file:{sent}", "--ledger", str(tmp_path / f"{seed}.db")]
+        subprocess.run([*command, *target], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)
+        orders.append([json.loads(line)["entityUrn"] for line in sent.read_text().splitlines()])
+    assert orders[0] == orders[1]
+    assert len(set(orders[0])) > 20

@@ -243,7 +243,7 @@ class StatefulAggregator:
     def _selected_entities(self, implied_urns: set[str]) -> _SelectedEntities:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""
         selected_entities = _SelectedEntities(self.shared)
-        for urn in self.shared.changed_urns | implied_urns:
+        for urn in sorted(self.shared.changed_urns | implied_urns):  # the same order in each process
             selected_entities[urn] = drop_expired_edges(self.shared.registers_of(urn), self.options.settings)
         for urn in list(selected_entities):
             own_job = value(selected_entities[urn], FLOW_JOB)

@@ -16,7 +16,7 @@ from dh_bridge.ledger.row_estimate import RowEstimate
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dh_bridge.sinks.base import Failure
 
@@ -188,6 +188,17 @@ class Outbox:
         self._connection.executemany(
             "UPDATE outbox SET tries = tries + 1, reason = ? WHERE id = ?",
             ((reason, item.number) for item in attempted_items),
+        )
+
+    def record_blocked(self, queued_items: Sequence[QueuedProposal], reasons: Mapping[str, str]) -> None:
+        """Note for what of ``queued_items`` was not tried, by URN, why an earlier proposal of its entity waits."""
+        self._connection.executemany(
+            "UPDATE outbox SET reason = ? WHERE id = ?",
+            (
+                (reasons[item.proposal.entity_urn], item.number)
+                for item in queued_items
+                if item.proposal.entity_urn in reasons
+            ),
         )
 
     def count(self, *, max_id: int | None = None) -> tuple[int, int]:

@@ -149,7 +149,7 @@ class OutboxRelay:
 
     def _send_queued(self) -> Iterator[Delivery]:
         after_id = 0
-        blocked_urns: set[str] = set()
+        blocked_urns: dict[str, str] = {}  # to the reason why an earlier proposal of the entity waits
         self.last_error = None
         try:
             self._admit_new_entities()
@@ -171,9 +171,10 @@ class OutboxRelay:
             batch_outcome = outcome_of(delivery)
             with self._file.transaction():
                 self.outbox.record_delivery(ready, delivery.failures)
+                self.outbox.record_blocked(queued_items, blocked_urns)
                 self._mark_unsent(batch_outcome.permanent)
                 self._mark_withheld(ready)
-            blocked_urns |= {failure.proposal.entity_urn for failure in batch_outcome.retryable}
+            blocked_urns |= {failure.proposal.entity_urn: failure.reason for failure in batch_outcome.retryable}
             yield Delivery(delivery.delivered_count, batch_outcome.permanent)
             if ready and len(batch_outcome.retryable) == len(ready):
                 break

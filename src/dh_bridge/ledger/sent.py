@@ -104,9 +104,11 @@ class SentFingerprints:
         """
         changed_proposals: list[Proposal] = []
         self.first_sent_urns = set()
-        by_urn: dict[str, list[Proposal]] = {urn: [] for urn in complete_urns}
+        by_urn: dict[str, list[Proposal]] = {}
         for proposal in proposals:
             by_urn.setdefault(proposal.entity_urn, []).append(proposal)
+        for urn in sorted(complete_urns):  # the order of a set differs from process to process
+            by_urn.setdefault(urn, [])
         for urn, group in by_urn.items():
             changed_proposals.extend(
                 self._select_for_entity(urn, group, now, is_complete=urn in complete_urns, is_rerender=is_rerender)
