@@ -8,6 +8,7 @@ from support.sample_events import dataset, event, packed
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
+from dh_bridge.openlineage.masking import EventMasker
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.options import Options
 from dh_bridge.pipeline import RunAggregator
@@ -73,3 +74,27 @@ def test_descriptions_of_columns_are_masked_on_every_way(way, where):
     assert SECRET not in written
     assert "copied with password=***" in written
     assert SECRET in repr(way(raw, Settings(column_lineage={"target": where}, redaction="off")))
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        '"password=hunter2"',
+        r'"\u0070assword=hunter2"',
+        r'"say \"hi\"\npassword=hunter2"',
+        r'"\\", "comment": "password=hunter2"',
+        '"' + "long " * 200 + 'password=hunter2"',
+    ],
+)
+def test_secret_among_texts_that_were_clean_before_is_masked(description):
+    masker = EventMasker(is_enabled=True)
+    fields = '[{"name": "a", "type": "int", "description": %s}]'
+    for text, is_secret in (('"of a"', False), (description, True), ('"of a"', False), (description, True)):
+        schema = f'{{"_producer": "https://x", "_schemaURL": "https://y", "fields": {fields % text}}}'
+        raw = packed([event("COMPLETE", outputs=[dataset("d.s.o", facets={"schema": {}})])])[0].replace(
+            b'"schema": {}', b'"schema": ' + schema.encode()
+        )
+        assert schema.encode() in raw
+        masked = masker.mask_event(parse_event(raw)).outputs[0].facets["schema"]
+        assert (bytes(masked) == schema.encode()) is not is_secret
+        assert b"hunter2" not in bytes(masked)

@@ -45,10 +45,9 @@ def cost(function, text):
 @pytest.mark.parametrize("function", [redact, redact_sql])
 @pytest.mark.parametrize("pump", PUMPS)
 def test_redaction_of_repeated_text_is_linear(pump, function):
-    short, long = (pump * (size // len(pump)) for size in (50_000, 100_000))
+    short, long = (pump * (size // len(pump)) for size in (25_000, 200_000))  # quadratic: 64 times the cost
     taken = cost(function, long)
-    assert taken < 2
-    assert taken < 0.1 or taken / cost(function, short) < 4
+    assert taken < 0.1 or taken / cost(function, short) < 24
 
 
 def test_text_of_many_names_of_secrets_costs_little():

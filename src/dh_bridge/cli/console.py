@@ -28,6 +28,8 @@ _Item = TypeVar("_Item")
 _active_bars: list[Progress] = []
 _CONTROL_CHARS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
 """Control characters but tab and line feed, line separators, and those of bidirectional text (Unicode TR 9 and TR 36)."""
+_ASCII_CONTROL_CHARS = bytes([*range(9), *range(11, 32), 127])
+"""Those of them that are one byte of UTF-8; tab and line feed are none."""
 _unsafe = re.compile(f"[{_CONTROL_CHARS}]")
 _unsafe_in_line = re.compile(rf"[\t\n{_CONTROL_CHARS}]")
 
@@ -145,6 +147,10 @@ def _escape_match(match: re.Match[str]) -> str:
 
 def _escape_json(text: bytes) -> bytes:
     """Return UTF-8 with the escapes of JSON instead of unsafe characters."""
+    if text.isascii() and len(text.translate(None, _ASCII_CONTROL_CHARS)) == len(
+        text
+    ):  # a tenth of the time of what follows
+        return text
     line = text.decode("utf-8", "surrogateescape")
     if line.isprintable() or (line.endswith("\n") and line[:-1].isprintable()):
         return text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MAX_CACHED_NAMES = 16_384
 _MAX_NAME_LENGTH = 512
 _MAX_CACHED_FACETS = 131_072
+_MAX_CACHED_TEXTS = 65_536
 _UUID_LENGTH = 36
 #: A key that is a token is longer.
 _MIN_SECRET_KEY_LENGTH = 12
@@ -43,6 +44,8 @@ class EventMasker:
         self._cached_names: dict[str, str] = {}
         #: hashes of facets that hold no secret; Python's hash of bytes is keyed, so that nobody can make two alike
         self._clean_hashes: set[int] = set()
+        #: texts of column facets that hold no secret: types, tables and columns come again and again
+        self._clean_texts: set[bytes] = set()
 
     def mask_event(self, event: Event) -> Event:
         """Mask the secrets of ``mask_event``, in its place; return it."""
@@ -107,11 +110,26 @@ class EventMasker:
 
     def _is_clean_facet(self, key: str, data: bytes) -> bool:
         """Return whether a facet that was not seen lately holds no secret."""
-        if (len(key) > _MIN_SECRET_KEY_LENGTH and redact(key) != key) or mask_facet(key, data) is not None:
+        if len(key) > _MIN_SECRET_KEY_LENGTH and redact(key) != key:
+            return False
+        if not (key in rules().columns and self._has_clean_texts(data)) and mask_facet(key, data) is not None:
             return False
         if len(self._clean_hashes) >= _MAX_CACHED_FACETS:
             self._clean_hashes.clear()
         self._clean_hashes.add(hash((key, data)))
+        return True
+
+    def _has_clean_texts(self, data: bytes) -> bool:
+        """Return whether each name and text of JSON is free of secrets; False, too, where an escape keeps it from being read here."""
+        if b"\\" in data:
+            return False
+        new_texts = set(data.split(b'"')[1::2]) - self._clean_texts  # what is between quotes
+        for text in map(bytes.decode, new_texts):
+            if redact(text) != text:
+                return False
+        if len(self._clean_texts) >= _MAX_CACHED_TEXTS:
+            self._clean_texts.clear()
+        self._clean_texts.update(text for text in new_texts if len(text) <= _MAX_NAME_LENGTH)
         return True
 
     def _mask_name(self, text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -124,12 +124,14 @@ class TokenPattern:
         self._is_mixed = row.mixed
         max_length = "" if row.most is None else row.most
         end_pattern = "(?![A-Za-z0-9])" if row.most is not None else ""
-        # ASCII: the tokens of all issuers are
         start_pattern = rf"(?<=[\w\-]{{{row.before}}})" if row.before else "(?<![A-Za-z0-9])"
         alphabet = _ALPHABETS[row.alphabet]
-        self.pattern = re.compile(
-            f"{start_pattern}{re.escape(prefix)}[{alphabet}]{{{row.least},{max_length}}}{end_pattern}", re.ASCII
-        )
+        self._expression = f"{start_pattern}{re.escape(prefix)}[{alphabet}]{{{row.least},{max_length}}}{end_pattern}"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression of a whole token; compiled when a text has the prefix, which few have."""
+        return re.compile(self._expression, re.ASCII)  # ASCII: the tokens of all issuers are
 
     def mask_tokens(self, text: str, mask: str) -> str:
         """Return ``text`` with ``mask`` in place of each token."""
