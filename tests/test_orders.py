@@ -198,7 +198,7 @@ def test_job_and_dataset_events_that_come_twice_are_written_once():
 BEYOND_ONE_CALL = {
     "hash and size of withheld bulk": "are of the bytes as sent; two spellings of one event may leave either",
     "events of one run in two calls": "each call is a fold of its own: the second sends what it knows, and replaces no Properties",
-    "filters.through over two calls": "a temporary dataset is replaced by what its writers in the same call read",
+    "temporary.datasets over two calls": "a temporary dataset is replaced by what its writers in the same call read",
 }
 
 

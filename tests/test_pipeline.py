@@ -477,7 +477,7 @@ def test_a_filter_of_jobs_leaves_dataset_events_alone():
 
 
 def through(*events):
-    return told(*events, filters={"through": ["d.s.tmp*"]})
+    return told(*events, temporary={"datasets": ["d.s.tmp*"]})
 
 
 def test_lineage_runs_through_a_temporary_dataset_in_one_job_and_over_two():
@@ -492,7 +492,7 @@ def test_lineage_runs_through_a_temporary_dataset_in_one_job_and_over_two():
             set(edges(found, "output", job_of(found, "one"))),
         ) == ({A}, set())
         assert TMP not in repr(found.proposals)
-        assert found.counts.filtered == {"through": 2}
+        assert found.counts.filtered == {"temporary": 2}
 
 
 def test_lineage_runs_through_a_chain_and_a_ring_of_temporary_datasets():
@@ -622,8 +622,8 @@ def test_a_dataset_that_is_filtered_out_does_not_come_in_by_column_lineage(liste
         }
     }
     said = at("COMPLETE", 9, inputs=[data("tmp")] if listed else [], outputs=[data("b", facets=lineage)])
-    for filters in ({"datasets": ["!d.s.tmp"]}, {"through": ["d.s.tmp"]}):
-        found = told(said, filters=filters)
+    for asked in ({"filters": {"datasets": ["!d.s.tmp"]}}, {"temporary": {"datasets": ["d.s.tmp"]}}):
+        found = told(said, **asked)
         assert "d.s.tmp" not in repr(found.proposals)
         assert set(edges(found, "input")) == {A}
         assert sum(found.counts.filtered.values()) == int(listed)

@@ -46,6 +46,7 @@ from dh_bridge.naming.datasets import (
     resolve_query_dataset,
     skip_name,
 )
+from dh_bridge.naming.name import TEMPORARY_NAME
 from dh_bridge.openlineage.events import EVENT_TYPE_RANKS, Dataset, Event
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class FactExtractor:
             self._extract_facets(run_facets, "run", "$.run.facets", (*version[:3], RUN_WEIGHT), state, ctx)
         if event.kind != "dataset" and job_facets:
             self._extract_facets(job_facets, "job", "$.job.facets", version, state, ctx)
+        state.collapsed_urns |= ctx.temporary_urns
         return state
 
     def _run_state(self, event: Event, runs: dict[str, RunState], ctx: FacetContext) -> RunState:
@@ -231,9 +233,13 @@ class FactExtractor:
         refusal = self.filters.rule_for_mention(namespace, name)
         if refusal is not None:
             return skip_name(mention, f"filtered:{refusal}")
-        if mention.endpoint is not None and self.options.settings.filters.is_collapsed(namespace, name):
+        if mention.endpoint is not None and self._is_temporary(namespace, name, mention):
             state.collapsed_urns |= {mention.endpoint}
         return mention
+
+    def _is_temporary(self, namespace: str, sent_name: str, name: Name) -> bool:
+        """Whether a dataset is temporary by its name: lineage skips it."""
+        return self.filters.is_temporary(namespace, sent_name, is_known=TEMPORARY_NAME in name.notes)
 
     def _extract_dataset(  # noqa: PLR0913 - the parts of one step
         self, dataset: Dataset, name: Name, role: Role, path: str, position: int, state: RunState, ctx: FacetContext
@@ -244,10 +250,10 @@ class FactExtractor:
         ctx.dataset_urn, ctx.name, ctx.role, ctx.columns = endpoint, name, role, None
         weight = (OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * DATASET_WEIGHT
         time, rank, digest, _ = ctx.version
-        is_collapsed, policy = (
-            not self.filters.is_empty and self.filters.is_collapsed(dataset),
-            self.options.temporary_policy,
+        is_collapsed = (self.filters.lists_temporary or bool(name.notes)) and self._is_temporary(
+            dataset.namespace, dataset.name, name
         )
+        policy = self.options.temporary_policy
         if policy != "keep" and not is_temporary(dataset):
             policy = "keep"
         is_dropped = is_collapsed or policy == "collapse"
@@ -265,9 +271,10 @@ class FactExtractor:
         add_facts(state.facts, facts, (time, rank, digest, weight))
         if is_collapsed:
             state.collapsed_urns |= {endpoint}
+            self.filters.count("temporary")
         if is_dropped:
             ctx.path = path
-            ctx.note_dropped("", "filtered:through" if is_collapsed else "policy:temporary")
+            ctx.note_dropped("", "policy:temporary")
             return
         facet_groups: FacetGroups = (dataset.facets, dataset.input_facets, dataset.output_facets)
         if not any(facet_groups):

@@ -10,6 +10,7 @@ from dh_bridge.settings.filters import PatternList
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.settings.filters import FilterSettings
+    from dh_bridge.settings.temporary import TemporarySettings
 
 _PATTERN_SETTINGS = ("jobs", "datasets", "producers", "event_types", "facets")
 
@@ -20,12 +21,12 @@ class Filters:
     ``is_empty``: there are none, so that nobody needs to ask.
     """
 
-    def __init__(self, settings: FilterSettings) -> None:
+    def __init__(self, settings: FilterSettings, temporary: TemporarySettings) -> None:
         self.drop_counts: Counter[str] = Counter()
-        self._settings = settings
+        self._temporary = temporary
         self._lists = {setting: PatternList(getattr(settings, setting)) for setting in _PATTERN_SETTINGS}
-        self._has_collapse_filter = bool(settings.through)
-        self.is_empty = not (any(self._lists.values()) or self._has_collapse_filter)
+        self.lists_temporary = bool(temporary.datasets)
+        self.is_empty = not any(self._lists.values())
 
     def copy_without_counts(self) -> Filters:
         """Return the same filters with nothing counted yet: looking through the settings takes as long as an event."""
@@ -59,20 +60,24 @@ class Filters:
 
     @property
     def can_affect_datasets(self) -> bool:
-        """Whether any dataset may be left out or run through."""
-        return bool(self._lists["datasets"]) or self._has_collapse_filter
+        """Whether a setting leaves datasets out or calls them temporary."""
+        return bool(self._lists["datasets"]) or self.lists_temporary
 
     def rule_for_facet(self, key: str) -> str | None:
         """Return the rule that leaves the facet out, None when it stays."""
         rule = self._rule("facets", key)
         return None if rule is None else self.count(rule)
 
-    def is_collapsed(self, dataset: Dataset) -> bool:
-        """Whether lineage runs through the dataset, which is not written itself."""
-        if not self._has_collapse_filter or not self._settings.is_collapsed(dataset.namespace, dataset.name):
-            return False
-        self.count("through")
-        return True
+    def is_temporary(self, namespace: str, name: str, *, is_known: bool) -> bool:
+        """Return whether a dataset is temporary by its name: lineage skips it, and it is not written.
+
+        Args:
+            namespace: The namespace as it was sent.
+            name: The name as it was sent.
+            is_known: Whether the written name is one that known tools give to temporary datasets.
+        """
+        is_listed = self._temporary.is_listed(namespace, name) if self.lists_temporary else None
+        return (is_known and self._temporary.known == "collapse") if is_listed is None else is_listed
 
     def _rule(self, setting: str, name: str, namespace: str | None = None) -> str | None:
         """Return the setting and the pattern that leave a name out, as reports show them: ``jobs: !tmp_*``."""

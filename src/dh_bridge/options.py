@@ -50,14 +50,15 @@ class Options:
         self.column_lineage_cache: GenerationalCache[Any] = GenerationalCache()
         self.masking = EventMasker(is_enabled=settings.redaction != OFF)
         self.tables = ValueMaps(settings)
-        self.naming = Naming(settings.naming, settings.mappings)
+        self.naming = Naming(settings.naming, settings.mappings, keep_in_memory=settings.temporary.in_memory == "keep")
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt, dataset_env=settings.naming.env)
-        self.filters = Filters(settings.filters)
+        self.filters = Filters(settings.filters, settings.temporary)
         self.prefix = settings.properties.prefix + "."
         self.property_names = PrefixedNames(self.prefix)
         self.has_queries = "queries" in settings.optional_metadata
-        self.keep_ephemeral = settings.dbt.ephemeral == "keep"
-        self.temporary_policy = settings.temporary
+        self.keep_ephemeral = settings.temporary.ephemeral == "keep"
+        self.temporary_policy = settings.temporary.dataset_type
+        self.skips_known_temporary = settings.temporary.known == "collapse"
 
     def check_environments(self) -> None:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""

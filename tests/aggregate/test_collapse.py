@@ -1,5 +1,5 @@
-"""Temporary datasets that lineage runs through, also where dataset events tell of upstreams (settings filters.through and
-temporary)."""
+"""Temporary datasets that lineage runs through, also where dataset events tell of upstreams (settings
+`temporary`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.sample_events import dataset, dataset_event, event, job_event, pack
 
 from dh_bridge import Bridge, Settings
 
-BRIDGE = Bridge(Settings(filters={"through": ["postgres://db:5432/d.s.tmp*", "staging.*"]}))
+BRIDGE = Bridge(Settings(temporary={"datasets": ["postgres://db:5432/d.s.tmp*", "staging.*"]}))
 
 
 def urn(name):
@@ -34,9 +34,9 @@ def operations(translation, aspect):
 
 
 def test_a_pattern_is_compared_with_the_name_and_with_namespace_and_name():
-    assert BRIDGE.settings.filters.is_collapsed("postgres://db:5432", "d.s.tmp1")
-    assert BRIDGE.settings.filters.is_collapsed("anything", "staging.a")
-    assert not BRIDGE.settings.filters.is_collapsed("postgres://other:5432", "d.s.tmp1")
+    assert BRIDGE.settings.temporary.is_listed("postgres://db:5432", "d.s.tmp1")
+    assert BRIDGE.settings.temporary.is_listed("anything", "staging.a")
+    assert BRIDGE.settings.temporary.is_listed("postgres://other:5432", "d.s.tmp1") is None
 
 
 def test_upstreams_of_a_dataset_event_run_through_what_a_job_of_the_call_made():
@@ -143,7 +143,7 @@ WHOLE = {
 
 
 def collapsed(mode, *events):
-    translation = Bridge(Settings(temporary=mode)).translate(packed(events))
+    translation = Bridge(Settings(temporary={"dataset_type": mode})).translate(packed(events))
     assert translation.rejected == []
     return translation
 
@@ -202,7 +202,7 @@ def test_a_temporary_dataset_stays_without_edges():
 @pytest.mark.parametrize("target", ["dataset", "both"])
 def test_no_upstream_of_a_dataset_is_temporary_either(target):
     first, second = chain(SAID)
-    settings = Settings(temporary="drop_edges", column_lineage={"target": target})
+    settings = Settings(temporary={"dataset_type": "drop_edges"}, column_lineage={"target": target})
     found = Bridge(settings).translate(packed([first, second])).proposals
     lineage_of = {p.entity_urn: repr(p.value) for p in found if p.aspect_name == "upstreamLineage"}
     assert set(lineage_of) == {urn("d.s.c")}
@@ -218,13 +218,15 @@ def test_any_other_dataset_is_as_it_was(mode, said):
 
 
 def test_temporary_datasets_are_as_others_by_default():
-    assert Settings().temporary == "keep"
+    assert Settings().temporary.dataset_type == "keep"
     assert edges_of(collapsed("keep", *chain(SAID))) == WHOLE
 
 
 def test_the_report_tells_why_a_temporary_dataset_is_not_written():
     (first, second) = chain(SAID, reader=SAID)
-    report = Bridge(Settings(temporary="collapse")).translate(packed([first, second]), report=True).report
+    report = (
+        Bridge(Settings(temporary={"dataset_type": "collapse"})).translate(packed([first, second]), report=True).report
+    )
     reasons = {line["path"]: line["reason"] for line in report.lines() if line["path"].startswith("$.outputs[0]")}
     assert {reasons[path] for path in reasons if path.startswith("$.outputs[0].facets.datasetType")} == {
         "policy:temporary"

@@ -183,7 +183,7 @@ def test_a_job_event_tells_of_its_query():
 
 
 def test_a_dataset_that_lineage_runs_through_is_no_subject():
-    found = told(*run(), filters={"through": ["*.orders"]})
+    found = told(*run(), temporary={"datasets": ["*.orders"]})
     assert subjects(found) == [TOTALS]
 
 

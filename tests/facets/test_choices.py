@@ -269,7 +269,7 @@ def test_an_ephemeral_model_is_a_dataset_by_choice():
     said = {"dbt_model": facet(config={"materialized": "ephemeral"})}
     events = pair(outputs=[totals(facets=said)], producer=DBT)
     assert not told(events).entities("dataset")
-    assert told(events, dbt={"ephemeral": "keep"}).entities("dataset") == {TOTALS}
+    assert told(events, temporary={"ephemeral": "keep"}).entities("dataset") == {TOTALS}
 
 
 @pytest.mark.parametrize("owner", ["ann", "***", None, 7])

@@ -176,11 +176,11 @@ def test_an_input_of_the_event_is_one_whatever_it_is_called():
 @pytest.mark.parametrize(("ephemeral", "outcome"), [("skip", ("dropped", "ephemeral")), ("keep", "mapped")])
 def test_an_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, outcome):
     hidden = orders(facets={"dbt_model": model("ephemeral")})
-    found, said = made_of("__dbt__cte__orders", inputs=[hidden], dbt={"ephemeral": ephemeral})
+    found, said = made_of("__dbt__cte__orders", inputs=[hidden], temporary={"ephemeral": ephemeral})
     assert said == outcome or said[0] == outcome
     assert (ORDERS in found.entities("dataset")) is (ephemeral == "keep")
     elsewhere = {**hidden, "namespace": "postgres://other:5432"}
-    assert made_of("__dbt__cte__orders", inputs=[elsewhere], dbt={"ephemeral": ephemeral})[1][0] == "dropped"
+    assert made_of("__dbt__cte__orders", inputs=[elsewhere], temporary={"ephemeral": ephemeral})[1][0] == "dropped"
 
 
 AUDIT = {"namespace": "postgres://db:5432", "name": "shop.analytics_dbt_test__audit.not_null_orders_id"}

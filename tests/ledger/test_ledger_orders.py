@@ -50,7 +50,11 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     [
         {"identity": {"granularity": "application", "fold_runs": "keep"}},
         {"edges": "window", "assertions": {"expire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
-        {"temporary": "collapse", "optional_metadata": ["containers", "run_edges"], "tags": {"of_runs": "job"}},
+        {
+            "temporary": {"dataset_type": "collapse"},
+            "optional_metadata": ["containers", "run_edges"],
+            "tags": {"of_runs": "job"},
+        },
     ],
     ids=["folded", "leaving", "collapsed"],
 )
@@ -185,7 +189,7 @@ def test_a_dataset_that_is_dropped_is_removed_and_comes_back_with_a_later_word()
 
 
 def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
-    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
+    chosen = settings(temporary={"datasets": ("*.tmp_*",)})
     writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
     reader = at("COMPLETE", 9, run=PARENT, job="app.two", inputs=[dataset("d.s.tmp_x")], outputs=[dataset("d.s.b")])
     whole = catalogue([writer, reader], chosen=chosen)

@@ -187,7 +187,7 @@ def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
 
 def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
     clock = Clock()
-    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
+    chosen = settings(temporary={"datasets": ("*.tmp_*",)})
     told = Told(chosen, clock=clock)
     writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
     told.tell([writer, at("START", 7, run=OTHER, job="app.two", inputs=[dataset("d.s.tmp_x")])])

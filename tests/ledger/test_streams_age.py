@@ -112,7 +112,7 @@ def test_points_of_runs_that_are_gone_are_forgotten():
 
 def test_what_is_no_run_leaves_nothing_in_the_ledger_and_says_the_same_when_it_comes_again():
     clock = Clock()
-    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}), datahub_version="1.7")
+    chosen = settings(temporary={"datasets": ("*.tmp_*",)}, datahub_version="1.7")
     told = Told(chosen, clock=clock)
     schema = {"schema": {"fields": [{"name": "id", "type": "int"}]}}
     events = [

@@ -272,7 +272,7 @@ def test_temporary_upstreams_are_replaced_by_what_they_were_made_of():
         ),
     ]  # fmt: skip
     for order in permutations(events):
-        found = made(*order, filters={"through": ["*.tmp"]}, column_lineage={"target": "dataset"})
+        found = made(*order, temporary={"datasets": ["*.tmp"]}, column_lineage={"target": "dataset"})
         assert upstreams(found) == {ORDERS, OTHER}
         assert pairs(found, "upstreamLineage") == {("NONE", "a", "y")}
 

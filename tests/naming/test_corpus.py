@@ -10,7 +10,7 @@ from dh_bridge.settings.naming import NamingSettings
 
 NAMING = Naming(NamingSettings())
 EPHEMERAL = "__dbt__cte__"
-"""Prefix of the models of dbt that are no tables; they are left out by `dbt.ephemeral`."""
+"""Prefix of the models of dbt that are no tables; they are left out by `temporary.ephemeral`."""
 TOYS = {
     "", "123", "any", "backyard", "cupboard", "food_delivery", "grandmas.kitchen", "input_namespace", "laurents-orchard",
     "my-dataset-namespace", "my-datasource-namespace", "openlineage", "output_namespace", "shop",

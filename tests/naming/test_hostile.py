@@ -18,7 +18,6 @@ RULES = Naming(
     NamingSettings(
         env="DEV",
         urn_to_lower=True,
-        inmemory="keep",
         rules=(
             NamingRule(
                 namespace="{*any}", platform_instance="inst", default_database="db", default_schema="s", path_depth=2

@@ -325,7 +325,6 @@ def test_variants_are_the_names_of_connectors_that_disagree(variant, namespace, 
 SWITCHES = [
     ({"urn_to_lower": True}, "kafka://b", "Topic", urn("kafka", "topic")),
     ({"urn_to_lower": True}, "Unknown", "Name", urn("unknown", "unknown/name")),
-    ({"inmemory": "keep"}, "inmemory://", "step 1", urn("unknown", "inmemory:///step 1")),
 ]
 
 
@@ -337,6 +336,11 @@ def test_compatibility_switches(said, namespace, name, expected):
 def test_the_instance_keeps_its_case_when_urns_are_lowered():
     named = naming(rule("kafka://b", platform_instance="EU"), urn_to_lower=True)
     assert named("kafka://b", "Topic").urn == urn("kafka", "EU.topic")
+
+
+def test_a_dataset_in_memory_has_a_name_by_choice():
+    kept = Naming(NamingSettings(), keep_in_memory=True)
+    assert kept("inmemory://", "step 1").urn == urn("unknown", "inmemory:///step 1")
 
 
 def test_memory_and_queries_have_no_dataset():

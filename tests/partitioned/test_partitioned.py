@@ -27,7 +27,7 @@ LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}
 
 
 OTHER = {
-    "temporary datasets": {"filters": {"through": ["*t2*"]}, "datahub_version": "1.7"},
+    "temporary datasets": {"temporary": {"datasets": ["*t2*"]}, "datahub_version": "1.7"},
     "lineage on datasets": {"column_lineage": {"target": "dataset"}, "materialize": "outputs"},
     "strictly redacted": {"redaction": "strict", "column_lineage": {"target": "both"}},
     "native checks": {"assertions": {"type": "native"}, "datahub_version": "1.7"},

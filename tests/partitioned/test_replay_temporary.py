@@ -28,7 +28,7 @@ def run(number, reads, writes, said):
 @pytest.mark.parametrize("mode", ["drop_edges", "collapse"])
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_what_a_run_of_another_part_calls_temporary_is_so_for_all(mode, parts):
-    settings = Settings(temporary=mode, datahub_version="1.7")
+    settings = Settings(temporary={"dataset_type": mode}, datahub_version="1.7")
     raws = sent([run(number, *told) for number, told in enumerate(STORY, 1)])
     whole = dumped(Bridge(settings).translate(raws).proposals)
     assert dumped(in_parts(raws, settings, parts=parts)[0]) == whole

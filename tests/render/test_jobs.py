@@ -209,7 +209,7 @@ def test_lineage_runs_through_temporary_datasets():
     found = told(
         pair(inputs=[orders()], outputs=[tmp], run_id=PARENT, name="daily.first"),
         pair(inputs=[tmp], outputs=[totals()], name="daily.second"),
-        filters={"through": ["shop.tmp.*"]},
+        temporary={"datasets": ["shop.tmp.*"]},
     )
     second = JOB.replace("daily.load", "daily.second")
     assert set(edges(found, second)) == {f"inputDatasetEdges/{ORDERS}", f"outputDatasetEdges/{TOTALS}"}

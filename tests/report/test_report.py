@@ -175,10 +175,17 @@ def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_j
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", [{"datasets": ["!d.s.*"]}, {"facets": ["!schema"]}, {"through": ["d.s.*"]}])
+@pytest.mark.parametrize("rule", [{"datasets": ["!d.s.*"]}, {"facets": ["!schema"]}])
 def test_what_a_filter_leaves_out_of_an_event_is_told_with_its_rule(rule):
     lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], Bridge(Settings(filters=rule)))
     assert lines["$.inputs[0].facets.schema.fields[0].name"]["reason"].startswith("filtered:")
+    assert lines["$.job.name"]["outcome"] == "mapped"
+
+
+def test_what_a_pattern_of_temporary_datasets_leaves_out_is_told():
+    using = Bridge(Settings(temporary={"datasets": ["d.s.*"]}))
+    lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], using)
+    assert lines["$.inputs[0].facets.schema.fields[0].name"]["reason"] == "policy:temporary"
     assert lines["$.job.name"]["outcome"] == "mapped"
 
 

@@ -160,6 +160,6 @@ def test_a_ledger_s_runs_are_told_as_they_were_settled():
     """That a dataset is temporary, another run said."""
     marked = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
     other = event("COMPLETE", run=RUN[:-1] + "9", job="etl.other", outputs=[dataset("d.s.read", facets=marked)])
-    found = told_to_a_ledger([other], [both("COMPLETE")], temporary="drop_edges")
+    found = told_to_a_ledger([other], [both("COMPLETE")], temporary={"dataset_type": "drop_edges"})
     assert found["$.inputs[0].name"] == ("mapped", "dataProcessInstanceInput.inputs")
     assert found["$.outputs[0].name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")

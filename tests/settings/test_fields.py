@@ -66,7 +66,13 @@ def test_texts_lists_and_areas_are_told_apart():
 def test_a_value_may_be_shown_where_it_is_one_text_number_or_choice():
     assert is_simple(annotation_at(Settings, ("window",)))
     assert is_simple(annotation_at(Settings, ("naming", "rules", 0, "case")))
-    for path in (("rest",), ("rest", "token"), ("rest", "headers"), ("rest", "headers", "X"), ("filters", "through")):
+    for path in (
+        ("rest",),
+        ("rest", "token"),
+        ("rest", "headers"),
+        ("rest", "headers", "X"),
+        ("temporary", "datasets"),
+    ):
         assert not is_simple(annotation_at(Settings, path))
 
 

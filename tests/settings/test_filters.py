@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from dh_bridge.settings.filters import FilterSettings, PatternList
+from dh_bridge.settings.temporary import TemporarySettings
 
 
 @pytest.mark.parametrize(
@@ -52,15 +53,16 @@ def test_lists_without_patterns_are_false():
 
 
 def test_lineage_runs_through_datasets_named_with_or_without_namespace():
-    filters = FilterSettings(through=("tmp_*", "s3://scratch/*"))
-    assert filters.is_collapsed("postgres://h:1", "tmp_orders")
-    assert filters.is_collapsed("s3://scratch", "a/b")
-    assert not filters.is_collapsed("s3://lake", "a/b")
-    assert not FilterSettings().is_collapsed("s3://scratch", "a")
+    temporary = TemporarySettings(datasets=("tmp_*", "s3://scratch/*", "!tmp_keep*"))
+    assert temporary.is_listed("postgres://h:1", "tmp_orders") is True
+    assert temporary.is_listed("s3://scratch", "a/b") is True
+    assert temporary.is_listed("postgres://h:1", "tmp_keep_orders") is False
+    assert temporary.is_listed("s3://lake", "a/b") is None
+    assert TemporarySettings().is_listed("s3://scratch", "a") is None
 
 
 def test_filters_are_frozen_and_refuse_unknown_keys():
     with pytest.raises(ValidationError):
-        FilterSettings().through = ("x",)
+        FilterSettings().jobs = ("x",)
     with pytest.raises(ValidationError):
         FilterSettings(job_name=("x",))

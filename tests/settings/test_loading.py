@@ -98,7 +98,12 @@ BROKEN = "window: many\nwindow: 2\npipeline_name: ${NOBODY}\nrest: {timeuot: 1}\
 @pytest.mark.parametrize("only", ["airflow", "airflow.timeout"])
 def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(only, text, environ, timeout, tmp_path):
     given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
-    given |= {"SECONDS": "7", "DH_BRIDGE_FILTERS__THROUGH": "['a'", "DH_BRIDGE_AIRFLOWS": "x", "DH_BRIDGE_WINDOW": "x"}
+    given |= {
+        "SECONDS": "7",
+        "DH_BRIDGE_TEMPORARY__DATASETS": "['a'",
+        "DH_BRIDGE_AIRFLOWS": "x",
+        "DH_BRIDGE_WINDOW": "x",
+    }
     file = _file(tmp_path, BROKEN + text)
     flags = [Flag("datahub_versoin", "1", "--set")]
     loaded = load(file, flags=flags, environ=given, only=only)
@@ -153,8 +158,8 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
         ("DH_BRIDGE_DATAHUB_VERSION", "", "datahub_version", None),
         ("DH_BRIDGE_REDACTION", "off", "redaction", "off"),
         ("DH_BRIDGE_SCHEMA__WRITE", "never", "schema.write", "never"),
-        ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
-        ("DH_BRIDGE_FILTERS__THROUGH", "['a,b']", "filters.through", ["a,b"]),
+        ("DH_BRIDGE_TEMPORARY__DATASETS", "tmp_*, stage/*", "temporary.datasets", ["tmp_*", "stage/*"]),
+        ("DH_BRIDGE_TEMPORARY__DATASETS", "['a,b']", "temporary.datasets", ["a,b"]),
         ("DH_BRIDGE_FILTERS", "{jobs: [x]}", "filters.jobs", ["x"]),
         ("DH_BRIDGE_FILTERS", "{jobs: [007, 2024-01-01]}", "filters.jobs", ["007", "2024-01-01"]),
         ("DH_BRIDGE_RUNS", "{heartbeat: off}", "runs.heartbeat", "off"),
@@ -189,8 +194,8 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
             "`event_time.default_zone` is not a time zone of this machine, not 'Mars/Base'",
         ),
         (
-            "filters:\n  through:\n  - a\n  - ''",
-            "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character, not ''",
+            "temporary:\n  datasets:\n  - a\n  - ''",
+            "dh_bridge.yml:4: `temporary.datasets[1]` should have at least 1 character, not ''",
         ),
         ("edges: ann", "`edges` should match pattern"),
         ("runs: fast", "`runs` should be a mapping of settings"),
@@ -292,8 +297,8 @@ def test_value_where_an_area_is_wanted_is_refused(tmp_path):
 
 
 def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
-    assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="['a'").startswith(
-        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through`"
+    assert _only("", tmp_path, DH_BRIDGE_TEMPORARY__DATASETS="['a'").startswith(
+        "env DH_BRIDGE_TEMPORARY__DATASETS: `temporary.datasets`"
     )
 
 
@@ -302,8 +307,8 @@ def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
     # since 6.0.4 PyYAML has a limit of its own, and knows the line
     refused = r"dh_bridge\.yml(: nested too deeply|:1: not YAML: exceeded maximum nesting depth)"
     assert re.search(refused, _only("pipeline_name: " + "[" * 3000 + "]" * 3000, tmp_path))
-    assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="[" * 3000 + "]" * 3000).startswith(
-        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through"
+    assert _only("", tmp_path, DH_BRIDGE_TEMPORARY__DATASETS="[" * 3000 + "]" * 3000).startswith(
+        "env DH_BRIDGE_TEMPORARY__DATASETS: `temporary.datasets"
     )
 
 
@@ -355,10 +360,10 @@ def test_variables_in_a_file_are_filled_in(text, expected, tmp_path):
 
 
 def test_doubled_dollar_is_a_literal_one_and_an_empty_plain_variable_is_null(tmp_path):
-    file = _file(tmp_path, "datahub_version: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
+    file = _file(tmp_path, "datahub_version: ${NONE:-}\ntemporary: {datasets: ['$${x}', '${NONE:-}y']}\n")
     settings = load(file, environ={}).settings
     assert settings.datahub_version is None
-    assert settings.filters.through == ("${x}", "y")
+    assert settings.temporary.datasets == ("${x}", "y")
 
 
 def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path):
@@ -386,7 +391,7 @@ def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     check = jsonschema.Draft202012Validator(schema)
-    assert check.is_valid({"schema": {"write": "never"}, "filters": {"through": ["a"]}})
+    assert check.is_valid({"schema": {"write": "never"}, "temporary": {"datasets": ["a"]}})
     for wrong in ({"schema_": {}}, {"schema": {"write": "x"}}, {"window": 0}, {"runs": {"x": 1}}):
         assert not check.is_valid(wrong)
 

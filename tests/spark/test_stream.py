@@ -162,7 +162,7 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
 
 
 def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
-    settings = Settings(datahub_version="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
+    settings = Settings(datahub_version="1.7", temporary={"datasets": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")
     told = []
 
@@ -221,7 +221,7 @@ def changed(word):
 
 
 def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_path):
-    told = Told(session, tmp_path, optional_metadata=["queries"], filters={"through": ["*.tmp*"]})
+    told = Told(session, tmp_path, optional_metadata=["queries"], temporary={"datasets": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
     longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
     told.tell(
@@ -246,7 +246,7 @@ def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_pa
 
 
 def test_which_datasets_are_temporary_a_later_batch_may_tell(session, tmp_path):
-    told = Told(session, tmp_path, temporary="drop_edges")
+    told = Told(session, tmp_path, temporary={"dataset_type": "drop_edges"})
     told.tell(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
     marked = dataset("d.s.x", facets={"datasetType": {"datasetType": "TEMPORARY"}})
     told.tell(*a_run(2, "10:02", inputs=[marked], outputs=[dataset("d.s.b")]))

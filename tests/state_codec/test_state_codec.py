@@ -46,12 +46,12 @@ OPTIONS = [
     Options(Settings(**{"datahub_version": "1.7", **chosen}), is_stateful=True)
     for chosen in (
         {},
-        {"optional_metadata": ["containers", "queries", "siblings"], "temporary": "collapse"},
+        {"optional_metadata": ["containers", "queries", "siblings"], "temporary": {"dataset_type": "collapse"}},
         {
             "airflow": {"tasks_without_events": "runs"},
             "edges": "last_run",
             "assertions": {"type": "native", "expire": "runs:3"},
-            "temporary": "drop_edges",
+            "temporary": {"dataset_type": "drop_edges"},
         },
         {"identity": {"mode": ["datahub-airflow-plugin", "datahub-dbt-source"]}, "column_lineage": {"target": "both"}},
     )

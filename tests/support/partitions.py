@@ -86,5 +86,5 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
 
 
 def differs(raws, settings):
-    in_one = Bridge(settings) if settings.filters.through else bridge(settings)
+    in_one = Bridge(settings) if settings.temporary.datasets else bridge(settings)
     return dumped(in_one.translate(raws).proposals) != dumped(in_parts(raws, settings)[0])

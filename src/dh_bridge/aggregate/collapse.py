@@ -1,4 +1,4 @@
-"""Temporary datasets: lineage runs through them, or no edge names them (settings ``filters.through`` and ``temporary``).
+"""Temporary datasets: lineage runs through them, or no edge names them (settings ``temporary``).
 
 What was made of a dataset that lineage runs through was made of its inputs. Which ones are temporary, one run may state of a
 dataset that others name, so the runs of a call are resolved together.
@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 
 def can_collapse(options: Options) -> bool:
-    """Return whether some datasets may be temporary by the settings: what one run states of them then changes others."""
-    settings = options.settings
-    return bool(settings.filters.through) or settings.temporary != "keep"
+    """Return whether a run may name a dataset that only other runs know to be temporary.
+
+    By known names it never does: they are a matter of the written name, so each run that names such a dataset knows.
+    """
+    settings = options.settings.temporary
+    return bool(settings.datasets) or settings.dataset_type != "keep"
 
 
 def lineage_datasets(state: RunState) -> set[str]:

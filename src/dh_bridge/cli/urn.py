@@ -81,7 +81,11 @@ def urn(  # noqa: PLR0913 - one parameter per option
     rules = settings.naming.rules
     if instance is not None:
         rules = (*rules, _instance_rule(instance))
-    naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
+    naming = Naming(
+        settings.naming.model_copy(update={"rules": rules}),
+        settings.mappings,
+        keep_in_memory=settings.temporary.in_memory == "keep",
+    )
     selectable = opt_in_names(naming.systems())
     if reverse:
         pairs = _pairs(naming, namespace, file)

@@ -44,6 +44,7 @@ def asset_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
             name = ctx.dataset_name(*dataset_id) if (dataset_id := parse_asset_uri(uri)) is not None else None
             if name is not None and name.endpoint:
                 yield ctx.task_urn, kind, name.endpoint, ctx.version[0]
+                ctx.mention(name)
                 yield name.endpoint, DATASET, "", name
                 ctx.note_outcome(path, kind)
 

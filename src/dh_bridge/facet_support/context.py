@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from dh_bridge.model.trace import FieldTargets
+from dh_bridge.naming.name import TEMPORARY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,7 +113,20 @@ class FacetContext:
         self.aliases: dict[tuple[str, str], Name] = {}
         #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
         self.schemas: dict[str, dict[str, str]] = {}
+        #: URNs of temporary datasets that only facets name
+        self.temporary_urns: set[str] = set()
         self.resolve_name: Callable[[str, str], Name] = options.naming
+
+    def mention(self, name: Name) -> None:
+        """Note a dataset that only a facet names: lineage skips it if its name is that of a temporary one."""
+        if (
+            name.notes
+            and TEMPORARY_NAME in name.notes
+            and name.endpoint is not None
+            and self.options.skips_known_temporary
+            and not self.options.filters.can_affect_datasets  # patterns are asked when the name is resolved
+        ):
+            self.temporary_urns.add(name.endpoint)
 
     # Few facets ask for these.
 

@@ -317,4 +317,5 @@ def _input_facts(lineage: _ParsedLineage, ctx: FacetContext, *, is_on_dataset: b
         if ctx.role != "dataset" and urn not in ctx.inputs:
             yield ctx.task_urn, INPUT, urn, ctx.version[0]
         if urn not in ctx.dataset_urns:
+            ctx.mention(name)
             yield urn, DATASET, "", name

@@ -166,7 +166,9 @@ class StatefulAggregator:
         for key in keys:
             state = self.runs[key]
             is_unrelated = (
-                state.kind == "job" and not state.collapsed_urns and self.options.settings.temporary == "keep"
+                state.kind == "job"
+                and not state.collapsed_urns
+                and self.options.settings.temporary.dataset_type == "keep"
             )
             if is_unrelated or state.key in self.runs.evicted:
                 self._close_permanently(state, closed_runs)

@@ -36,7 +36,7 @@ def tokens_of(state: RunState, options: Options) -> Iterator[str]:
         urn for urn, dataset_registers in state.facts.items() if TEMPORARY in dataset_registers
     }:
         yield f"through {dataset}"
-    if options.settings.temporary != "keep":  # another run may say of a dataset that it is temporary
+    if options.settings.temporary.dataset_type != "keep":  # another run may say of a dataset that it is temporary
         for dataset in lineage_datasets(state):
             yield f"touches {dataset}"
     if parent is not None and any(event_type == "FAIL" for _, event_type in state.events):

@@ -298,6 +298,7 @@ class ExplicitLineageBuilder:
             and name.endpoint not in self.ctx.dataset_urns
             and name.endpoint != self.ctx.dataset_urn
         ):
+            self.ctx.mention(name)
             self.facts.append((name.endpoint, DATASET, "", name))
 
     def add_property_member(self, property_name: str, member: MemberKey, values: dict[str, Any]) -> None:

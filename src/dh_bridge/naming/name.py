@@ -28,6 +28,8 @@ BY_FACET = "by-facet"
 _BY_FACET_TEXT = (
     "namespace is unknown and only facets name the dataset: set platform and rename in a rule of naming.rules"
 )
+#: Note of a name that known tools give to temporary and staging datasets.
+TEMPORARY_NAME = "temporary"
 #: Notes that name a missing level begin so.
 LACKS = "lacks:"
 FIRST_TIER = ("database", "catalog", "project", "keyspace")

@@ -19,6 +19,7 @@ from dh_bridge.naming.reader import DATASET_LEVELS, NameReader
 from dh_bridge.naming.reverse import ReverseNaming
 from dh_bridge.naming.rules import CompiledNamingRule, Locations, compile_naming_rules
 from dh_bridge.naming.schemes import parse_file_extensions, parse_platforms, parse_queries, parse_schemes
+from dh_bridge.naming.temporary import parse_temporary_names
 from dh_bridge.naming.vocabulary import check_vocabulary
 from dh_bridge.naming.writing import UNKNOWN, NameWriter, NamingRequest
 
@@ -55,11 +56,11 @@ class ParsedNamespace(NamedTuple):
 class Naming:
     """Names of datasets by ``settings`` and the naming systems, the user's ``overlay`` folder shadowing ours.
 
-    A MappingError or SettingsError at construction names the file or key at fault. Answers are remembered
-    (two generations of 65,536), but for those about hostile, long texts.
+    ``keep_in_memory``: datasets in memory have names, too. A MappingError or SettingsError at construction names the file or key
+    at fault. Answers are remembered (two generations of 65,536), but for those about hostile, long texts.
     """
 
-    def __init__(self, settings: NamingSettings, overlay: Path | None = None) -> None:
+    def __init__(self, settings: NamingSettings, overlay: Path | None = None, *, keep_in_memory: bool = False) -> None:
         self._settings = settings
         self.preference = load_table("symlinks", parse_preference, overlay)
         self._schemes = load_table("schemes", parse_schemes, overlay)
@@ -69,7 +70,8 @@ class Naming:
         self._systems = load_systems(overlay)
         self._readers = {system.id: NameReader(system) for system in self._systems}
         self._namespace_index = NamespaceIndex(self._readers.values(), self._schemes)
-        self._writer = NameWriter(settings, self._readers)
+        temporary_names = load_table("temporary", parse_temporary_names, overlay)
+        self._writer = NameWriter(settings, self._readers, temporary_names, keep_in_memory=keep_in_memory)
         self._rules = compile_naming_rules(settings.rules, self._schemes)
         self._locations = Locations(settings.locations, self._schemes)
         self._variants: dict[tuple[str, frozenset[str]], NameReader] = {}

@@ -114,7 +114,8 @@ class NameReader:
             if isinstance(system.fqn, str)
             else {level: FqnTemplate(text, location) for level, text in system.fqn.items()}
         )
-        self._trims_slashes = "slashes" in system.trim
+        #: whether its names are paths of files
+        self.is_path = self._trims_slashes = "slashes" in system.trim
         self._trims_partitions = "partition_path" in system.trim
         self._trims_shards = "bigquery_shard" in system.trim
         self._trims_decorators = "bigquery_decorator" in system.trim

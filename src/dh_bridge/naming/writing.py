@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.naming.completion import complete_name
-from dh_bridge.naming.name import DROPPED_BY_SETTING, FIRST_TIER, LACKS, REFUSED_BY_SETTING, UNKNOWN_NAMESPACE, Name
+from dh_bridge.naming.name import (
+    DROPPED_BY_SETTING,
+    FIRST_TIER,
+    LACKS,
+    REFUSED_BY_SETTING,
+    TEMPORARY_NAME,
+    UNKNOWN_NAMESPACE,
+    Name,
+)
 from dh_bridge.naming.names import split_name
 from dh_bridge.naming.normalize import case_function, fit_dataset_urn
 from dh_bridge.naming.reader import DATASET_LEVELS, NameReader, ParsedName
@@ -14,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dh_bridge.naming.namespace_index import NamespaceMatch
+    from dh_bridge.naming.temporary import TemporaryNames
     from dh_bridge.settings.naming import NamingRule, NamingSettings
 
 UNKNOWN = "unknown"
@@ -42,9 +51,18 @@ class NameDetails(NamedTuple):
 class NameWriter:
     """Writes names by ``settings``; ``readers`` are the systems by id, for rules that name another platform."""
 
-    def __init__(self, settings: NamingSettings, readers: Mapping[str, NameReader]) -> None:
+    def __init__(
+        self,
+        settings: NamingSettings,
+        readers: Mapping[str, NameReader],
+        temporary_names: TemporaryNames,
+        *,
+        keep_in_memory: bool,
+    ) -> None:
         self._settings = settings
         self._readers = readers
+        self._temporary_names = temporary_names
+        self._keep_in_memory = keep_in_memory
 
     def write_parsed(self, request: NamingRequest, match: NamespaceMatch, parsed_name: ParsedName, target: str) -> Name:
         """Return the name for a reading."""
@@ -53,7 +71,7 @@ class NameWriter:
         if parsed_name.level == "skip":
             return self.write_skipped(request, reader, text, "policy:query")
         if reader.platform is None:
-            if self._settings.inmemory == "skip":
+            if not self._keep_in_memory:
                 return self.write_skipped(request, reader, text, "policy:inmemory")
             return self._build_plain_name(
                 request, f"{request.safe_namespace}/{target}", UNKNOWN, reader, NameDetails(text)
@@ -170,7 +188,7 @@ class NameWriter:
         if not name.strip():
             return self.write_skipped(request, reader, details.text, _MALFORMED)
         endpoint, fitted_name = fit_dataset_urn(platform, name, request.env, instance)
-        notes = details.notes if fitted_name == name else (*details.notes, "name-cut")
+        notes = self._with_notes(details.notes, name, fitted_name, platform, reader)
         containers: tuple[str, ...] = ()
         container_urn = None
         if reader.container_levels and (instance is not None or reader.instance is None):
@@ -181,6 +199,13 @@ class NameWriter:
             details.text, platform, fitted_name, request.env, instance, None, reader.lower_columns and rule_case != "keep",
             reader.system.needs_quotes if rule_case is None else None, notes, containers,
         )  # fmt: skip
+
+    def _with_notes(
+        self, notes: tuple[str, ...], name: str, fitted_name: str, platform: str, reader: NameReader | None
+    ) -> tuple[str, ...]:
+        if fitted_name != name:
+            notes = (*notes, "name-cut")
+        return (*notes, TEMPORARY_NAME) if self._temporary_names.match(platform, name, reader) else notes
 
     def _build_plain_name(
         self, request: NamingRequest, name: str, platform: str, reader: NameReader | None, details: NameDetails
@@ -199,7 +224,7 @@ class NameWriter:
             name = name.lower()
         instance = _instance(reader, rule)
         urn, fitted_name = fit_dataset_urn(platform, name, request.env, instance)
-        notes = details.notes if fitted_name == name else (*details.notes, "name-cut")
+        notes = self._with_notes(details.notes, name, fitted_name, platform, reader)
         return Name(
             request.namespace, request.name, request.safe_namespace, urn, "table", urn, None, reader.id if reader else None, details.text,
             platform, fitted_name, request.env, instance, None, reader is not None and reader.lower_columns, None, notes, (),

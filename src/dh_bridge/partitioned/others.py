@@ -32,8 +32,8 @@ def witness_of(state: RunState, options: Options) -> RunState | None:
         is_failed = False
     if is_failed:
         facts[state.urn] = {PARENT: state.facts[state.urn][PARENT]}
-    if is_failed or collapses:
-        fact_kinds = (INPUT, OUTPUT, TEMPORARY) if collapses else (OUTPUT,)
+    if is_failed or collapses or state.collapsed_urns:
+        fact_kinds = (INPUT, OUTPUT, TEMPORARY) if collapses or state.collapsed_urns else (OUTPUT,)
         for urn, registers in state.facts.items():
             stated_registers = {fact_kind: registers[fact_kind] for fact_kind in fact_kinds if fact_kind in registers}
             if stated_registers:
@@ -58,7 +58,7 @@ def named_run_urns(witness_state: RunState) -> list[str]:
 
 def is_open(state: RunState, options: Options) -> bool:
     """Return whether what other runs say may change the state: it may name temporary datasets, or dbt may have skipped it."""
-    if can_collapse(options):
+    if state.collapsed_urns or can_collapse(options):
         return True  # which datasets are temporary may be known from other runs only
     return has_failed_under_parent(state) and any(RESULTS in registers for registers in state.facts.values())
 

@@ -229,7 +229,7 @@ class WrittenAspects:
             if urn in self._state.unlinked_urns:
                 aspects.update(dict.fromkeys(parts, "policy:temporary"))
             elif urn in self._state.collapsed_urns:
-                aspects.update(dict.fromkeys((*parts, *_RUN_IO_PATHS), "filtered:through"))
+                aspects.update(dict.fromkeys((*parts, *_RUN_IO_PATHS), "policy:temporary"))
         return aspects
 
 

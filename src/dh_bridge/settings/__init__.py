@@ -37,11 +37,11 @@ from dh_bridge.settings.output import (
     SourceCode,
     SubsetSettings,
     TagSettings,
-    Temporary,
 )
 from dh_bridge.settings.receiver import ReceiverSettings
 from dh_bridge.settings.rest import RestSettings
 from dh_bridge.settings.spark import SparkSettings
+from dh_bridge.settings.temporary import TemporarySettings
 from dh_bridge.settings.writes import WritesSettings
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "SparkSettings",
     "SubsetSettings",
     "TagSettings",
+    "TemporarySettings",
     "WritesSettings",
 ]
 
@@ -147,11 +148,8 @@ class Settings(BaseModel):
         description="Datasets that are created with at least their key, so that lineage leads to existing entities: `all`,"
         " `outputs`, or `none`.",
     )
-    temporary: Temporary = Field(
-        default="keep",
-        description="Datasets with the type TEMPORARY or JOB_OUTPUT in the facet `datasetType`: written as others (`keep`), written"
-        " without lineage (`drop_edges`), or not written, with lineage from their inputs to their outputs as with"
-        " `filters.through` (`collapse`). If another event has the dataset without this facet, it is written without lineage.",
+    temporary: TemporarySettings = Field(
+        default=TemporarySettings(), description="Temporary datasets, which lineage skips."
     )
     schema_: SchemaSettings = Field(default=SchemaSettings(), alias="schema", description="Schemas of datasets.")
     column_lineage: ColumnLineageSettings = Field(

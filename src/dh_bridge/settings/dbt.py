@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class DbtSettings(BaseModel):
-    """dbt: names of nodes, ephemeral models, tags and owners."""
+    """dbt: names of nodes, tags and owners."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -16,10 +16,6 @@ class DbtSettings(BaseModel):
         default="name",
         description="Name of the job of a dbt node: the `name` of the job in the event, or the `unique_id` of the facet"
         " `dbt_node`. With `unique_id`, run, build, test and structured logs write to one job.",
-    )
-    ephemeral: Literal["skip", "keep"] = Field(
-        default="skip",
-        description="Ephemeral models, for which no table exists: `skip` them, or `keep` them as datasets.",
     )
     model_metadata: tuple[Literal["tags", "owners"], ...] = Field(
         default=(),

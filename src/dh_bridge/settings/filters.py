@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -53,7 +52,7 @@ class PatternList:
 
 
 class FilterSettings(BaseModel):
-    """Events, datasets and facets that are left out, and temporary datasets that lineage skips.
+    """Events, datasets and facets that are left out.
 
     Patterns are globs over the whole text, with its case: `*` stands for any characters (dots and slashes too), `?` for
     one, `[0-9]` for one of a set. A pattern includes; a pattern that begins with `!` excludes (quote it in YAML). The last
@@ -82,18 +81,3 @@ class FilterSettings(BaseModel):
     facets: Patterns = Field(
         default=(), description="Facets that are read, by their keys. The rest of the event stays."
     )
-    through: Patterns = Field(
-        default=(),
-        description="Temporary datasets: globs over `name` or `namespace/name`. They are not written. Lineage skips them: the"
-        " datasets that they were made of become upstreams of the datasets that were made of them.",
-    )
-
-    @cached_property
-    def _collapse_pattern(self) -> re.Pattern[str] | None:
-        return re.compile("|".join(translate(pattern) for pattern in self.through)) if self.through else None
-
-    def is_collapsed(self, namespace: str, name: str) -> bool:
-        """Whether the dataset is a temporary one, which lineage skips."""
-        return self._collapse_pattern is not None and bool(
-            self._collapse_pattern.match(name) or self._collapse_pattern.match(f"{namespace}/{name}")
-        )

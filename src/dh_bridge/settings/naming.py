@@ -95,10 +95,6 @@ class NamingSettings(BaseModel):
         description="Datasets of namespaces that no naming system knows: written with the platform `unknown` (`keep`), not"
         " written (`drop`), or the event becomes a dead letter (`fail`).",
     )
-    inmemory: Literal["skip", "keep"] = Field(
-        default="skip",
-        description="Temporary datasets in memory: not written (`skip`), or written with the platform `unknown` (`keep`).",
-    )
     urn_to_lower: bool = Field(
         default=False,
         description="Write dataset names in lower case. Use it if the recipes of DataHub run with `DATAHUB_DATASET_URN_TO_LOWER`.",

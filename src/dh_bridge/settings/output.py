@@ -16,7 +16,6 @@ ColumnKind = Literal[
 ]  # fmt: skip
 Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
-Temporary = Literal["keep", "drop_edges", "collapse"]
 SourceCode = Literal["hash", "keep"]
 OptionalMetadata = Literal["containers", "queries", "siblings", "run_edges", "dataplex_fqn"]
 ExcludedMetadata = Literal["unknown_facets", "ip_addresses", "profiles_of_overwrites", "nested_fields"]

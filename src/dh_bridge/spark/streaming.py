@@ -204,7 +204,9 @@ class StreamBatch:
         if target_runs:
             target_rows = batch_keys.filter(batch_keys.key.isin(sorted(target_runs))).collect()
             repeated.update(row.key for row in target_rows)
-        if self._settings.temporary != "keep" and repeated:  # any run may name what another one calls temporary
+        if (
+            self._settings.temporary.dataset_type != "keep" and repeated
+        ):  # any run may name what another one calls temporary
             repeated.update(row.key for row in earlier_events.select("key").distinct().collect())
         repeated |= runs_linked_to(
             collapsed_by_run, set().union(*(decode_run(run_facts)[0].collapsed_urns for run_facts in witnesses))
