@@ -15,6 +15,7 @@ from support.public_data import needs_corpus
 from support.sample_events import corpus, dataset, dataset_event, event, examples, job_event
 
 from dh_bridge import Settings
+from dh_bridge.settings.temporary import TemporarySettings
 
 SEED = 2026
 #: Groups of runs for each block; TESTS_GROUPS=1700 makes 10,200 of them.
@@ -189,7 +190,7 @@ def test_a_dataset_that_is_dropped_is_removed_and_comes_back_with_a_later_word()
 
 
 def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
-    chosen = settings(temporary={"datasets": ("*.tmp_*",)})
+    chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
     reader = at("COMPLETE", 9, run=PARENT, job="app.two", inputs=[dataset("d.s.tmp_x")], outputs=[dataset("d.s.b")])
     whole = catalogue([writer, reader], chosen=chosen)

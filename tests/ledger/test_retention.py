@@ -13,6 +13,7 @@ from support.sample_events import dataset, event
 from dh_bridge import Settings
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger.pruning import prune_runs
+from dh_bridge.settings.temporary import TemporarySettings
 
 DAY = 86_400
 RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
@@ -187,7 +188,7 @@ def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
 
 def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
     clock = Clock()
-    chosen = settings(temporary={"datasets": ("*.tmp_*",)})
+    chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     told = Told(chosen, clock=clock)
     writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
     told.tell([writer, at("START", 7, run=OTHER, job="app.two", inputs=[dataset("d.s.tmp_x")])])

@@ -9,6 +9,7 @@ from support.sample_events import dataset, dataset_event, event, job_event
 
 from dh_bridge.ledger.run_history import read_history
 from dh_bridge.options import Options
+from dh_bridge.settings.temporary import TemporarySettings
 
 RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
 URN = f"urn:li:dataProcessInstance:{RUN}"
@@ -112,7 +113,7 @@ def test_points_of_runs_that_are_gone_are_forgotten():
 
 def test_what_is_no_run_leaves_nothing_in_the_ledger_and_says_the_same_when_it_comes_again():
     clock = Clock()
-    chosen = settings(temporary={"datasets": ("*.tmp_*",)}, datahub_version="1.7")
+    chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)), datahub_version="1.7")
     told = Told(chosen, clock=clock)
     schema = {"schema": {"fields": [{"name": "id", "type": "int"}]}}
     events = [

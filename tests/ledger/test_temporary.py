@@ -9,6 +9,7 @@ from support.ledger_batches import Told, catalogue, settings
 from support.sample_events import dataset, event, job_event
 
 from dh_bridge import Settings
+from dh_bridge.settings.temporary import TemporarySettings
 
 SAID = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
 FLOW = "urn:li:dataFlow:(spark,etl,ns)"
@@ -50,7 +51,7 @@ DROPPED = {"j1": ("ab", ""), "j2": ("", ""), "j3": ("c", "d"), "j4": ("q", "e"),
 def test_what_one_run_calls_temporary_is_so_for_all_whenever_it_is_told(mode, expected):
     dumps = set()
     for order in itertools.islice(itertools.permutations(STORY), 0, None, 17):
-        told = Told(settings(temporary={"dataset_type": mode}), forgetful=True)
+        told = Told(settings(temporary=TemporarySettings(dataset_type=mode)), forgetful=True)
         told.tell(*([one] for one in order))
         assert edges(told) == expected
         dumps.add(tuple(told.dump()))
@@ -58,7 +59,7 @@ def test_what_one_run_calls_temporary_is_so_for_all_whenever_it_is_told(mode, ex
 
 
 def test_runs_that_share_lasting_datasets_are_no_kin():
-    told = Told(settings(temporary={"dataset_type": "collapse"}))
+    told = Told(settings(temporary=TemporarySettings(dataset_type="collapse")))
     told.tell(*([run(number, reads="a", writes="b")] for number in range(1, 6)))
     sent = told.tell([run(6, reads="a", writes="b")])
     assert {p.entity_urn for p in sent if p.entity_type == "dataProcessInstance"} == {
@@ -70,7 +71,7 @@ def test_runs_that_share_lasting_datasets_are_no_kin():
 def test_a_job_event_hears_of_temporary_datasets_too(turned):
     designed = job_event(job="etl.j9", inputs=[dataset("d.s.x")], outputs=[dataset("d.s.z")])
     story = [[STORY[0]], [designed]]
-    told = Told(settings(temporary={"dataset_type": "collapse"}), forgetful=True)
+    told = Told(settings(temporary=TemporarySettings(dataset_type="collapse")), forgetful=True)
     told.tell(*(reversed(story) if turned else story))
     assert edges(told) == {"j1": ("ab", ""), "j9": ("ab", "z")}
 
@@ -84,7 +85,7 @@ def test_flow_has_no_time_of_creation():
 @pytest.mark.parametrize("job", ["etl.load", "app"])
 def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_outputs_any_more(job):
     """A job that is a flow has had some, so it has its twin."""
-    chosen = settings(temporary={"datasets": ("*.tmp_*",)})
+    chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
     first, second = (
