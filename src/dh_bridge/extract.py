@@ -135,10 +135,10 @@ class FactExtractor:
         return state
 
     def _extract_job(self, event: Event, state: RunState, ctx: FacetContext) -> None:
-        named_job = ctx.identity.job(event.namespace, event.name, event.producer)
-        job = ctx.job = ctx.identity.carrier(named_job, event.producer)
+        named_job = ctx.identity.job(event.namespace, event.name, ctx.sender)
+        job = ctx.job = ctx.identity.carrier(named_job, ctx.sender)
         state.add_job(job, ctx.version, is_terminal=event.is_terminal)
-        producer = self.options.identity.producer(event.producer)
+        producer = self.options.identity.producer(ctx.sender)
         state.is_single_event = state.is_single_event or (producer is not None and producer.single_event)
         ctx.assertion_platform, ctx.assertion_label = self.options.identity.assertion_source(event, job.platform)
         if job.placeholder or job.skip:
@@ -169,7 +169,7 @@ class FactExtractor:
                 *self._named_datasets(event.outputs, "output", "$.outputs", ctx),
             ]
         if not ctx.assertion_platform:
-            producer = self.options.identity.producer(event.producer)
+            producer = self.options.identity.producer(ctx.sender)
             ctx.assertion_platform = producer.platform if producer is not None else "unknown"
             ctx.assertion_label = (producer.assertion_label if producer is not None else None) or "check"
         return entries

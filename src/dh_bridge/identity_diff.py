@@ -101,9 +101,9 @@ class IdentityDiff:
         has_io = bool(event.inputs or event.outputs)
         old, new = self._old.identity.for_event(event), self._new.identity.for_event(event)
         for position, name in enumerate(_jobs_of(event)):
+            sender = self._old.identity.sender_of(event)
             old_job, new_job = (
-                identity.carrier(identity.job(event.namespace, name, event.producer), event.producer)
-                for identity in (old, new)
+                identity.carrier(identity.job(event.namespace, name, sender), sender) for identity in (old, new)
             )
             if position:  # a task that its DAG lists: whether it is one, the walk tells
                 if JOB in old_facts.get(old_job.job_urn, ()):

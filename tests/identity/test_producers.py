@@ -30,7 +30,7 @@ NAMES = {
     "glue": "c401a08594f3", "great_expectations": "62d22e50b518", "hive": "103bd109f968", "kafka_connect": "a5564c148cc5",
     "mssql": "5766f349c848", "mysql": "017982052b76", "nifi": "ee4c368d8e79", "oracle": "4f6ae620cfa4",
     "postgres": "119532eaa339", "prefect": "79acc4e7f377", "presto": "42e995764dac", "redshift": "90a0227fb86b",
-    "snowflake": "5d4bf1640828", "spark": "82a761ac509e", "sqlmesh": "6d71bf7daed5", "teradata": "d1fc1b555b05",
+    "snowflake": "5d4bf1640828", "spark": "ed65dea084e2", "sqlmesh": "6d71bf7daed5", "teradata": "d1fc1b555b05",
     "trino": "1f2da28ef454",
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.collapse import collapse_temporary
 from dh_bridge.aggregate.contributions import contribute, outputs_of, resolve_placeholders, resolve_snapshots
+from dh_bridge.aggregate.integrations import resolve_integration
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.aggregate.run_history import History, build_history, mark_failed, single_event_history
 from dh_bridge.aggregate.skipped import drop_skipped_results
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def resolve_run(state: RunState) -> None:
-    """Settle what a run says of itself: placeholders and snapshots."""
+    """Resolve what a run states of itself: the integration, placeholders and snapshots."""
+    resolve_integration(state)
     resolve_placeholders(state)
     resolve_snapshots(state)
 

@@ -34,9 +34,7 @@ def task_jobs(tasks: Collection[str], ctx: FacetContext) -> dict[str, Job]:
     flow = ctx.job
     if len(tasks) > _MAX_TASKS or flow is None or flow.placeholder or flow.skip or flow.level != "flow":
         return {}
-    jobs = {
-        task: ctx.identity.job(ctx.event.namespace, f"{ctx.event.name}.{task}", ctx.event.producer) for task in tasks
-    }
+    jobs = {task: ctx.identity.job(ctx.event.namespace, f"{ctx.event.name}.{task}", ctx.sender) for task in tasks}
     return {
         task: job
         for task, job in jobs.items()

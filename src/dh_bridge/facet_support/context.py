@@ -113,6 +113,8 @@ class FacetContext:
         self.aliases: dict[tuple[str, str], Name] = {}
         #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
         self.schemas: dict[str, dict[str, str]] = {}
+        #: the URI by which the producer of the event is known
+        self.sender: str | None = options.identity.sender_of(event)
         #: URNs of temporary datasets that only facets name
         self.temporary_urns: set[str] = set()
         self.resolve_name: Callable[[str, str], Name] = options.naming

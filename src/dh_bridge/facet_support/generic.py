@@ -20,8 +20,16 @@ from dh_bridge.facet_support.facet_spec import (
     retract_properties,
 )
 from dh_bridge.facet_support.named_parameters import configuration
-from dh_bridge.model.facts import DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET, RUN_PROPERTIES, Facts
-from dh_bridge.model.properties import digest_properties, flatten, json_text, property_text
+from dh_bridge.model.facts import (
+    DATASET_PROPERTIES,
+    EDGE_PROPERTIES,
+    JOB_FIELD,
+    RUN_BY_DATASET,
+    RUN_PROPERTIES,
+    Facts,
+)
+from dh_bridge.model.precedence import FIELD_STATED
+from dh_bridge.model.properties import digest_properties, flatten, json_text, property_text, truncate
 
 if TYPE_CHECKING:
     import msgspec
@@ -121,17 +129,28 @@ def drop_large_value(
     return remaining, digest_properties(f"{key}.{field_name}", raw)
 
 
-def map_facet(key: str, *, separate_names: tuple[str, ...] = (), doc: str, producer: str = "") -> FacetSpec:
-    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``separate_names``: on their own too."""
+def map_facet(
+    key: str, *, separate_names: tuple[str, ...] = (), flow_name: str = "", doc: str, producer: str = ""
+) -> FacetSpec:
+    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``.
+
+    ``separate_names`` are properties of their own, too; ``flow_name`` is the one that names the flow of the job.
+    """
 
     def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
         if facet.properties is None:
             facet.properties = _map_properties(key, facet.content, separate_names, ctx)
         if facet.properties:
             yield property_fact(ctx, facet.properties)
+        if flow_name and ctx.job is not None and not ctx.job.placeholder and not ctx.job.skip:
+            nested_map = facet.content.get("properties")
+            name = nested_map.get(flow_name) if isinstance(nested_map, dict) else None
+            if isinstance(name, str) and name.strip():
+                yield ctx.job.flow_urn, JOB_FIELD, ("name", FIELD_STATED), truncate(name)
 
     extract.__doc__ = doc
-    outcomes = {
+    outcomes = {f"properties.{flow_name}": as_property(JOB_FIELD["name"])} if flow_name else {}
+    outcomes |= {
         f"properties.{name}": as_property(RUN_PROPERTIES[f"{key}.{name}"], RUN_PROPERTIES) for name in separate_names
     }
     return facet(key, attach="run", outcomes={**outcomes, "**": as_property()}, producer=producer, is_cached=True)(

@@ -161,7 +161,7 @@ def _task_facts(task: dict[str, Any], dag: dict[str, Any], ctx: FacetContext) ->
         if not upstream_tasks:
             ctx.note_dropped("task.upstream_task_ids", "no-field:no upstream tasks")
         for upstream in upstream_tasks:
-            job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{upstream}", ctx.event.producer)
+            job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{upstream}", ctx.sender)
             yield ctx.task_urn, JOB_EDGE, job.job_urn, {}
         yield from _external_task_facts(task, ctx)
     yield from asset_facts(task, ctx)
@@ -173,7 +173,7 @@ def _external_task_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
     if not isinstance(dag_id, str) or not dag_id or str(task.get("operator_class")).endswith("Marker"):
         return  # a DAG as a whole is no job: such an edge is not legal
     for name in parse_names(task.get("external_task_ids") or task.get("external_task_id") or ""):
-        job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{name}", ctx.event.producer)
+        job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{name}", ctx.sender)
         if job.level == "job" and not job.placeholder and not job.skip:
             yield ctx.task_urn, JOB_EDGE, job.job_urn, {}
 

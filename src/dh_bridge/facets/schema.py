@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def drop_hidden_columns(fields: list[SchemaFacetField], ctx: FacetContext) -> list[SchemaFacetField]:
     """Return the fields of an input without the hidden ones at their end, which are noted."""
-    producer = ctx.options.identity.producer(ctx.event.producer)
+    producer = ctx.options.identity.producer(ctx.sender)
     if producer is None or ctx.role != "input" or not (producer.hidden_columns or producer.file_metadata):
         return fields
     count = len(fields)
@@ -136,7 +136,7 @@ def _output_schema_path(ctx: FacetContext) -> str:
 
 def _foreign_reason(facet: SchemaFacet, ctx: FacetContext) -> str:
     """Return what the fields are, where they are not the dataset's: a projection, of which there may be others; "" else."""
-    producer, name = ctx.options.identity.producer(ctx.event.producer), ctx.name
+    producer, name = ctx.options.identity.producer(ctx.sender), ctx.name
     if producer is None or name is None:
         return ""
     if producer.projections and ctx.role == "output":

@@ -89,7 +89,9 @@ def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
 spark_properties = map_facet(
     "spark_properties",
     separate_names=("spark.master",),
-    doc="All properties as one redacted JSON property; spark.master is also a separate property.",
+    flow_name="trident.artifact.name",
+    doc="All properties as one redacted JSON property; spark.master is also a separate property. `trident.artifact.name`, the"
+    " notebook of Microsoft Fabric, is the name of the flow.",
     producer="Spark",
 )
 

@@ -15,7 +15,7 @@ from dh_bridge.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.identity.compat import CompatMode
 from dh_bridge.identity.dbt_nodes import DbtSource, UniqueIds
 from dh_bridge.identity.granularity import OPERATION, application_of, task_of
-from dh_bridge.identity.hints import Hints, read_hints
+from dh_bridge.identity.hints import Hints, decode_facet, read_hints
 from dh_bridge.identity.modes import DefaultMode, Mode, ProducerMatch
 from dh_bridge.identity.normalize import PLACEHOLDER, NameNormalizer
 from dh_bridge.identity.overlay import CheckNamingOverlay, IdentityOverlay
@@ -117,9 +117,27 @@ class Identity:
             _store(self._producers, uri, family)
         return family
 
+    def sender(self, producer: str | None, integration: str | None) -> str | None:
+        """Return the URI by which a producer is known: its own, else that of the integration that its job states.
+
+        Args:
+            producer: ``producer`` of the event.
+            integration: ``jobType.integration`` of its job; decides if no family has the producer.
+        """
+        if not integration or self.producer(producer) is not None:
+            return producer
+        return self._families.uri_of_integration(producer, integration)
+
+    def sender_of(self, event: Event) -> str | None:
+        """Return the URI by which the producer of ``event`` is known."""
+        if "jobType" not in event.job_facets or self.producer(event.producer) is not None:
+            return event.producer
+        integration = decode_facet(event.job_facets, "jobType").get("integration")
+        return self.sender(event.producer, integration if isinstance(integration, str) else None)
+
     def assertion_source(self, event: Event, platform: str) -> tuple[str, str]:
         """Return the platform of the checks of an event, whose job is of ``platform``, and what their type is called."""
-        family = self.producer(event.producer)
+        family = self.producer(self.sender_of(event))
         checker = self._families.checker(event.run_facets, family)
         if checker is not None and checker is not family:
             platform = checker.platform
@@ -298,7 +316,8 @@ class EventIdentity:
     def _resolve_event_job(self) -> Job:
         """Return the job of the event itself."""
         if self._event_job is None:
-            self._event_job = self.job(self._hints.namespace, self._hints.name, self._hints.producer)
+            sender = self._identity.sender(self._hints.producer, self._hints.integration)
+            self._event_job = self.job(self._hints.namespace, self._hints.name, sender)
         return self._event_job
 
     def _apply_overlays(self, job: Job) -> Job:

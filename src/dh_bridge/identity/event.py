@@ -67,8 +67,9 @@ def event_identity(identity: Identity, facts: IdentityInput, sightings: Sighting
     Where it contradicts what an earlier event told of its job or run is a lint, if ``sightings`` knows those.
     """
     names = identity if facts.hints is None else identity.for_hints(facts.hints)
-    job = names.job(facts.namespace, facts.name, facts.producer)
-    carrier = names.carrier(job, facts.producer)
+    sender = identity.sender(facts.producer, facts.hints.integration if facts.hints is not None else None)
+    job = names.job(facts.namespace, facts.name, sender)
+    carrier = names.carrier(job, sender)
     has_job = identity.has_job(job, has_io=facts.has_io)
     return {
         "event": facts.location,

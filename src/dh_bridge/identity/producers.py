@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _TOKENS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
 _MAX_URI_LENGTH = 2_000  # characters of a URI that is compared; patterns are quadratic at worst
 _BRACKETS = {"[": "(?:", "]": ")?"}
+_ONE_SLASH = re.compile(r"(https?):/(?!/)", re.IGNORECASE)
+#: Stands between the URI of an unknown producer and the family that the facet ``jobType`` names.
+_INTEGRATION = "#integration="
 Parents = Literal["all", "jobs", "none"]
 
 
@@ -46,6 +49,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ProducerMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of ``mappings/producers/``, as it is written; ``platform`` is DataHub's platform id.
 
+    ``integrations``: words of ``jobType.integration`` that mean it, besides the stem of its file.
     ``single_event``: each run is one event without a START, which carries all that is known.
     ``assertion_label``: what DataHub shows as the type of its checks.
     ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
@@ -61,6 +65,7 @@ class ProducerMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     docs: str | None = None
     producers: list[str] = []
     schemes: list[str] = []
+    integrations: list[str] = []
     names: list[NameForm] = []
     otherwise: Literal["first_dot", "whole"] = "first_dot"
     single_event: bool = False
@@ -114,9 +119,12 @@ class ProducerFamilies:
         self._schemes: dict[str, tuple[str, str]] = {}
         self._by_id: dict[str, ProducerFamily] = {}
         self._by_run_facet: dict[str, ProducerFamily] = {}
+        self._stem_by_integration: dict[str, str] = {}
         for stem, row in mappings:
             producer = ProducerFamily(id=stem, **msgspec.structs.asdict(row))
             self._by_id[stem] = producer
+            for integration in (stem, *row.integrations):
+                self._stem_by_integration.setdefault(integration, stem)
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
             ]
@@ -125,10 +133,14 @@ class ProducerFamilies:
                 self._schemes.setdefault(scheme, (row.platform, stem))
 
     def by_uri(self, uri: str) -> ProducerFamily | None:
-        """Return the family whose pattern matches the whole URI."""
-        uri = uri.strip()
+        """Return the family whose pattern matches the whole URI, also with one slash only behind its scheme."""
+        uri, marker, stem = uri.strip().rpartition(_INTEGRATION)
+        if marker and stem in self._by_id:
+            return self._by_id[stem]
+        uri = uri + marker + stem
         if len(uri) > _MAX_URI_LENGTH:
             return None
+        uri = _ONE_SLASH.sub(r"\1://", uri, count=1) if _ONE_SLASH.match(uri) else uri
         return next((producer for pattern, producer in self._patterns if pattern.fullmatch(uri)), None)
 
     def by_id(self, stem: str) -> ProducerFamily | None:
@@ -141,8 +153,12 @@ class ProducerFamilies:
 
     def id_of_integration(self, integration_name: str) -> str | None:
         """Return the stem of the family that calls itself ``integration_name`` (AIRFLOW, Spark), None when nobody does."""
-        stem = integration_name.strip().lower().replace("-", "_").replace(" ", "_")
-        return stem if stem in self._by_id else None
+        return self._stem_by_integration.get(integration_name.strip().lower().replace("-", "_").replace(" ", "_"))
+
+    def uri_of_integration(self, uri: str | None, integration_name: str) -> str | None:
+        """Return the URI that stands for an unknown producer whose jobs are of ``integration_name``; ``uri`` if nobody calls himself so."""
+        stem = self.id_of_integration(integration_name)
+        return uri if stem is None else f"{uri or ''}{_INTEGRATION}{stem}"
 
     def platform_of_scheme(self, namespace: str) -> tuple[str, str] | None:
         """Return platform and stem for the scheme of a job namespace such as ``trino://host:8080``."""

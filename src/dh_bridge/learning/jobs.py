@@ -78,7 +78,7 @@ class JobLearner:
         """Note the job and the run of one event."""
         if event.kind == "dataset":
             return
-        job = self._identity.for_event(event).job(event.namespace, event.name, event.producer)
+        job = self._identity.for_event(event).job(event.namespace, event.name, self._identity.sender_of(event))
         if job.placeholder or job.skip:
             return
         event_hints = read_hints(event)

@@ -16,7 +16,7 @@ def find_replacement(ctx: FacetContext) -> str | None:
         return "lineage"
     if ctx.event.type != "RUNNING" or ctx.event.inputs:
         return None
-    producer = ctx.options.identity.producer(ctx.event.producer)
+    producer = ctx.options.identity.producer(ctx.sender)
     return "START" if producer is not None and producer.repeats else None
 
 
