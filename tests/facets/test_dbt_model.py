@@ -188,7 +188,8 @@ AUDIT_URN = ORDERS.replace("public.orders", "analytics_dbt_test__audit.not_null_
 
 
 def audit(output, job_type="TEST", producer=DBT):
-    facets = {"jobType": facet(processingType="BATCH", integration="DBT", jobType=job_type)}
+    integration = "DBT" if producer == DBT else "OWN"
+    facets = {"jobType": facet(processingType="BATCH", integration=integration, jobType=job_type)}
     return told(pair(job=facets, inputs=[orders()], outputs=[output], producer=producer), report=True)
 
 

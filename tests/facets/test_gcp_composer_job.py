@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import FLOW, JOB, facet, of_job, pair, told
+from support.facet_cases import FLOW, JOB, facet, job_on, of_job, pair, told
 
 JOB_BODY = {
     "environmentName": "prod", "dagId": "daily", "operator": "BashOperator", "taskId": "load", "airflowVersion": "2.10",
@@ -25,7 +25,7 @@ def test_the_operator_is_the_second_subtype_of_the_job():
         "jobType": facet(jobType="TASK", integration="AIRFLOW", processingType="BATCH"),
     }
     for order in (facets, dict(reversed(facets.items()))):
-        names = told(pair(job=order)).one(JOB, "subTypes")["typeNames"]
+        names = told(pair(job=order)).one(job_on("airflow"), "subTypes")["typeNames"]
         assert names[1:] == ["BashOperator"]
     assert not of_job("gcp_composer_job", facet(**JOB_BODY)).has(JOB, "subTypes")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
+from support.facet_cases import DPI, JOB, TOTALS, facet, job_on, pair, told, totals
 
 
 def hive(operation="CREATETABLE_AS_SELECT", query="q-1", **bags):
@@ -48,5 +48,7 @@ def test_what_is_no_id_names_nothing(query):
 def test_the_operation_is_the_job_s_second_subtype():
     run = {"hive_query": facet(queryId="q", operationName="CREATETABLE_AS_SELECT")}
     job = {"jobType": facet(processingType="BATCH", integration="HIVE", jobType="QUERY")}
-    assert told(pair(run=run, job=job)).one(JOB, "subTypes") == {"typeNames": ["Query", "CREATETABLE_AS_SELECT"]}
+    assert told(pair(run=run, job=job)).one(job_on("hive"), "subTypes") == {
+        "typeNames": ["Query", "CREATETABLE_AS_SELECT"]
+    }
     assert not told(pair(run=run)).has(JOB, "subTypes")

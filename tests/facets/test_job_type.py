@@ -12,6 +12,7 @@ from support.facet_cases import (
     client_pair,
     event,
     facet,
+    job_on,
     of_job,
     orders,
     pair,
@@ -27,12 +28,13 @@ def kind(**leaves):
 
 def test_it_is_the_subtype_of_the_job_and_kept_with_the_rest():
     found = of_job("jobType", facet(processingType="BATCH", integration="AIRFLOW", jobType="TASK"))
-    assert found.one(JOB, "subTypes") == {"typeNames": ["Task"]}
-    assert not found.has(FLOW, "subTypes")
-    kept = found.kept(JOB)
+    job = job_on("airflow")
+    assert found.one(job, "subTypes") == {"typeNames": ["Task"]}
+    assert not found.has(FLOW.replace("openlineage", "airflow"), "subTypes")
+    kept = found.kept(job)
     assert (kept["jobType.processingType"], kept["jobType.integration"]) == ("BATCH", "AIRFLOW")
     assert kept["jobType.jobType"] == "TASK"
-    assert found.patched(JOB, "dataJobInfo")["/type"] == {"string": "openlineage"}
+    assert found.patched(job, "dataJobInfo")["/type"] == {"string": "airflow"}
 
 
 def test_of_a_flow_level_job_it_is_the_subtype_of_flow_and_twin():
@@ -118,14 +120,17 @@ def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
     assert told(pair(run=kind(jobType="TASK"))).one(JOB, "subTypes") == {"typeNames": ["Task"]}
 
 
-@pytest.mark.parametrize(("document", "subtype"), [("1", "Query"), ("2", "Stream Processor"), ("3", "ETL")])
-def test_the_specification_s_documents_are_read(document, subtype):
+@pytest.mark.parametrize(
+    ("document", "subtype", "job"),
+    [("1", "Query", job_on("spark")), ("2", "Stream Processor", JOB), ("3", "ETL", job_on("spark"))],
+)
+def test_the_specification_s_documents_are_read(document, subtype, job):
     found = told(pair(job=spec("JobTypeJobFacet", document)))
-    assert found.one(JOB, "subTypes") == {"typeNames": [subtype]}
+    assert found.one(job, "subTypes") == {"typeNames": [subtype]}
     if document == "2":
         assert found.kept(JOB)["jobType.emissionPattern.windowDuration"] == "300"
 
 
 def test_the_client_s_class_is_read():
     made = job_type_job.JobTypeJobFacet(processingType="BATCH", integration="DBT", jobType="MODEL")
-    assert told(client_pair(job={"jobType": made})).one(JOB, "subTypes") == {"typeNames": ["Model"]}
+    assert told(client_pair(job={"jobType": made})).one(job_on("dbt"), "subTypes") == {"typeNames": ["Model"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
+from support.facet_cases import DPI, TOTALS, facet, job_on, pair, told, totals
 
 BODY = {
     "server_address": "trino.example",
@@ -75,7 +75,7 @@ def test_what_is_no_user_is_none(user):
 
 def test_its_kind_is_the_job_s_second_subtype_but_not_of_a_job_for_all_queries():
     job = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="QUERY")}
-    assert query(job=job).one(JOB, "subTypes") == {"typeNames": ["Query", "INSERT"]}
+    assert query(job=job).one(job_on("trino"), "subTypes") == {"typeNames": ["Query", "INSERT"]}
     events = pair(
         run={"trino_query_context": facet(**BODY)},
         job=job,

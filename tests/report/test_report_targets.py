@@ -153,6 +153,7 @@ NOT_IN_GOLDEN = {
     ("run", "checkpoints"): {"RUN_PROPERTIES"},
     ("run", "externalQuery"): {"OPERATION_PROPERTIES"},
     ("run", "flink_job"): {"RUN_URL"},
+    ("run", "spark_properties"): {"JOB_FIELD"},
 }
 
 

@@ -22,6 +22,13 @@ PARENT = "01938a9c-0000-7000-8000-0000000000aa"
 NAMESPACE, NAME = "shop", "daily.load"
 FLOW = "urn:li:dataFlow:(openlineage,daily,shop)"
 JOB = f"urn:li:dataJob:({FLOW},daily.load)"
+
+
+def job_on(platform: str) -> str:
+    """Return the URN of the job where `jobType.integration` chooses its platform."""
+    return JOB.replace("(openlineage,", f"({platform},")
+
+
 TWIN = f"urn:li:dataJob:({FLOW},daily)"
 DPI = f"urn:li:dataProcessInstance:{RUN}"
 PARENT_DPI = f"urn:li:dataProcessInstance:{PARENT}"
