@@ -19,6 +19,7 @@ from dh_bridge.facet_support.context import (
     Role,
 )
 from dh_bridge.facet_support.generic import MAX_UNKNOWN_FACETS, sort_known_first, unknown_facet_facts
+from dh_bridge.facet_support.parts import part_facts
 from dh_bridge.facets import find_misplaced_facet, registry
 from dh_bridge.identity.runs import normalize_run_id
 from dh_bridge.model.facts import (
@@ -268,6 +269,7 @@ class FactExtractor:
             )
         elif role == "output" or not is_check_only_input(dataset, endpoint, path, ctx):
             facts.append((ctx.task_urn, INPUT if role == "input" else OUTPUT, endpoint, time))
+        facts += part_facts(name, path, (time, rank, digest, weight), ctx) if name.notes and not is_dropped else ()
         add_facts(state.facts, facts, (time, rank, digest, weight))
         if is_collapsed:
             state.collapsed_urns |= {endpoint}

@@ -75,7 +75,7 @@ _RUN_EVENT = "dataProcessInstanceRunEvent"
 RUN_PROPERTIES = FactKind("RUN_PROPERTIES", _PROPERTIES, latest)
 #: name of a counter -> the largest number that any event said
 RUN_COUNT = FactKind("RUN_COUNT", _PROPERTIES, maximum)
-#: (custom property, dataset URN) -> JSON: one property for all datasets of the run
+#: (custom property, dataset URN) -> JSON: one property for all datasets of the run; with a third member, that is one of a list
 RUN_BY_DATASET = FactKind("RUN_BY_DATASET", _PROPERTIES, latest)
 #: rung of a run's name (see `precedence.py`, as of the ladders below) -> name
 RUN_NAME = FactKind("RUN_NAME", _PROPERTIES, latest)

@@ -30,6 +30,8 @@ _BY_FACET_TEXT = (
 )
 #: Note of a name that known tools give to temporary and staging datasets.
 TEMPORARY_NAME = "temporary"
+#: The note of the part of its dataset that a name names begins so: `part:dt=2026-11-01`.
+PART = "part:"
 #: Notes that name a missing level begin so.
 LACKS = "lacks:"
 FIRST_TIER = ("database", "catalog", "project", "keyspace")
@@ -86,6 +88,11 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     def missing_levels(self) -> tuple[str, ...]:
         """The levels of a table's name that this one lacks, such as ``database``: it joins nothing that a connector writes."""
         return tuple(note.removeprefix(LACKS) for note in self.notes if note.startswith(LACKS))
+
+    @property
+    def part(self) -> str:
+        """The part of the dataset that was cut off the name: partitions of a path, a shard or partition of BigQuery; "" for all of it."""
+        return next((note.removeprefix(PART) for note in self.notes if note.startswith(PART)), "")
 
     @property
     def gap(self) -> str:

@@ -183,6 +183,7 @@ class Naming:
             rule_settings,
             f"; {rule.text}",
             rule_settings.env or self._settings.env,
+            "" if rule.rename is None else rule.cut_part(parts),
         )
         return self._resolve_in_namespace(
             request, parsed_namespace, name if rule.rename is None else rule.rename.fill(parts)

@@ -53,6 +53,23 @@ def strip_bigquery_shard(table: str, dataset: str) -> str:
     return table or dataset
 
 
+def partition_folders(cut_path: str) -> str:
+    """Return the folders of ``cut_path``, which was cut off a path, without the file in them: `dt=2026-11-01`, `2026/11/01`."""
+    segments = [segment for segment in cut_path.split("/") if segment]
+    while segments and "=" not in segments[-1] and ("." in segments[-1] or segments[-1].startswith("part-")):
+        segments.pop()
+    return "/".join(segments)
+
+
+def bigquery_part(table: str, name: str) -> str:
+    """Return the partition (`20261101` of `orders$20261101`) or the shard of a ``table`` that DataHub calls ``name``."""
+    table, _, partition = table.partition("$")
+    if partition:
+        return partition
+    shard = table.removeprefix(name).lstrip("_$")
+    return shard if shard.isdigit() and table != name else ""
+
+
 class NeedsQuotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When an all-upper name is no plain identifier of an SQLAlchemy dialect, so that its case is kept."""
 

@@ -9,7 +9,9 @@ from dh_bridge.naming.fqn import FqnTemplate
 from dh_bridge.naming.name import FIRST_TIER, QUOTES_BY_SYSTEM, SECOND_TIER
 from dh_bridge.naming.names import DottedPattern, is_dotted, split_name, strip_backticks
 from dh_bridge.naming.normalize import (
+    bigquery_part,
     case_function,
+    partition_folders,
     strip_bigquery_decorator,
     strip_bigquery_shard,
     strip_partitions,
@@ -209,6 +211,16 @@ class NameReader:
         if self._trims_shards and "table" in values:
             values = {**values, "table": strip_bigquery_shard(values["table"], values.get("dataset", ""))}
         return values
+
+    def cut_part(self, parsed_name: ParsedName, values: Mapping[str, str]) -> str:
+        """Return what `trim_values`, which returned ``values``, and the reading have cut off: `dt=2026-11-01`, `20261101`; "" for nothing."""
+        if parsed_name.untrimmed_path is not None:
+            path, whole_path = values.get(parsed_name.rest_part or "", ""), parsed_name.untrimmed_path
+            return partition_folders(whole_path[len(path) :]) if len(path) < len(whole_path) else ""
+        table = parsed_name.parts[-1] if parsed_name.parts else None
+        if not (self._trims_shards or self._trims_decorators) or not table or table == values.get("table"):
+            return ""
+        return bigquery_part(table, values.get("table", ""))
 
     def dataset_name(
         self, parsed_name: ParsedName, values: Mapping[str, str], case: Callable[[str], str] | None

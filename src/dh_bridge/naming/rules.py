@@ -34,6 +34,13 @@ class CompiledNamingRule(NamedTuple):
                     return parts
         return None
 
+    def cut_part(self, parts: Mapping[str, str]) -> str:
+        """Return the ``parts`` of the name that the new name does not have: `day=2026/11/01`."""
+        if self.name is None or self.rename is None:
+            return ""
+        used_names = {part.name for part in parts_of(self.rename.row)}
+        return "/".join(f"{name}={parts[name]}" for name in sorted(self.name.names - used_names) if parts.get(name))
+
     def name_parts(self, name: str) -> dict[str, str] | None:
         """Return the parts of ``name``, None when the rule is not about it."""
         return {} if self.name is None else self.name.match(name)

@@ -9,6 +9,7 @@ from dh_bridge.naming.name import (
     DROPPED_BY_SETTING,
     FIRST_TIER,
     LACKS,
+    PART,
     REFUSED_BY_SETTING,
     TEMPORARY_NAME,
     UNKNOWN_NAMESPACE,
@@ -30,7 +31,10 @@ _MALFORMED = "malformed"
 
 
 class NamingRequest(NamedTuple):
-    """What is known of a name before it is read: the pair, the rule that takes part and its text, the environment."""
+    """What is known of a name before it is read: the pair, the rule that takes part and its text, the environment.
+
+    ``part`` is the part of the dataset that the rule cuts off.
+    """
 
     namespace: str
     name: str
@@ -38,6 +42,7 @@ class NamingRequest(NamedTuple):
     rule: NamingRule | None
     text: str
     env: str
+    part: str = ""
 
 
 class NameDetails(NamedTuple):
@@ -189,6 +194,10 @@ class NameWriter:
             return self.write_skipped(request, reader, details.text, _MALFORMED)
         endpoint, fitted_name = fit_dataset_urn(platform, name, request.env, instance)
         notes = self._with_notes(details.notes, name, fitted_name, platform, reader)
+        if parsed_name.level in DATASET_LEVELS and (
+            part := "/".join(filter(None, (request.part, reader.cut_part(parsed_name, values))))
+        ):
+            notes = (*notes, PART + part)
         containers: tuple[str, ...] = ()
         container_urn = None
         if reader.container_levels and (instance is not None or reader.instance is None):

@@ -227,8 +227,12 @@ def _statistics_properties(counts_by_dataset: dict[tuple[str, str], dict[str, in
 def _properties_by_dataset(elements: dict[Any, Versioned]) -> dict[str, str]:
     """Return what facets of inputs and outputs say of the run, as one JSON for each property, by dataset."""
     tables: dict[str, dict[str, Any]] = {}
-    for (name, dataset), (_, content) in elements.items():
-        tables.setdefault(name, {})[dataset] = content
+    for (name, dataset, *part), (_, content) in elements.items():
+        table = tables.setdefault(name, {})
+        if part:  # one of several that the run names
+            table[dataset] = sorted({*table.get(dataset, ()), part[0]})
+        else:
+            table[dataset] = content
     return {name: truncate(json_text(table)) for name, table in tables.items()}
 
 
