@@ -236,7 +236,7 @@ class Naming:
                 if parsed_name is not None:
                     return self._writer.write_parsed(request, match, parsed_name, target)
         if parsed_namespace.path and target.strip():  # the name belongs under the namespace's path
-            relative_path = target.strip("/")
+            relative_path = target.removeprefix("./").strip("/")
             full_path = (
                 relative_path
                 if relative_path.startswith(f"{parsed_namespace.path}/")

@@ -1,0 +1,79 @@
+"""Forms of namespaces and names that are rarer than those of the specification."""
+
+from __future__ import annotations
+
+import pytest
+
+from dh_bridge.naming import Naming
+from dh_bridge.settings.naming import NamingSettings
+
+NAMING = Naming(NamingSettings())
+ARN = "arn:aws:glue:us-east-1:123456789012"
+GLUE = [
+    (f"{ARN}/", "table/crm/buyers"),
+    (ARN, "table/crm/buyers/"),
+    (ARN, "/table/crm/buyers/"),
+    (ARN, "/table/crm/buyers"),
+    (ARN, "crm/buyers"),
+    (ARN, "crm.buyers"),
+    (f"{ARN}:table", "crm/buyers"),
+    (f"{ARN}:table/crm", "buyers"),
+    (f"{ARN}:table/crm/buyers", ""),
+    (f"{ARN}:database/crm", "buyers"),
+    (f"{ARN}:catalog", "crm.buyers"),
+    (f"{ARN}/catalog", "table/crm/buyers"),
+    ("arn:aws-iso:glue:us-iso-east-1:123456789012", "table/crm/buyers"),
+    ("arn:aws-cn:glue:cn-north-1:123456789012/", "table/crm/buyers"),
+]
+OTHERS = [
+    ("file:///data", "./x.csv", "file,/data/x.csv"),
+    ("file", ".output/x", "file,.output/x"),
+    ("file", "./out/x", "file,./out/x"),
+    ("abfss://lake@acct", "a/b", "abs,lake/a/b"),
+    ("wasbs://lake@acct", "/a/b", "abs,lake/a/b"),
+    ("postgresql-azure://h:5432", "crm.public.buyers", "postgres,crm.public.buyers"),
+    ("mysql-azure://h:3306", "crm.buyers", "mysql,crm.buyers"),
+    ("cos://lake-1250000000.cos.ap-beijing.myqcloud.com", "a/b", "cos,lake-1250000000/a/b"),
+    ("cos://lake.s3.eu-de.cloud-object-storage.appdomain.cloud", "a/b", "cos,lake/a/b"),
+    ("confluent://env-abc/lkc-123", "buyers", "kafka,buyers"),
+    ("confluent://env-abc", "buyers", "kafka,buyers"),
+    ("confluent://pkc-1.eu-west-1.aws.confluent.cloud:9092", "buyers", "kafka,buyers"),
+    ("confluent", "buyers", "kafka,buyers"),
+    ("awsathena://athena.eu-west-1.amazonaws.com", "mysql_catalog.crm.buyers", "athena,crm.buyers"),
+    ("awsathena://athena.eu-west-1.amazonaws.com", "crm.buyers", "athena,crm.buyers"),
+    (
+        "awsathena://athena.eu-west-1.amazonaws.com",
+        "s3tablescatalog/lake.crm.buyers",
+        "athena,s3tablescatalog/lake.crm.buyers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("namespace", "name"), GLUE)
+def test_every_form_of_an_arn_of_glue_names_one_table(namespace, name):
+    assert NAMING(namespace, name).urn == "urn:li:dataset:(urn:li:dataPlatform:glue,crm.buyers,PROD)"
+
+
+def test_a_database_of_glue_is_no_table():
+    assert NAMING(ARN, "database/crm").level == "database"
+
+
+@pytest.mark.parametrize(("namespace", "name", "expected"), OTHERS)
+def test_irregular_forms(namespace, name, expected):
+    assert NAMING(namespace, name).endpoint == f"urn:li:dataset:(urn:li:dataPlatform:{expected},PROD)"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("s3://lake", "a/b/"),
+        ("gs://lake", "a/b/"),
+        ("abfss://lake@acct", "a/b/"),
+        ("hdfs://nn:8020", "/a/b/"),
+        ("file", "/a/b/"),
+    ],
+)
+def test_the_name_of_a_path_in_dataplex_ends_without_a_slash(namespace, name):
+    named = NAMING(namespace, name)
+    assert named.fqn == NAMING(namespace, name.rstrip("/")).fqn
+    assert not named.fqn.endswith("/")
