@@ -111,3 +111,32 @@ def test_what_an_application_names_itself_is_written_though_its_operation_calls_
     assert sum(b'"operation"' in line and b"d.s.x," in line for line in whole) == 1
     for order in ([[application], [operation]], [[operation], [application]]):
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole
+
+
+def test_known_names_are_skipped_however_the_runs_are_divided_into_calls():
+    chosen = Settings()
+    runs = [
+        run(1, reads="a", writes=["b__dbt_tmp"]),
+        run(2, reads=["b__dbt_tmp"], writes="b"),
+        run(3, reads="b", writes=["c__dbt_tmp103049309293"]),
+    ]
+    whole = catalogue(runs, chosen=chosen)
+    assert not any(b"dbt_tmp" in line for line in whole)
+    for order in itertools.permutations(runs):
+        assert catalogue(*([one] for one in order), chosen=chosen) == whole
+    told = Told(chosen)
+    told.tell(runs[:1])
+    told.tell(runs[1:])
+    assert edges(told) == {"j1": ("a", ""), "j2": ("a", "b"), "j3": ("b", "")}
+
+
+def test_parts_of_a_dataset_are_the_same_however_the_events_are_divided_into_calls():
+    def part(kind, second, day):
+        paths = [{"namespace": "s3://lake", "name": f"orders/dt={day}", "facets": {}}]
+        return event(kind, f"2026-10-01T10:00:{second:02}Z", job="etl.parts", outputs=paths)
+
+    events = [part("START", 1, 1), part("RUNNING", 2, 2), part("COMPLETE", 3, 2)]
+    whole = catalogue(events, chosen=Settings())
+    assert any(b"outputs.partitions" in line for line in whole)
+    for order in itertools.permutations(events):
+        assert catalogue(*([one] for one in order), chosen=Settings()) == whole
