@@ -1,6 +1,6 @@
 """The default mode of identity: f(namespace, name, producer family, static configuration) and nothing else.
 
-No facet, event type, arrival order or memory takes part. Another mode is another class with
+No event type, arrival order or memory takes part, and no facet but ``jobType``, which names the family of an unknown producer. Another mode is another class with
 the same ``build``.
 """
 
