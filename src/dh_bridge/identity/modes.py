@@ -1,7 +1,7 @@
 """The default mode of identity: f(namespace, name, producer family, static configuration) and nothing else.
 
-No event type, arrival order or memory takes part, and no facet but ``jobType``, which names the family of an unknown producer. Another mode is another class with
-the same ``build``.
+No event type, arrival order or memory takes part, and no facet but ``jobType``, which names the family of an unknown
+producer. Another mode is another class with the same ``build``.
 """
 
 from __future__ import annotations
