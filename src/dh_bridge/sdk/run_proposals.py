@@ -27,6 +27,7 @@ from dh_bridge.model.facts import (
 from dh_bridge.model.fold import add_facts
 from dh_bridge.model.precedence import TYPE_PROCESSING, TYPE_START_REASON
 from dh_bridge.model.properties import flatten
+from dh_bridge.openlineage.events import EVENT_TYPE_RANKS
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.openlineage.times import format_iso
 from dh_bridge.pipeline import RunAggregator
@@ -165,11 +166,10 @@ def _add_facts(description: RunDescription, moments: list[RunMoment], state: Run
     """Fold in what the events could not say; datasets that are known by their URN alone are among it."""
     run_facts = list(_run_facts(description, options))
     for moment in moments:
-        facts = (
-            [*run_facts, (description.urn, ATTEMPT, _CALLER_PRECEDENCE, moment.attempt)]
-            if moment.attempt > 1
-            else list(run_facts)
-        )
+        facts = list(run_facts)
+        if moments[-1].attempt > 1:
+            rank = EVENT_TYPE_RANKS[_EVENT_TYPES[moment.result]]
+            facts.append((description.urn, ATTEMPT, (_CALLER_PRECEDENCE, moment.time, rank), moment.attempt))
         if not (description.job.placeholder or description.job.skip):
             job_urn = description.job.job_urn
             for fact_kind, datasets in ((INPUT, description.inputs), (OUTPUT, description.outputs)):
