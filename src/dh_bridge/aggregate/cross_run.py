@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.aggregate.application_totals import add_application_totals
 from dh_bridge.aggregate.attempts import resolve_retries, stated_attempts
 from dh_bridge.aggregate.collapse import collapse_temporary
 from dh_bridge.aggregate.contributions import contribute, outputs_of, resolve_placeholders, resolve_snapshots
@@ -64,6 +65,7 @@ def contribution(state: RunState, run_history: History, options: Options) -> Fac
     }
     for urn in foreign_facts:
         del state.facts[urn]
+    add_application_totals(state, foreign_facts)
     shared: FactsByEntity = {}
     contribute(state, run_history, shared, options)
     shared.update(foreign_facts)

@@ -126,6 +126,11 @@ INDIRECT = "columnLineage.indirect"
 """The edge property that names the columns which touch the whole output; those of several outputs become one list."""
 #: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
 IMPLIED_INPUT = FactKind("IMPLIED_INPUT", "dataJobInputOutput", interval)
+#: of an application's run, what the runs of its operations read and wrote: dataset URN -> first time, last stamp
+OPERATION_INPUT = FactKind("OPERATION_INPUT", "dataProcessInstanceInput", interval)
+OPERATION_OUTPUT = FactKind("OPERATION_OUTPUT", "dataProcessInstanceOutput", interval)
+#: (direction, dataset URN, leaf, run URN of the operation) -> count
+OPERATION_STATISTIC = FactKind("OPERATION_STATISTIC", _PROPERTIES, maximum)
 #: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts
 SQL = FactKind("SQL", "dataTransformLogic", union_of_texts)
 

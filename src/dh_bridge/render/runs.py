@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.aggregate.ancestry import run_type_of
-from dh_bridge.aggregate.contributions import actor_of, counts_of, run_user
+from dh_bridge.aggregate.application_totals import total_counts_of
+from dh_bridge.aggregate.contributions import actor_of, run_user
 from dh_bridge.datahub.proposal import Proposal, create, upsert
 from dh_bridge.datahub.urns import DATAHUB_ACTOR, platform_instance_urn, platform_urn
 from dh_bridge.identity.subtypes import run_subtype
@@ -195,7 +196,7 @@ def _run_properties(state: RunState, registers: Registers, job: Job | None, hist
         properties.update((name, str(count)) for name, (_, count) in registers[RUN_COUNT].items())
     if RUN_BY_DATASET in registers:
         properties.update(_properties_by_dataset(registers[RUN_BY_DATASET]))
-    if counts := counts_of(state):
+    if counts := total_counts_of(state):
         properties.update(_statistics_properties(counts))
     return properties
 

@@ -163,6 +163,9 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _value_keyed(24, facts.EDGE_PROPERTIES),
     _text_keyed(25, facts.IMPLIED_INPUT),
     _text_keyed(26, facts.SQL, _SQL),
+    _text_keyed(83, facts.OPERATION_INPUT),
+    _text_keyed(84, facts.OPERATION_OUTPUT),
+    _value_keyed(85, facts.OPERATION_STATISTIC),
     # of a dataset within a run
     _text_keyed(27, facts.TEMPORARY),
     _text_keyed(28, facts.EXPLICIT_LINEAGE),
