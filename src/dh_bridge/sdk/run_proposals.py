@@ -85,6 +85,8 @@ class RunDescription(msgspec.Struct):
     job_facets: dict[str, Any] = {}
     inputs: dict[str, ResolvedDataset] = {}
     outputs: dict[str, ResolvedDataset] = {}
+    #: (direction, URN) -> facets of the dataset by the bag of the event that they belong to
+    dataset_facets: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
 
 
 def build_proposals(description: RunDescription, moments: list[RunMoment], options: Options) -> list[Proposal] | None:
@@ -131,7 +133,8 @@ def _build_event(description: RunDescription, moment: RunMoment) -> dict[str, An
         "eventTime": format_iso(moment.time), "eventType": _EVENT_TYPES[moment.result], "producer": description.producer, "schemaURL": _SCHEMA_URL,
         "run": {"runId": description.run_id, "facets": facets},
         "job": {"namespace": description.namespace, "name": description.name, "facets": description.job_facets},
-        "inputs": _pairs(description.inputs), "outputs": _pairs(description.outputs),
+        "inputs": _event_datasets("input", description.inputs, description),
+        "outputs": _event_datasets("output", description.outputs, description),
     }  # fmt: skip
 
 
@@ -142,10 +145,16 @@ def _encode_event(event: dict[str, Any], urn: str) -> bytes:
         raise EventError(f"cannot encode the facets as JSON: {error}", location=urn) from error
 
 
-def _pairs(datasets: Mapping[str, ResolvedDataset]) -> list[dict[str, str]]:
+def _event_datasets(
+    direction: str, datasets: Mapping[str, ResolvedDataset], description: RunDescription
+) -> list[dict[str, Any]]:
     return [
-        {"namespace": dataset.pair[0], "name": dataset.pair[1]}
-        for dataset in datasets.values()
+        {
+            "namespace": dataset.pair[0],
+            "name": dataset.pair[1],
+            **description.dataset_facets.get((direction, urn), {}),
+        }
+        for urn, dataset in datasets.items()
         if dataset.pair is not None
     ]
 
