@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import pytest
 from support import generated_lineage
-from support.generated_runs import group
+from support.generated_runs import group, group_of_tries
 from support.ledger_batches import Told, catalogue, read, settings
 from support.public_data import needs_corpus
 from support.sample_events import corpus, dataset, dataset_event, event, examples, job_event
@@ -57,6 +57,21 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
 def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
     chosen = Settings(datahub_version="1.7", **said)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
+
+
+def test_generated_tries_end_in_the_same_catalogue():
+    groups = [group_of_tries(SEED, i) for i in range(GROUPS)]
+    assert [i for i, events in enumerate(groups) if strays(events, seed=i)] == []
+    results = {
+        point["result"]["type"]
+        for events in groups
+        for told in [Told(settings(datahub_version="1.7"))]
+        if told.tell(events) is not None
+        for urn in told.catalog.entities("dataProcessInstance")
+        for point in told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")
+        if "result" in point
+    }
+    assert {"UP_FOR_RETRY", "FAILURE"} <= results
 
 
 NAMED = {

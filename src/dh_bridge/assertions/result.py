@@ -36,7 +36,7 @@ def evaluate_outcome(check: Check, platform: str, table: AssertionTable) -> Chec
     """
     if check.status is not None and (check.source == "test" or check.success is None):
         status = table.vocabulary.statuses.get(check.status.strip().lower())
-        is_success = status == "SUCCESS"
+        is_success: bool | None = status == "SUCCESS"
         if status is None:
             return "UNKNOWN"
         if status in ("SKIPPED", "ERROR"):
