@@ -58,7 +58,7 @@ class RunSettings(BaseModel):
     up_for_retry: bool = Field(
         default=True,
         description="Result of a failed Airflow try while the task has tries left: UP_FOR_RETRY. The result is FAILURE as soon as"
-        " the DAG run ended or `airflowState` says failed; across calls this requires a ledger. `false`: always FAILURE.",
+        " the DAG run ended or the state in `airflowState` is failed; across calls this requires a ledger. `false`: always FAILURE.",
     )
 
 
