@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice, permutations
 
 import pytest
-from support.generated_runs import group
+from support.generated_runs import group, group_of_tries
 from support.public_data import needs_corpus
 from support.sample_events import corpus, dataset, event, examples, lines, packed
 
@@ -59,6 +59,10 @@ def differences(events, most=6, profile="0.15.0", seed=0):
 def test_generated_runs_give_the_same_proposals_in_any_order_and_with_doubles(block, profile):
     late = [i for i in range(block * 100, block * 100 + 100) if differences(group(SEED, i), 5, profile, i)]
     assert late == []
+
+
+def test_generated_tries_give_the_same_proposals_in_any_order_and_with_doubles():
+    assert [i for i in range(100) if differences(group_of_tries(SEED, i), 5, "1.7", i)] == []
 
 
 def test_queries_are_the_same_in_any_order_and_with_doubles():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dh_bridge.aggregate.attempts import drop_unused_attempts
 from dh_bridge.aggregate.foreign_owned import add_alias
 from dh_bridge.aggregate.operations import OPERATION_OWNER
 from dh_bridge.aggregate.run_history import THINNING_INTERVAL, thin_periodically
@@ -105,6 +106,7 @@ class FactExtractor:
         state.events.append((version, event.type))
         if len(state.events) >= THINNING_INTERVAL:
             state.events = thin_periodically(state.events, self.options.settings.runs.heartbeat)
+            drop_unused_attempts(state)
         if producer := event.producer:
             state.producer = _latest(state.producer, (version, producer))
         if schema_url := event.schema_url:

@@ -71,9 +71,9 @@ def test_the_end_of_a_dag_run_tells_how_silent_tasks_ended():
     found = told(dag(), dag("FAIL"), **RUNS)
     assert results(found) == {
         run_of("start"): [(END_MS, "SUCCESS", "airflow")],
-        run_of("left"): [(END_MS, "SKIPPED", "airflow:skipped")],
-        run_of("after"): [(END_MS, "SKIPPED", "airflow:upstream_failed")],
-        run_of("waits"): [(END_MS, "UP_FOR_RETRY", "airflow:up_for_retry")],
+        run_of("left"): [(END_MS, "SKIPPED", "airflow")],
+        run_of("after"): [(END_MS, "SKIPPED", "airflow")],
+        run_of("waits"): [(END_MS, "UP_FOR_RETRY", "airflow")],
     }
     assert found.one(run_of("after"), "dataProcessInstanceRelationships") == {
         "parentTemplate": f"urn:li:dataJob:({FLOW},{DAG}.after)", "parentInstance": DPI, "upstreamInstances": [],
@@ -126,7 +126,7 @@ def test_in_place_of_the_plugin_silent_runs_have_its_ids():
     found = told(dag(), dag("FAIL"), identity=joined(runs="plugin"), **RUNS)
     key = {"cluster": "prod", "orchestrator": "airflow", "id": f"{DAG}_after_{LABEL}"}
     urn = f"urn:li:dataProcessInstance:{datahub_guid(key)}"
-    assert results(found)[urn] == [(END_MS, "SKIPPED", "airflow:upstream_failed")]
+    assert results(found)[urn] == [(END_MS, "SKIPPED", "airflow")]
     template = found.one(urn, "dataProcessInstanceRelationships")["parentTemplate"]
     assert template == make_data_job_urn("airflow", DAG, "after", "prod")
 

@@ -179,3 +179,38 @@ def test_the_default_folds_nothing():
     assert {
         one.entity_urn for one in translated(application(), granularity="operation") if one.entity_type == "dataJob"
     } == {f"urn:li:dataJob:({FLOW},app.{name})" for name in ("one", "two")}
+
+
+# -- what was done to outputs -----------------------------------------------------------------------------------------------
+
+
+def changed(name, word, rows=None):
+    found = dataset(name, rows)
+    return found | {"facets": {"lifecycleStateChange": {"lifecycleStateChange": word}}}
+
+
+def test_outputs_keep_their_lifecycle_word_on_the_edge_of_the_application():
+    events = application()
+    events[2]["outputs"] = [changed("out", "OVERWRITE", 3)]
+    proposals = translated(events)
+    (edge,) = [
+        operation["value"]
+        for operation in value(proposals, TWIN, "dataJobInputOutput")
+        if operation["path"].startswith("/outputDatasetEdges/")
+    ]
+    assert edge["properties"] == {
+        "openlineage.lifecycleStateChange": "OVERWRITE",
+        "openlineage.outputStatistics.rowCount": "7",
+    }
+
+
+def test_an_output_that_the_application_names_too_keeps_the_word_of_its_operation():
+    *events, end = application()
+    events[2]["outputs"] = [changed("out", "OVERWRITE", 3)]
+    proposals = translated([*events, {**end, "outputs": [dataset("out")]}])
+    kinds = {
+        one.value["customProperties"]["openlineage.run"]: one.value["operationType"]
+        for one in proposals
+        if one.aspect_name == "operation"
+    }
+    assert kinds[run_urn(APP)] == kinds[run_urn(FIRST)] == "UPDATE"

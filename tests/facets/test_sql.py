@@ -28,13 +28,18 @@ def test_an_older_server_gets_a_property_with_its_hash():
     assert found.kept(JOB)["sql.sha256"] == hashlib.sha256(b"select 1").hexdigest()
 
 
-def test_a_flow_level_job_s_statement_is_the_flow_s_property_on_every_server():
+def test_a_flow_level_job_s_statement_is_a_property_of_the_flow_and_the_logic_of_its_flow_job():
+    flow_job = f"urn:li:dataJob:({FLOW},daily)"
     for profile in ("0.15.0", "1.7"):
         found = told(
             pair(job={"sql": facet(query="select 1")}, name="daily", outputs=[totals()]), datahub_version=profile
         )
         assert found.kept(FLOW)["sql.query"] == "select 1"
-        assert not any(one.aspect_name == "dataTransformLogic" for one in found.proposals)
+        if profile == "0.15.0":
+            assert found.kept(flow_job)["sql.query"] == "select 1"
+        else:
+            (transform,) = found.one(flow_job, "dataTransformLogic")["transforms"]
+            assert transform["queryStatement"] == {"value": "select 1", "language": "SQL"}
 
 
 def test_credentials_in_a_statement_are_taken_out():

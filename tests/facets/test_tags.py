@@ -57,10 +57,10 @@ def test_source_and_value_are_the_context():
     }
 
 
-def test_tags_of_a_flow_level_job_are_the_flow_s_and_not_the_twin_s():
+def test_tags_of_a_flow_level_job_are_those_of_its_flow_and_its_flow_job():
     found = told(pair(job={"tags": tags({"key": "a"})}, name="daily", outputs=[totals()]))
-    assert found.has(FLOW, "globalTags")
-    assert not found.has(f"urn:li:dataJob:({FLOW},daily)", "globalTags")
+    assert list(found.patched(FLOW, "globalTags")) == ["/tags/urn:li:tag:a"]
+    assert found.patched(f"urn:li:dataJob:({FLOW},daily)", "globalTags") == found.patched(FLOW, "globalTags")
 
 
 def test_tags_of_a_dataset_and_of_its_columns():

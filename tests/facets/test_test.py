@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import pytest
 from openlineage.client.facet_v2 import test_run
-from support.facet_cases import DPI, ORDERS, TOTALS, client_pair, event, facet, orders, pair, told, totals
+from support.facet_cases import (
+    AIRFLOW,
+    DBT,
+    DPI,
+    GX,
+    ORDERS,
+    OWN,
+    SPARK,
+    TOTALS,
+    client_pair,
+    event,
+    facet,
+    orders,
+    pair,
+    told,
+    totals,
+)
 
 RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
 
@@ -210,3 +226,31 @@ def test_what_a_client_could_not_write_is_told_as_such():
     assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "non-serializable")
     assert found.outcomes()["$.run.facets.test.tests[0].failures"] == ("dropped", "malformed")
     assert found.outcomes()["$.run.facets.test.tests[0].params.most"] == ("dropped", "non-serializable")
+
+
+@pytest.mark.parametrize("producer", [AIRFLOW, SPARK, DBT, GX, OWN])
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("connection refused", "SOURCE_CONNECTION_ERROR"),
+        ("no such table: x", "SOURCE_QUERY_FAILED"),
+        (None, "UNKNOWN_ERROR"),
+    ],
+)
+def test_the_status_error_is_an_error_of_its_type_for_every_producer(producer, message, kind):
+    params = {} if message is None else {"params": {"error_message": message}}
+    body = facet(tests=[{"name": "t", "type": "not_null", "status": "error", "actual": "4", **params}])
+    found = told(event(producer=producer, run={"test": body}, inputs=[orders()]))
+    (point,) = [p.value for p in found.proposals if p.aspect_name == "assertionRunEvent"]
+    assert point["result"]["type"] == "ERROR"
+    assert point["result"]["error"]["type"] == kind
+    assert point["result"]["error"]["properties"]["message"] in (message, "the test reported an error without a cause")
+
+
+def test_the_status_error_of_a_test_makes_a_failed_check_of_its_name_an_error():
+    check = facet(assertions=[{"assertion": "not_null", "success": False, "name": "t", "column": "id"}])
+    body = facet(tests=[{"name": "t", "type": "not_null", "status": "error"}])
+    inputs = [orders(inputFacets={"dataQualityAssertions": check})]
+    found = told(event(producer=OWN, run={"test": body}, inputs=inputs))
+    points = [p.value["result"]["type"] for p in found.proposals if p.aspect_name == "assertionRunEvent"]
+    assert points == ["ERROR"]

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import pytest
 from support import generated_lineage
-from support.generated_runs import group
+from support.generated_runs import group, group_of_tries
 from support.ledger_batches import Told, catalogue, read, settings
 from support.public_data import needs_corpus
 from support.sample_events import corpus, dataset, dataset_event, event, examples, job_event
@@ -62,6 +62,21 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
 def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
     chosen = Settings(datahub_version="1.7", **said)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
+
+
+def test_generated_tries_end_in_the_same_catalogue():
+    groups = [group_of_tries(SEED, i) for i in range(GROUPS)]
+    assert [i for i, events in enumerate(groups) if strays(events, seed=i)] == []
+    results = {
+        point["result"]["type"]
+        for events in groups
+        for told in [Told(settings(datahub_version="1.7"))]
+        if told.tell(events) is not None
+        for urn in told.catalog.entities("dataProcessInstance")
+        for point in told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")
+        if "result" in point
+    }
+    assert {"UP_FOR_RETRY", "FAILURE"} <= results
 
 
 NAMED = {
@@ -332,3 +347,60 @@ def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow
     assert sum(b'"subTypes"' in line and b",app)" in line for line in whole) == 1
     for order in itertools.permutations(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
+
+
+# -- a flow-level job with inputs or outputs: its facets are on the flow and on its flow job -----------------------------
+
+FLOW_FACETS = {
+    "documentation": {"description": "Night"},
+    "ownership": {"owners": [{"name": "ann", "type": "OWNER"}]},
+    "tags": {"tags": [{"key": "gold"}]},
+    "sql": {"query": "select 1"},
+    "sourceCode": {"language": "bash", "sourceCode": "x"},
+}
+FLOW_EVENTS = [
+    event("START", job="nightly", job_facets=FLOW_FACETS),
+    event("COMPLETE", "2026-11-20T10:05:00Z", job="nightly", outputs=[dataset("a.b.c")]),
+    event("START", "2026-11-21T10:00:00Z", job="nightly", run="018cc251-f400-734d-88b3-1e3d63fe6211"),
+]
+FLOW_REMOVAL = event(
+    "COMPLETE",
+    "2026-11-21T10:05:00Z",
+    job="nightly",
+    run="018cc251-f400-734d-88b3-1e3d63fe6211",
+    job_facets={name: {"_deleted": True} for name in ("documentation", "ownership", "tags")},
+)
+FLOW = "urn:li:dataFlow:(spark,nightly,ns)"
+
+
+def stated_aspects(batches):
+    """Return the description, owners, tags and SQL of the flow and of its flow job in the catalogue of the batches."""
+    told = Told(settings(datahub_version="1.7"))
+    told.tell(*batches)
+    assert told.refused == []
+    return {
+        urn: {
+            "description": (told.catalog.aspect(urn, info) or {}).get("description"),
+            "owners": [one["owner"] for one in (told.catalog.aspect(urn, "ownership") or {}).get("owners", [])],
+            "tags": [one["tag"] for one in (told.catalog.aspect(urn, "globalTags") or {}).get("tags", [])],
+            "language": told.catalog.aspect(urn, info)["customProperties"].get("openlineage.sourceCode.language"),
+        }
+        for urn, info in ((FLOW, "dataFlowInfo"), (f"urn:li:dataJob:({FLOW},nightly)", "dataJobInfo"))
+    }
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_facets_of_a_flow_level_job_and_their_removal_are_on_both_entities_in_any_order(order):
+    events = [*FLOW_EVENTS, FLOW_REMOVAL]
+    told = stated_aspects([events[i]] for i in order)
+    expected = {"description": None, "owners": [], "tags": [], "language": "bash"}
+    assert list(told.values()) == [expected, expected]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_facets_of_a_flow_level_job_are_on_both_entities_in_any_order(order):
+    told = stated_aspects([FLOW_EVENTS[i]] for i in order)
+    expected = {
+        "description": "Night", "owners": ["urn:li:corpuser:ann"], "tags": ["urn:li:tag:gold"], "language": "bash",
+    }  # fmt: skip
+    assert list(told.values()) == [expected, expected]

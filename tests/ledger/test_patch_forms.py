@@ -15,7 +15,7 @@ from dh_bridge.ledger import open_ledger, read_notes
 def owned(run):
     """Return an event of a job with an owner; each run has a job of its own, so that the owner is sent."""
     owner = {"owners": [{"name": "ann", "type": "OWNER"}]}
-    return event("COMPLETE", run=run, job=f"job_{run[-1]}", job_facets={"ownership": owner}, outputs=[dataset("a.b.c")])
+    return event("COMPLETE", run=run, job=f"job.{run[-1]}", job_facets={"ownership": owner}, outputs=[dataset("a.b.c")])
 
 
 @pytest.fixture

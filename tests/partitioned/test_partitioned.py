@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import structs
-from support.generated_runs import group
+from support.generated_runs import group, group_of_tries
 from support.partitions import SEED, bridge, differs, dumped, in_parts, items
 from support.public_data import needs_corpus
 from support.sample_events import AIRFLOW, SPARK, corpus, dataset, event, examples
@@ -40,6 +40,11 @@ def test_generated_runs_end_the_same_in_parts(block, profile):
     settings = Settings(datahub_version=profile)
     late = [i for i in range(block * 40, block * 40 + 40) if differs(sent(group(SEED, i)), settings)]
     assert late == []
+
+
+def test_generated_tries_end_the_same_in_parts():
+    settings = Settings(datahub_version="1.7")
+    assert [i for i in range(40) if differs(sent(group_of_tries(SEED, i)), settings)] == []
 
 
 @pytest.mark.parametrize("case", OTHER)

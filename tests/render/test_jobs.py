@@ -115,20 +115,27 @@ def test_a_flow_level_job_without_inputs_and_outputs_is_a_flow_alone():
     assert found.kept(FLOW)["job.name"] == "daily"
 
 
-def test_its_twin_carries_the_lineage_and_the_flow_the_facets():
+def test_facets_of_a_flow_level_job_are_written_on_the_flow_and_on_its_flow_job():
     facets = {
         "documentation": facet(description="Night"),
         "ownership": facet(owners=[{"name": "ann"}]),
         "sourceCode": facet(language="bash", sourceCode="x"),
     }
     found = told(pair(name="daily", job=facets, inputs=[orders()], outputs=[totals()]))
-    twin = found.patched(TWIN, "dataJobInfo")
-    assert (twin["/name"], twin["/flowUrn"]) == ("daily", FLOW)
-    assert "/description" not in twin
-    assert "sourceCode.language" not in found.kept(TWIN)
-    assert not found.has(TWIN, "ownership")
-    assert found.has(FLOW, "ownership")
+    flow_job = found.patched(TWIN, "dataJobInfo")
+    assert (flow_job["/name"], flow_job["/flowUrn"]) == ("daily", FLOW)
+    assert flow_job["/description"] == found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
+    assert found.kept(TWIN)["sourceCode.language"] == found.kept(FLOW)["sourceCode.language"] == "bash"
+    assert found.patched(TWIN, "ownership") == found.patched(FLOW, "ownership")
     assert found.has(TWIN, "dataJobInputOutput")
+
+
+def test_facets_of_a_task_are_not_written_on_its_flow_nor_those_of_the_flow_on_the_task():
+    flow_event = pair(name="daily", job={"documentation": facet(description="Night")})
+    task_events = pair(name="daily.load", job={"ownership": facet(owners=[{"name": "ann"}])}, outputs=[totals()])
+    found = told(flow_event, task_events)
+    assert "/description" not in found.patched(JOB, "dataJobInfo")
+    assert not found.has(FLOW, "ownership")
 
 
 def test_a_twin_always_exists_by_setting():

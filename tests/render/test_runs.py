@@ -361,7 +361,7 @@ def test_the_result_of_a_terminal_event(kind, result):
     assert last["result"] == {"type": result, "nativeResultType": "airflow"}
 
 
-RETRY = {"type": "UP_FOR_RETRY", "nativeResultType": "airflow:FAIL"}
+RETRY = {"type": "UP_FOR_RETRY", "nativeResultType": "airflow"}
 FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
 
 
@@ -372,7 +372,7 @@ FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
         (1, None, True, FAILED), (None, 2, True, FAILED), ("1", "2", True, RETRY), (True, 2, True, FAILED), (0, 2, True, FAILED),
     ],
 )  # fmt: skip
-def test_a_failed_airflow_try_is_up_for_retry_by_setting_while_tries_are_left(tries, retries, asked, expected):
+def test_a_failed_airflow_try_is_up_for_retry_while_tries_are_left(tries, retries, asked, expected):
     run = {"airflow": facet(task={"retries": retries}, taskInstance={"try_number": tries})}
     found = told(event("FAIL", run=run, producer=AIRFLOW), runs={"up_for_retry": asked})
     assert points(found)[-1]["result"] == expected

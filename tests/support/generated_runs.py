@@ -362,3 +362,22 @@ def group(seed, i, max_events=8):
     return [
         g.event(k) for k in range(len(g.ids)) for _ in range(max(1, min(max_events, per - (k > 0) * g.r.randint(0, 2))))
     ]
+
+
+def group_of_tries(seed, i):
+    """A group whose runs state tries, most of them of Airflow's tasks and DAG runs."""
+    events, r = group(seed, i), random.Random(f"tries {seed}/{i}")
+    is_airflow = r.random() < 0.7
+    for ev in events:
+        if is_airflow:
+            ev["producer"] = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+        if "run" not in ev:
+            continue
+        facets = ev["run"]["facets"]
+        if r.random() < 0.6:
+            airflow = facets.get("airflow") or _f({}, "AirflowRunFacet")
+            facets["airflow"] = {**airflow, "task": {"retries": 2}, "taskInstance": {"try_number": r.choice((1, 1, 2, 3))}}
+        if r.random() < 0.2:
+            state = {"dagRunState": r.choice(("running", "failed", "success")), "tasksState": {"a": "failed", "b": "success"}}
+            facets["airflowState"] = _f(state, "AirflowStateRunFacet")
+    return events

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.aggregate.application_totals import add_application_totals
+from dh_bridge.aggregate.attempts import resolve_retries, stated_attempts
 from dh_bridge.aggregate.collapse import collapse_temporary
 from dh_bridge.aggregate.contributions import contribute, outputs_of, resolve_placeholders, resolve_snapshots
 from dh_bridge.aggregate.integrations import resolve_integration
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.aggregate.run_history import History, build_history, mark_failed, single_event_history
 from dh_bridge.aggregate.skipped import drop_skipped_results
-from dh_bridge.model.facts import IS_WRITTEN, RESULTS, TEMPORARY
+from dh_bridge.model.facts import CAN_RETRY, IS_WRITTEN, RESULTS, TEMPORARY
 from dh_bridge.model.fold import FactsByEntity, add_facts
 from dh_bridge.model.merge import MIN_VERSION
 from dh_bridge.model.precedence import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
@@ -37,12 +39,15 @@ def resolve_between_runs(states: list[RunState], fact_kinds: set[FactKind], opti
         collapse_temporary(states)
     if RESULTS in fact_kinds and len(states) > 1:
         drop_skipped_results(states, options.tables.assertions)
+    if CAN_RETRY in fact_kinds and len(states) > 1:
+        resolve_retries(states)
 
 
 def history_of(state: RunState, options: Options) -> History:
     """Return the history of a settled run, by the settings."""
     settings = options.settings.runs
-    run_history = single_event_history(state.events) or build_history(
+    stated_numbers = stated_attempts(state.facts.get(state.urn, {}))
+    run_history = (None if stated_numbers else single_event_history(state.events)) or build_history(
         state.events,
         streaming=state.has_type_hint(TYPE_STREAMING),
         heartbeat=settings.heartbeat,
@@ -50,6 +55,7 @@ def history_of(state: RunState, options: Options) -> History:
         start_skew=settings.start_skew_seconds,
         restarts=state.has_type_hint(TYPE_RESTARTS),
         batches=state.has_type_hint(TYPE_BATCHES),
+        stated_numbers=stated_numbers,
     )
     return mark_failed(run_history) if state.has_failed_operation else run_history
 
@@ -61,6 +67,7 @@ def contribution(state: RunState, run_history: History, options: Options) -> Fac
     }
     for urn in foreign_facts:
         del state.facts[urn]
+    add_application_totals(state, foreign_facts)
     shared: FactsByEntity = {}
     contribute(state, run_history, shared, options)
     shared.update(foreign_facts)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.contributions import io_of
 from dh_bridge.identity.granularity import APPLICATION
-from dh_bridge.model.facts import DATASET, INPUT, MERGED_OPERATION, OUTPUT, PARENT, STATISTIC
+from dh_bridge.model.facts import (
+    DATASET,
+    EDGE_PROPERTIES,
+    INPUT,
+    MERGED_OPERATION,
+    OPERATION,
+    OUTPUT,
+    PARENT,
+    STATISTIC,
+)
 from dh_bridge.model.fold import merge_elements, value
 from dh_bridge.openlineage.events import TERMINAL_TYPES
 
@@ -24,11 +33,12 @@ if TYPE_CHECKING:
 OPERATION_OWNER = "?operation"
 """Entity for what facets say of a folded operation's job: it is not written."""
 
+_MERGED_KINDS = (INPUT, OUTPUT, EDGE_PROPERTIES, OPERATION)
 _TYPE_PRECEDENCE = {"COMPLETE": 0, "ABORT": 1, "FAIL": 2}
 
 
 def merge_operations(states: list[RunState]) -> frozenset[str]:
-    """Hand inputs, outputs, statistics and failures of folded operations to the runs above; return the runs that did so.
+    """Hand inputs, outputs, what was done to them, statistics and failures of folded operations to the runs above; return the runs that did so.
 
     Counts are summed, as each operation counts its own rows.
     """
@@ -89,8 +99,9 @@ def _add_to_target(
     ):  # what a snapshot leaves out was written, and so was what it is silent of
         target_run.snapshot_outputs = frozenset({*_output_urns(target_run), *_output_urns(state)})
     for entity, registers in state.facts.items():
-        for fact_kind in (INPUT, OUTPUT):
-            if fact_kind in registers:
+        for fact_kind in _MERGED_KINDS:
+            # the word for what was done to an output is on the edge, and on the points of a run that names the output itself
+            if fact_kind in registers and (fact_kind is not OPERATION or entity in target_run.facts):
                 merge_elements(
                     target_run.facts.setdefault(entity, {}).setdefault(fact_kind, {}), fact_kind, registers[fact_kind]
                 )

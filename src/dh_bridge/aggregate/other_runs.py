@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.aggregate.application_totals import APPLICATION_KINDS, is_application
 from dh_bridge.model.facts import IMPLIED_INPUT, IMPLIED_PARENT_RUN, INPUT, UPSTREAM_RUN
 from dh_bridge.model.fold import merge_elements
 
@@ -33,6 +34,12 @@ def resolve_other_runs(states: list[RunState]) -> None:
 def apply_foreign_facts(state: RunState, registers: Registers) -> None:
     """Fold into a run what the lineage of others says of it."""
     job = state.job()
+    if is_application(state):
+        for fact_kind in APPLICATION_KINDS:
+            if fact_kind in registers:
+                merge_elements(
+                    state.facts.setdefault(state.urn, {}).setdefault(fact_kind, {}), fact_kind, registers[fact_kind]
+                )
     for fact_kind, entity, target_kind in (
         (UPSTREAM_RUN, state.urn, UPSTREAM_RUN),
         (IMPLIED_PARENT_RUN, state.urn, IMPLIED_PARENT_RUN),

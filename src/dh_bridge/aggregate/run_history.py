@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dh_bridge.model.merge import Version
 from dh_bridge.openlineage.events import TERMINAL_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times.
 _TYPE_PRECEDENCE = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
@@ -63,13 +66,15 @@ def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
     start_skew: int = 0,
     restarts: bool = False,
     batches: bool = False,
+    stated_numbers: Mapping[tuple[int, int], int] | None = None,
 ) -> History:
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``.
 
     ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
     ``batches``: its producer tries no run again; what begins after an end is the next batch of the same attempt.
+    ``stated_numbers``: the attempts that events state, by (time, rank of the type).
     """
-    if (single_event := single_event_history(events)) is not None:
+    if not stated_numbers and (single_event := single_event_history(events)) is not None:
         return single_event
     ordered = _drop_duplicates(sorted(events, key=lambda event: event[0]))
     starts = [version[0] for version, kind in ordered if kind == "START"]
@@ -77,7 +82,7 @@ def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
         start=min(starts) if starts else ordered[0][0][0], has_start=bool(starts), last_version=ordered[-1][0]
     )
     late_start = _late_start(ordered, start_skew * _SECOND) if start_skew else None
-    attempts = _split_attempts(ordered if late_start is None else ordered[:-1], batches=batches)
+    attempts = _split_attempts(ordered if late_start is None else ordered[:-1], stated_numbers or {}, batches=batches)
     points: dict[int, Point] = {}
     beat_micros = _HEARTBEATS.get(heartbeat) if streaming else None
     last_running = (
@@ -179,22 +184,42 @@ def _drop_duplicates(ordered: list[tuple[Version, str | None]]) -> list[tuple[Ve
 
 
 def _split_attempts(
-    ordered: list[tuple[Version, str | None]], *, batches: bool
+    ordered: list[tuple[Version, str | None]], stated_numbers: Mapping[tuple[int, int], int], *, batches: bool
 ) -> list[tuple[int, _Attempt, list[tuple[Version, str | None]]]]:
-    """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one."""
-    attempt = _Attempt()
-    attempt_events: list[tuple[Version, Any]] = []
-    attempts: list[tuple[int, _Attempt, list[tuple[Version, Any]]]] = [(1, attempt, attempt_events)]
+    """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one.
+
+    An event that states its attempt belongs to that one. The others of its attempt follow the nearest statement before them,
+    else the first one after them.
+    """
+    groups: list[list[tuple[Version, str | None]]] = [[]]
+    has_ended = False
     for version, kind in ordered:
-        if kind in ("START", "RUNNING") and attempt.terminals and not batches:
-            attempt, attempt_events = _Attempt(), []
-            attempts.append((attempts[-1][0] + 1, attempt, attempt_events))
-        attempt_events.append((version, kind))
+        if kind in ("START", "RUNNING") and has_ended and not batches:
+            groups.append([])
+            has_ended = False
+        groups[-1].append((version, kind))
+        has_ended = has_ended or kind in TERMINAL_TYPES
+    if not stated_numbers:
+        return [(number, _attempt_of(group), group) for number, group in enumerate(groups, 1)]
+    events_by_number: dict[int, list[tuple[Version, str | None]]] = {}
+    number = 0
+    for group in groups:
+        numbers = [stated_numbers.get(version[:2]) for version, _ in group]
+        number = next((stated for stated in numbers if stated is not None), number + 1)
+        for event, stated in zip(group, numbers, strict=True):
+            number = number if stated is None else stated
+            events_by_number.setdefault(number, []).append(event)
+    return [(number, _attempt_of(group), group) for number, group in sorted(events_by_number.items())]
+
+
+def _attempt_of(events: list[tuple[Version, str | None]]) -> _Attempt:
+    attempt = _Attempt()
+    for version, kind in events:
         if kind == "START" and attempt.start is None:
             attempt.start = version[0]
         elif kind in TERMINAL_TYPES:
             attempt.terminals.append((version, str(kind)))
-    return attempts
+    return attempt
 
 
 def _late_start(ordered: list[tuple[Version, str | None]], skew: int) -> int | None:

@@ -23,6 +23,7 @@ _MAX_LONG = 2**63 - 1
 _MAX_FLOAT = 3.4028234e38  # the field is a 32-bit float
 _MESSAGE_KEYS = ("error_message", "exception_message")
 _NO_VALUE_MESSAGE = "the test reported a failure without a value: it errored or was skipped"
+_NO_CAUSE_MESSAGE = "the test reported an error without a cause"
 
 
 def evaluate_outcome(check: Check, platform: str, table: AssertionTable) -> CheckOutcome:
@@ -30,23 +31,33 @@ def evaluate_outcome(check: Check, platform: str, table: AssertionTable) -> Chec
 
     A dbt test that fails without a value, or without a failing row where none is allowed, did not run: it errored, or its
     model failed. Entries older than the facet's version 1-1-0 never have a value; the fields of
-    1-1-0 identify them. If a test reports the check as well, the status of the test counts only if the check has none.
+    1-1-0 identify them. A failure whose status is an error is an ERROR for each producer. If a test reports the check as well,
+    the status of the test decides between SUCCESS and FAILURE only if the check has neither.
     """
     if check.status is not None and (check.source == "test" or check.success is None):
         status = table.vocabulary.statuses.get(check.status.strip().lower())
-        is_success = None if status not in ("SUCCESS", "FAILURE") else status == "SUCCESS"
-        if status is None or status == "SKIPPED":
-            return "SKIPPED" if status else "UNKNOWN"
+        is_success: bool | None = status == "SUCCESS"
+        if status is None:
+            return "UNKNOWN"
+        if status in ("SKIPPED", "ERROR"):
+            return status
     else:
         is_success = check.success
     if is_success is None:
         return "UNKNOWN"
     if is_success:
         return "SUCCESS"
+    if states_error(check, table):
+        return "ERROR"
     has_value = check.source == "test" or any(
         meaningful_value(value) is not None for value in (check.severity, check.name, check.expected)
     )
     return "ERROR" if platform == "dbt" and has_value and _has_no_failures(check) else "FAILURE"
+
+
+def states_error(check: Check, table: AssertionTable) -> bool:
+    """Return whether the status of the check says that it could not be evaluated."""
+    return table.vocabulary.statuses.get((check.status or "").strip().lower()) == "ERROR"
 
 
 def _has_no_failures(check: Check) -> bool:
@@ -100,7 +111,8 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
         result["actualAggValue"] = actual
     native_results, error_fields = _native_results(check, table), {}
     if outcome == "ERROR":
-        error_fields = {"error": errors.build_error(_error_message(check) or error or _NO_VALUE_MESSAGE)}
+        default_message = _NO_CAUSE_MESSAGE if states_error(check, table) else _NO_VALUE_MESSAGE
+        error_fields = {"error": errors.build_error(_error_message(check) or error or default_message)}
         native_results = add_error_message(native_results, error_fields["error"])
     if native_results:
         result["nativeResults"] = native_results

@@ -16,6 +16,7 @@ SCOPES = {
     "rows": "DATASET_ROWS",
     "schema": "DATASET_SCHEMA",
     "size": "DATASET_STORAGE_SIZE",
+    "unknown": "UNKNOWN",
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*")
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -31,7 +32,7 @@ _Aggregation = Literal[
 ]  # fmt: skip
 _Operator = Literal[
     "range", "percent_range", "rest_range", "percent_rest_range", "quantile_range", "age", "LESS_THAN", "LESS_THAN_OR_EQUAL_TO",
-    "GREATER_THAN", "GREATER_THAN_OR_EQUAL_TO", "EQUAL_TO", "NOT_EQUAL_TO", "NULL", "NOT_NULL", "CONTAIN", "REGEX_MATCH", "IN",
+    "GREATER_THAN", "GREATER_THAN_OR_EQUAL_TO", "EQUAL_TO", "NOT_EQUAL_TO", "NULL", "NOT_NULL", "CONTAIN", "START_WITH", "END_WITH", "REGEX_MATCH", "IN",
     "NOT_IN", "IS_TRUE", "IS_FALSE", "_NATIVE_",
 ]  # fmt: skip
 _Value = Literal["constant", "value", "text", "column", "set", "list", "rest_of_one"]
@@ -44,7 +45,7 @@ class AssertionRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of the table; see the head of the YAML file."""
 
     names: list[_Name]
-    scope: Literal["column", "rows", "schema", "size"]
+    scope: Literal["column", "rows", "schema", "size", "unknown"]
     aggregation: _Aggregation
     operator: _Operator
     examples: list[Any] = []
@@ -76,7 +77,7 @@ class AssertionsDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     range: RangeParameters
     column: list[str]
     severities: dict[str, Literal["LOW", "MEDIUM", "HIGH"]]
-    statuses: dict[str, Literal["SUCCESS", "FAILURE", "SKIPPED"]]
+    statuses: dict[str, Literal["SUCCESS", "FAILURE", "ERROR", "SKIPPED"]]
     of_the_run: list[str]
     counts: dict[str, Literal["rowCount", "missingCount", "unexpectedCount"]]
     no_identity: list[str]

@@ -12,6 +12,7 @@ from dh_bridge.cache import GenerationalCache
 from dh_bridge.facet_support.context import AttachPoint, FacetContext
 from dh_bridge.facet_support.repair import UNUSABLE, Repairs, repair
 from dh_bridge.model.facts import (
+    ATTEMPT,
     DATASET_PROPERTIES,
     JOB_PROPERTIES,
     RUN_PROPERTIES,
@@ -257,6 +258,12 @@ def extra_facts(extra: list[tuple[str, Any]], ctx: FacetContext) -> Iterator[Fac
 def property_fact(ctx: FacetContext, properties: dict[str, str], *, suffix: str = "") -> Fact:
     """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
     return entity_urn(ctx), PROPERTY_KINDS[ctx.attach], ctx.key + suffix, properties
+
+
+def attempt_fact(ctx: FacetContext, precedence: int, number: int) -> Fact:
+    """Return the fact that the event belongs to the attempt ``number`` of its run."""
+    time, rank, *_ = ctx.version
+    return ctx.run_urn, ATTEMPT, (precedence, time, rank), number
 
 
 def whole_facet_fact(ctx: FacetContext) -> Fact:

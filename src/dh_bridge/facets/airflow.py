@@ -8,7 +8,15 @@ from dh_bridge.facet_support.airflow import dag_facts, dag_run_facts, nested_obj
 from dh_bridge.facet_support.airflow_assets import asset_facts, duplicate_asset_fields
 from dh_bridge.facet_support.airflow_pages import flow_page_facts, run_page_facts
 from dh_bridge.facet_support.engine import drop_repeated_fields
-from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, dropped, facet, mapped, property_fact
+from dh_bridge.facet_support.facet_spec import (
+    OpenFacet,
+    as_property,
+    attempt_fact,
+    dropped,
+    facet,
+    mapped,
+    property_fact,
+)
 from dh_bridge.facet_support.generic import drop_large_value, property_facet
 from dh_bridge.facet_support.named_parameters import configuration
 from dh_bridge.facet_support.repair import integer_of, text_of
@@ -181,7 +189,7 @@ def _external_task_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
 def _task_instance_facts(task_instance: dict[str, Any], ctx: FacetContext) -> Facts:
     tries, duration = integer_of(task_instance.get("try_number")), task_instance.get("duration")
     if tries is not None and 0 < tries < _MAX_TRIES:
-        yield ctx.run_urn, ATTEMPT, ATTEMPT_AIRFLOW, tries
+        yield attempt_fact(ctx, ATTEMPT_AIRFLOW, tries)
     url = web_page_url(task_instance.get("log_url"))
     if url is not None:
         yield ctx.run_urn, RUN_URL, URL_AIRFLOW_LOG, url
@@ -193,7 +201,7 @@ def _tries_left_facts(tries: Any, retries: Any, ctx: FacetContext) -> Facts:
     """Yield whether Airflow tries again after this try; ``retries`` are those after the first try."""
     tries, retries = integer_of(tries), integer_of(retries)
     if tries is not None and tries > 0 and retries is not None:
-        yield ctx.run_urn, CAN_RETRY, "", tries <= retries
+        yield ctx.run_urn, CAN_RETRY, str(tries), tries <= retries
 
 
 # -- airflow_mappedTask (run): the index of a mapped task (Airflow provider).

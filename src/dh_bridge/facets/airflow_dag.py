@@ -13,6 +13,7 @@ from dh_bridge.lineage.triggers import trigger_jobs
 from dh_bridge.model.facts import (
     DURATION,
     EVENTLESS_TASK,
+    FINAL_FAILURE,
     JOB,
     JOB_EDGE,
     JOB_PROPERTIES,
@@ -91,6 +92,8 @@ def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
 def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
     """Refines the result of the run (skipped, up_for_retry). The states of the tasks are stored as properties.
 
+    A failed try of a task that failed, or of a DAG run that failed, is a failure even if it has tries left.
+
     For tasks that send no events, `airflow.tasks_without_events` reads the states.
     """
     properties = {}
@@ -103,10 +106,20 @@ def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
     state = facet.content.get("dagRunState")
     if isinstance(state, str) and state in OUTCOMES:
         yield ctx.run_urn, OUTCOME, "", f"airflow:{state}"
+    if state == "failed":
+        yield ctx.run_urn, FINAL_FAILURE, "", ctx.event.time
+    yield from _failed_task_facts(nested_object(facet.content, "tasksState"), ctx)
     if ctx.options.settings.airflow.tasks_without_events == "runs" and ctx.event.is_terminal:
         yield from _task_state_facts(
             nested_object(facet.content, "tasksState"), nested_object(facet.content, "tasksDuration"), ctx
         )
+
+
+def _failed_task_facts(states: dict[str, Any], ctx: FacetContext) -> Facts:
+    """Yield the tasks that are not tried again."""
+    failed_tasks = [task for task, state in states.items() if state == "failed"]
+    for job in task_jobs(failed_tasks, ctx).values():
+        yield ctx.run_urn, FINAL_FAILURE, job.job_urn, ctx.event.time
 
 
 def _task_state_facts(states: dict[str, Any], seconds: dict[str, Any], ctx: FacetContext) -> Facts:

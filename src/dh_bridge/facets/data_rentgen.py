@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, facet, mapped, property_fact
+from dh_bridge.facet_support.facet_spec import OpenFacet, as_property, attempt_fact, facet, mapped, property_fact
 from dh_bridge.facet_support.repair import text_of
 from dh_bridge.model.facts import ATTEMPT, JOB_FIELD, RUN_NAME, RUN_PROPERTIES, RUN_TYPE, RUN_URL, RUN_USER, Facts
 from dh_bridge.model.precedence import (
@@ -61,7 +61,7 @@ def data_rentgen_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield ctx.run_urn, RUN_TYPE, TYPE_START_REASON, reason
     attempt = _parse_attempt(content.get("attempt"))
     if attempt is not None:
-        yield ctx.run_urn, ATTEMPT, ATTEMPT_DATA_RENTGEN, attempt
+        yield attempt_fact(ctx, ATTEMPT_DATA_RENTGEN, attempt)
     for field_name, precedence in _URL_PRECEDENCES.items():
         url = web_page_url(content.get(field_name))
         if url is not None:

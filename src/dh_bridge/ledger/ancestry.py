@@ -5,9 +5,11 @@ The inheritable attributes of an evicted run stay as long as one of its children
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.ancestry import inherit_types, inheritable_types, parent_urn_of
+from dh_bridge.aggregate.attempts import can_be_final, final_failures, inherit_final_failures
 from dh_bridge.aggregate.foreign_owned import rewrite_run_urns
 from dh_bridge.model.facts import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
 from dh_bridge.model.fold import value
@@ -48,15 +50,16 @@ class RunAncestry:
         """Store the parent of a run and its inheritable attributes; return whether its descendants are affected."""
         registers = state.facts.get(state.urn, {})
         processing, run_type = inheritable_types(registers)
+        failures = final_failures(state)
         parent = value(registers, PARENT)
         stored_row = self._connection.execute(_SELECT_ANCESTRY, (number,)).fetchone() or (None, None)
         parent_urn, inheritable = stored_row
         if parent is not None and (
-            self._has_aliases or not (processing and run_type)
+            self._has_aliases or not (processing and run_type) or can_be_final(state)
         ):  # a run that has both attributes inherits neither
             parent_urn = parent[0]
-        if processing or run_type:
-            inheritable = _format_inheritable(processing, run_type)
+        if processing or run_type or failures:
+            inheritable = _format_inheritable(processing, run_type, failures)
         if (parent_urn, inheritable) == stored_row:
             return self._has_aliases and any(not self._is_alias_stored(number, alias) for alias in _aliases_of(state))
         self._connection.execute(_WRITE_ANCESTRY, (number, parent_urn, inheritable))
@@ -78,6 +81,8 @@ class RunAncestry:
         if not state.urn:
             return
         inherit_types(state, self._ancestor_registers)
+        if can_be_final(state):
+            self._inherit_failures(state)
         if self._has_aliases:
             run_urns = {parent_urn_of(state), *state.facts.get(state.urn, {}).get(UPSTREAM_RUN, ())} - {None}
             rewrite_run_urns(
@@ -108,7 +113,8 @@ class RunAncestry:
         registers = state.facts.get(state.urn, {})
         processing, run_type = inheritable_types(registers)
         processing = processing or value(registers, RUN_TYPE, TYPE_PROCESSING_OF_ANCESTOR)
-        self._connection.execute(_UPDATE_INHERITABLE, (_format_inheritable(processing, run_type), number))
+        inheritable = _format_inheritable(processing, run_type, final_failures(state))
+        self._connection.execute(_UPDATE_INHERITABLE, (inheritable, number))
 
     def delete_unused(self, urn: str | None) -> None:
         """Delete the rows of an evicted run and of its evicted ancestors, as far as no child needs them."""
@@ -128,6 +134,17 @@ class RunAncestry:
             self._connection.execute(f"{_SELECT_BY_TOKEN} AND run = ?", (f"run {alias}", number)).fetchone() is not None
         )
 
+    def _inherit_failures(self, state: RunState) -> None:
+        """Add what the DAG run of a failed try states of it."""
+        parent_urn = parent_urn_of(state)
+        if parent_urn is None or parent_urn == state.urn:
+            return
+        dag_run = self.find_state(parent_urn)
+        if dag_run is not None:
+            inherit_final_failures(state, final_failures(dag_run))
+        elif (evicted_row := self._evicted_row(parent_urn)) is not None and evicted_row[1] is not None:
+            inherit_final_failures(state, _parse_failures(evicted_row[1]))
+
     def _ancestor_registers(self, urn: str) -> Registers | None:
         state = self.find_state(urn)
         if state is not None:
@@ -146,11 +163,19 @@ def _aliases_of(state: RunState) -> Iterable[str]:
     return state.facts.get(state.urn, {}).get(RUN_ALIAS, ())
 
 
-def _format_inheritable(processing: str | None, run_type: str | None) -> str:
-    return f"{processing} {run_type}"
+def _format_inheritable(processing: str | None, run_type: str | None, failures: dict[str, int]) -> str:
+    """Return the stored form: two words, and up to which time failed tries of tasks stay failed as JSON, if there are any."""
+    types = f"{processing} {run_type}"
+    return f"{types} {json.dumps(failures, sort_keys=True)}" if failures else types
 
 
 def _parse_inheritable(text: str) -> Registers:
     """Return stored attributes as registers of a run."""
-    values = dict(zip((TYPE_PROCESSING, TYPE_OF_ANCESTOR), text.split(" ", 1), strict=True))
+    values = dict(zip((TYPE_PROCESSING, TYPE_OF_ANCESTOR), text.split(" ", 2)[:2], strict=True))
     return {RUN_TYPE: {key: (MIN_VERSION, type_name) for key, type_name in values.items() if type_name != "None"}}
+
+
+def _parse_failures(text: str) -> dict[str, int]:
+    """Return the stored times of failed tries (see `final_failures`)."""
+    failures: dict[str, int] = json.loads(text.split(" ", 2)[2]) if text.count(" ") > 1 else {}
+    return failures

@@ -95,7 +95,7 @@ MERGED_OPERATION = FactKind("MERGED_OPERATION", _RELATIONSHIPS, latest)
 RUN_ALIAS = FactKind("RUN_ALIAS", _RELATIONSHIPS, latest)
 #: run URN -> None
 UPSTREAM_RUN = FactKind("UPSTREAM_RUN", _RELATIONSHIPS, latest)
-#: rung -> attempt number
+#: (precedence, time and rank of the event) -> number of the attempt that the event states
 ATTEMPT = FactKind("ATTEMPT", _RUN_EVENT, latest)
 #: "" -> seconds
 DURATION = FactKind("DURATION", _RUN_EVENT, latest)
@@ -107,8 +107,10 @@ EVENTLESS_TASK = FactKind("EVENTLESS_TASK", _RUN_EVENT, latest)
 TASK_STATE = FactKind("TASK_STATE", _RUN_EVENT, latest)
 #: "" -> word of the orchestrator for the outcome (airflowState)
 OUTCOME = FactKind("OUTCOME", _RUN_EVENT, latest)
-#: "" -> whether tries are left, where ``runs.up_for_retry`` asks for it
+#: number of an Airflow try, as text -> whether tries are left, unless ``runs.up_for_retry`` is off
 CAN_RETRY = FactKind("CAN_RETRY", _RUN_EVENT, latest)
+#: task URN -> time, in microseconds, up to which failed tries of the task stay failed; "": those of the run, or of all tasks
+FINAL_FAILURE = FactKind("FINAL_FAILURE", _RUN_EVENT, maximum)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
 CONTENT_MODE = FactKind("CONTENT_MODE", "dataJobInputOutput", latest)
 
@@ -124,6 +126,11 @@ INDIRECT = "columnLineage.indirect"
 """The edge property that names the columns which touch the whole output; those of several outputs become one list."""
 #: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
 IMPLIED_INPUT = FactKind("IMPLIED_INPUT", "dataJobInputOutput", interval)
+#: of an application's run, what the runs of its operations read and wrote: dataset URN -> first time, last stamp
+OPERATION_INPUT = FactKind("OPERATION_INPUT", "dataProcessInstanceInput", interval)
+OPERATION_OUTPUT = FactKind("OPERATION_OUTPUT", "dataProcessInstanceOutput", interval)
+#: (direction, dataset URN, leaf, run URN of the operation) -> count
+OPERATION_STATISTIC = FactKind("OPERATION_STATISTIC", _PROPERTIES, maximum)
 #: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts
 SQL = FactKind("SQL", "dataTransformLogic", union_of_texts)
 

@@ -111,6 +111,19 @@ class Naming:
                 return names
         return (name,)
 
+    def split_identifier(self, text: str) -> tuple[str, str] | None:
+        """Return the namespace and the name of a dataset's identifier in one text, None if no known namespace begins it.
+
+        The longest prefix that is the namespace of a system counts: ``azurecosmos://h/dbs/d`` of
+        ``azurecosmos://h/dbs/d/colls/t``, ``bigquery`` of ``bigquery:p.d.t``.
+        """
+        return self._split_identifier(text, "")
+
+    def is_namespace(self, text: str) -> bool:
+        """Return whether a text is the whole namespace of a known system, and so no identifier of a dataset."""
+        canonical_form = self.canonical(text)
+        return not canonical_form.path and self._namespace_index.is_complete(canonical_form)
+
     def reverse(self, text: str) -> list[tuple[str, str]]:
         """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for.
 

@@ -1,7 +1,7 @@
 """What a run says of other runs, apart from what they share.
 
-Three things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
-and temporary datasets that lineage runs through. A run that says such a thing leaves a *witness*: a state that holds no more;
+Four things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
+temporary datasets that lineage runs through, and DAG runs that ended, which makes failed tries of their tasks final. A run that says such a thing leaves a *witness*: a state that holds no more;
 a run that such a thing may change is *open*, and closes together with all witnesses.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.aggregate.attempts import can_be_final, final_failures
 from dh_bridge.aggregate.collapse import can_collapse
 from dh_bridge.aggregate.contributions import io_of
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.aggregate.run_history import build_history
-from dh_bridge.model.facts import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
+from dh_bridge.model.facts import FINAL_FAILURE, INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
+from dh_bridge.model.merge import MIN_VERSION
 from dh_bridge.model.run_state import RunState
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ def witness_of(state: RunState, options: Options) -> RunState | None:
         is_failed = False
     if is_failed:
         facts[state.urn] = {PARENT: state.facts[state.urn][PARENT]}
+    if options.settings.runs.up_for_retry and (failures := final_failures(state)):
+        facts.setdefault(state.urn, {})[FINAL_FAILURE] = {task: (MIN_VERSION, time) for task, time in failures.items()}
     if is_failed or collapses or state.collapsed_urns:
         fact_kinds = (INPUT, OUTPUT, TEMPORARY) if collapses or state.collapsed_urns else (OUTPUT,)
         for urn, registers in state.facts.items():
@@ -57,10 +61,12 @@ def named_run_urns(witness_state: RunState) -> list[str]:
 
 
 def is_open(state: RunState, options: Options) -> bool:
-    """Return whether what other runs say may change the state: it may name temporary datasets, or dbt may have skipped it."""
+    """Return whether other runs may change the state: its datasets may be temporary, dbt may have skipped it, or its DAG run ended."""
     if state.collapsed_urns or can_collapse(options):
         return True  # which datasets are temporary may be known from other runs only
-    return has_failed_under_parent(state) and any(RESULTS in registers for registers in state.facts.values())
+    if not has_failed_under_parent(state):
+        return False
+    return can_be_final(state) or any(RESULTS in registers for registers in state.facts.values())
 
 
 def has_failed_under_parent(state: RunState) -> bool:

@@ -93,6 +93,9 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
         versions = [version for version, _ in state.events]
     if not versions:
         return
+    attempts: dict[int, int] = {}
+    if ATTEMPT in state.facts.get(state.urn, ()):
+        attempts = {point.time: point.attempt for point in history.points}
     for dataset in sorted(state.facts):
         results = state.facts[dataset].get(RESULTS)
         if not results:
@@ -100,19 +103,24 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
         # one point for each check, millisecond and part: of two events in one, what the later one says
         points: dict[tuple[str, int, str], Proposal] = {}
         for version in sorted(versions):
-            for proposal in _event_results(dataset, results, version, state, options):
+            for proposal in _event_results(dataset, results, version, state, options, attempts.get(version[0])):
                 partition = proposal.value["partitionSpec"]["partition"]
                 points[proposal.entity_urn, proposal.value["timestampMillis"], partition] = proposal
         yield from points.values()
 
 
-def _event_results(
-    dataset: str, results: dict[Any, Versioned], version: Version, state: RunState, options: Options
+def _event_results(  # noqa: PLR0913 - the parts of one step
+    dataset: str,
+    results: dict[Any, Versioned],
+    version: Version,
+    state: RunState,
+    options: Options,
+    attempt: int | None,
 ) -> Iterator[Proposal]:
     run_registers, registers = state.facts.get(state.urn, {}), state.facts[dataset]
     url = first_by_precedence(run_registers, RUN_URL)
     error = (value(run_registers, RUN_PROPERTIES, "errorMessage") or {}).get("errorMessage.message")
-    context = runtime_context(state, run_registers)
+    context = runtime_context(state, run_registers, attempt)
     time, metrics = millis(version[0]), _metrics_by_path(registers)
     for (urn, entry_id), check, partition in _results_by_partition(results, registers, version):
         stated_check: StatedCheck = registers[CHECKS][urn][1]
@@ -187,13 +195,12 @@ def _metric(metrics: dict[tuple[str, ...], list[Versioned]], entry_id: EntryId |
     return None
 
 
-def runtime_context(state: RunState, registers: Registers) -> dict[str, str]:
-    """Return when and as what a run checked."""
+def runtime_context(state: RunState, registers: Registers, attempt: int | None = None) -> dict[str, str]:
+    """Return when and as what a run checked; ``attempt`` is the one that its events state."""
     context: dict[str, str] = {}
     job = state.job()
     if job is not None:
         context["job"] = f"{job.namespace}/{job.name}"
-    attempt = first_by_precedence(registers, ATTEMPT)
     if attempt is not None:
         context["attempt"] = str(attempt)
     facets = sorted(registers.get(RUN_PROPERTIES, {}).items(), key=lambda entry: (entry[1][0], entry[0]))

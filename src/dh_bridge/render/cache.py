@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import CachedProposal, Proposal
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut_long_texts
-from dh_bridge.model.facts import FLOW_JOB, IMPLIED_PARENT_JOB, JOB, JOB_EDGE, SUBTYPES
-from dh_bridge.model.fold import value
+from dh_bridge.model.facts import (
+    FLOW_JOB,
+    IMPLIED_PARENT_JOB,
+    JOB,
+    JOB_EDGE,
+    JOB_FIELD,
+    JOB_PROPERTIES,
+    OWNER,
+    SQL_TEXT,
+    SUBTYPES,
+    TAG,
+)
+from dh_bridge.model.fold import merge_elements, value
 from dh_bridge.redaction import current_mode
 from dh_bridge.render.datasets import LINEAGE_KINDS, dataset_proposals
 from dh_bridge.render.jobs import (
@@ -36,6 +47,8 @@ if TYPE_CHECKING:
 
 #: Which of a flow's jobs it was says nothing of the flow.
 _JOB_KINDS = frozenset({JOB, IMPLIED_PARENT_JOB})
+#: What a flow-level job says of itself: it is written on the flow and on the flow job.
+_FLOW_JOB_KINDS = (JOB_FIELD, JOB_PROPERTIES, OWNER, TAG, SQL_TEXT, JOB_EDGE)
 #: The objects of a proposal take about six times its JSON, and two kilobytes beside its value.
 _SIZE_FACTOR, _OVERHEAD_BYTES = 6, 2048
 #: Types of values that are compared; what else a slot holds (a job, a name, a schema) is an object that is remembered too.
@@ -68,16 +81,20 @@ def render_job(urn: str, registers: Registers, shared: FactsByEntity, options: O
 
 
 def _add_flow_facts(urn: str, job: Job, registers: Registers, flow_registers: Registers) -> Registers:
-    """Return the cells of a job that may be its flow's twin: what any event said of the flow as this job, the twin has, too."""
+    """Return the registers of a job; a flow job also has the facts of its flow.
+
+    The template of runs and the lineage point at the flow job, so it shows what the flow shows. The latest fact wins.
+    """
     flow_job: Job | None = value(flow_registers, FLOW_JOB)
     if job.level != "flow" and (flow_job is None or flow_job.job_urn != urn):
         return registers
-    subtypes = flow_registers.get(SUBTYPES) or registers.get(SUBTYPES, {})
-    return {
-        **registers,
-        SUBTYPES: subtypes,
-        JOB_EDGE: {**flow_registers.get(JOB_EDGE, {}), **registers.get(JOB_EDGE, {})},
-    }
+    job_registers = {**registers, SUBTYPES: flow_registers.get(SUBTYPES) or registers.get(SUBTYPES, {})}
+    for fact_kind in _FLOW_JOB_KINDS:
+        if fact_kind in flow_registers:
+            elements = dict(registers.get(fact_kind, {}))
+            merge_elements(elements, fact_kind, flow_registers[fact_kind])
+            job_registers[fact_kind] = elements
+    return job_registers
 
 
 def render_dataset(urn: str, registers: Registers, options: Options, *, is_written: bool) -> Sequence[Proposal]:

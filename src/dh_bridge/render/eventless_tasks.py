@@ -45,7 +45,6 @@ def eventless_run_proposals(urn: str, registers: Registers, options: Options) ->
         yield upsert(ENTITY, urn, "subTypes", {"typeNames": [_SUBTYPE]})
     for time, (_, (job, _, _, airflow_state)) in sorted(runs_by_time.items()):
         kind = OUTCOMES[airflow_state]
-        native = job.platform if kind in ("SUCCESS", "FAILURE") else f"{job.platform}:{airflow_state}"
         yield upsert(
             ENTITY,
             urn,
@@ -56,6 +55,6 @@ def eventless_run_proposals(urn: str, registers: Registers, options: Options) ->
                 "messageId": message_id(urn, None, millis(time)),
                 "status": "COMPLETE",
                 "attempt": 1,
-                "result": {"type": kind, "nativeResultType": native},
+                "result": {"type": kind, "nativeResultType": job.platform},
             },
         )

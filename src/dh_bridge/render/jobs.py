@@ -85,10 +85,9 @@ def flow_proposals(urn: str, registers: Registers, options: Options, flow: Flow)
 def job_proposals(urn: str, registers: Registers, options: Options, job: Job) -> Iterator[Proposal]:
     """Yield the aspects of a dataJob, but for its inputs and outputs; its info is the first.
 
-    Of a flow-level job's twin, ``registers`` hold the flow's subtypes: its facets belong to the flow.
+    Of a flow job, ``registers`` also hold the facts of the flow.
     """
-    is_flow_job = job.level == "flow"
-    name = job.flow_name if is_flow_job else _display_name(job.job_name)
+    name = job.flow_name if job.level == "flow" else _display_name(job.job_name)
     operations = [
         add_operation("/name", name),
         # Always the platform, so that no event can flap it; always string-tagged.
@@ -107,7 +106,7 @@ def job_proposals(urn: str, registers: Registers, options: Options, job: Job) ->
     if sql and has_transform_logic:
         query_statement = {"value": truncate(sql, MAX_SQL_CHARS), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": query_statement}]})
-    yield from _companion_proposals("dataJob", urn, registers, job, with_tags=not is_flow_job)
+    yield from _companion_proposals("dataJob", urn, registers, job)
     yield from domain_proposals("dataJob", urn, options.settings.domains.of_job(job.namespace, job.name))
 
 
@@ -166,16 +165,13 @@ def _display_name(name: str) -> str:
     return line if len(line) <= _MAX_DISPLAY_CHARS else line[:_MAX_DISPLAY_CHARS] + "…"
 
 
-def _companion_proposals(
-    entity: str, urn: str, registers: Registers, job: Job | Flow, *, with_tags: bool = True
-) -> Iterator[Proposal]:
+def _companion_proposals(entity: str, urn: str, registers: Registers, job: Job | Flow) -> Iterator[Proposal]:
     subtype = value(registers, SUBTYPES)
     if subtype:
         operator = value(registers, SUBTYPES, "operator")
         yield upsert(entity, urn, "subTypes", {"typeNames": [subtype, operator] if operator else [subtype]})
     yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
-    if with_tags:
-        yield from owner_and_tag_proposals(entity, urn, registers)
+    yield from owner_and_tag_proposals(entity, urn, registers)
 
 
 # -- inputs and outputs ---------------------------------------------------------------------------------------------

@@ -21,7 +21,13 @@ from dh_bridge.model.facts import (
     SQL,
 )
 from dh_bridge.model.fold import Registers, value
-from dh_bridge.model.precedence import OPERATION_DBT, OPERATION_ICEBERG, OPERATION_SQL, TYPE_STREAMING
+from dh_bridge.model.precedence import (
+    OPERATION_DBT,
+    OPERATION_ICEBERG,
+    OPERATION_LIFECYCLE,
+    OPERATION_SQL,
+    TYPE_STREAMING,
+)
 from dh_bridge.openlineage.events import TERMINAL_TYPES
 from dh_bridge.render.dataset_profiles import profile_fields
 from dh_bridge.render.fragments import FULL_TABLE, message_id, millis
@@ -88,7 +94,8 @@ def _terminal_events(state: RunState, history: History) -> Iterator[tuple[Versio
 
 def _has_changed(registers: Registers, counts: dict[str, int], kind: str) -> bool:
     """Whether a terminal event of this kind says that the output was changed."""
-    return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or LIFECYCLE in registers
+    has_word = LIFECYCLE in registers or OPERATION_LIFECYCLE in registers.get(OPERATION, ())
+    return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or has_word
 
 
 def _last_sql(state: RunState) -> str | None:

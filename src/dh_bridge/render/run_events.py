@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.aggregate.attempts import is_retried
 from dh_bridge.facet_support.airflow import OUTCOMES
-from dh_bridge.model.facts import CAN_RETRY, DURATION, OUTCOME, RUN_URL
+from dh_bridge.model.facts import DURATION, OUTCOME, RUN_URL
 from dh_bridge.model.fold import value
 from dh_bridge.model.job import DEFAULT_PLATFORM
 from dh_bridge.model.precedence import URL_WHILE_RUNNING
@@ -31,10 +32,8 @@ def page_url(registers: Registers, *, is_running: bool = False) -> str | None:
     return str(elements[url_precedence if url_precedence in elements else precedence][1])
 
 
-def run_event(  # noqa: PLR0913 - the parts of one step
-    state: RunState, registers: Registers, job: Job | None, point: Point, attempt: int | None, options: Options
-) -> dict[str, Any]:
-    """Return the aspect of one point; ``attempt`` is the producer's own number, where a facet gives one."""
+def run_event(state: RunState, registers: Registers, job: Job | None, point: Point, options: Options) -> dict[str, Any]:
+    """Return the aspect of one point; its native result type names the system (the system's word is a property of the run)."""
     time = millis(point.time)
     event: dict[str, Any] = {
         "timestampMillis": time,
@@ -45,15 +44,17 @@ def run_event(  # noqa: PLR0913 - the parts of one step
     if url:
         event["externalUrl"] = url
     event["status"] = "STARTED" if point.result is None else "COMPLETE"
-    event["attempt"] = point.attempt if attempt is None else attempt
+    event["attempt"] = point.attempt
     if point.result is not None:
-        native = job.platform if job is not None else DEFAULT_PLATFORM
-        kind, native = (
-            ("UP_FOR_RETRY", f"{native}:FAIL")  # a guess from the number of tries: the word says that it failed
-            if point.result == "FAIL" and value(registers, CAN_RETRY)
-            else _refine_result(_result_kind(point.result, options), native, value(registers, OUTCOME))
+        kind = (
+            "UP_FOR_RETRY"
+            if point.result == "FAIL" and is_retried(registers, point.attempt, point.time)
+            else _refine_result(_result_kind(point.result, options), value(registers, OUTCOME))
         )
-        event["result"] = {"type": kind, "nativeResultType": native}
+        event["result"] = {
+            "type": kind,
+            "nativeResultType": job.platform if job is not None else DEFAULT_PLATFORM,
+        }
         duration = point.duration
         if duration is None and (seconds := value(registers, DURATION)) is not None:
             duration = int(seconds * 1_000_000)
@@ -62,12 +63,10 @@ def run_event(  # noqa: PLR0913 - the parts of one step
     return event
 
 
-def _refine_result(kind: str, native: str, outcome: str | None) -> tuple[str, str]:
-    """Return (result, native result), refined by the orchestrator's word; where they contradict the event wins (3.5)."""
+def _refine_result(kind: str, outcome: str | None) -> str:
+    """Return the result, refined by the orchestrator's word; where they contradict the event wins (3.5)."""
     refined_kind = OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
-    if outcome is None or refined_kind is None or refined_kind == kind:
-        return kind, native
-    return (refined_kind, outcome) if kind == "SUCCESS" and refined_kind != "FAILURE" else (kind, outcome)
+    return refined_kind if refined_kind not in (None, "FAILURE") and kind == "SUCCESS" else kind
 
 
 def _result_kind(event_type: str, options: Options) -> str:

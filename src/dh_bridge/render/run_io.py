@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.aggregate.contributions import actor_of, edge_properties, io_of
+from dh_bridge.aggregate.application_totals import total_io_of
+from dh_bridge.aggregate.contributions import actor_of, edge_properties
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.model.facts import INPUT, OUTPUT
 from dh_bridge.render.shared import dataset_edge
@@ -23,7 +24,7 @@ _DIRECTIONS = ((INPUT, "input", "dataProcessInstanceInput"), (OUTPUT, "output", 
 def run_io(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield the inputs and the outputs of a run, where it has any: an empty aspect would erase."""
     for fact_kind, direction, aspect in _DIRECTIONS:
-        datasets = io_of(state, fact_kind)
+        datasets = total_io_of(state, fact_kind)
         if state.collapsed_urns:
             datasets = {urn: versioned for urn, versioned in datasets.items() if urn not in state.collapsed_urns}
         if not datasets:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.aggregate.ancestry import run_type_of
-from dh_bridge.aggregate.contributions import actor_of, counts_of, run_user
+from dh_bridge.aggregate.application_totals import total_counts_of
+from dh_bridge.aggregate.contributions import actor_of, run_user
 from dh_bridge.datahub.proposal import Proposal, create, upsert
 from dh_bridge.datahub.urns import DATAHUB_ACTOR, platform_instance_urn, platform_urn
 from dh_bridge.identity.subtypes import run_subtype
@@ -22,7 +23,7 @@ from dh_bridge.model.facts import (
     RUN_TYPE,
     UPSTREAM_RUN,
 )
-from dh_bridge.model.fold import Registers, first_by_precedence, value
+from dh_bridge.model.fold import Registers, value
 from dh_bridge.model.precedence import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, can_name_run
 from dh_bridge.model.properties import json_text, truncate
 from dh_bridge.openlineage.times import format_iso
@@ -64,13 +65,12 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     yield from run_io(state, history, options)
     runner = job or state.runner()
     yield from _companion_proposals(state, registers, runner, options)
-    attempt = first_by_precedence(registers, ATTEMPT)
     for point in history.points:
         yield upsert(
             ENTITY,
             state.urn,
             "dataProcessInstanceRunEvent",
-            run_event(state, registers, runner, point, attempt, options),
+            run_event(state, registers, runner, point, options),
         )
 
 
@@ -182,9 +182,8 @@ def _run_properties(state: RunState, registers: Registers, job: Job | None, hist
         timed_points = [point for point in history.points if point.duration is not None]
         if timed_points:
             properties["durationMillis"] = str((timed_points[-1].duration or 0) // 1000)
-    attempt = first_by_precedence(registers, ATTEMPT) or (history.attempts if history.attempts > 1 else None)
-    if attempt is not None:
-        properties["attempt"] = str(attempt)
+    if history.attempts > 1 or ATTEMPT in registers:
+        properties["attempt"] = str(history.attempts)
     if job is not None:
         properties["orchestrator"] = job.platform
     user = run_user(registers)
@@ -197,7 +196,7 @@ def _run_properties(state: RunState, registers: Registers, job: Job | None, hist
         properties.update((name, str(count)) for name, (_, count) in registers[RUN_COUNT].items())
     if RUN_BY_DATASET in registers:
         properties.update(_properties_by_dataset(registers[RUN_BY_DATASET]))
-    if counts := counts_of(state):
+    if counts := total_counts_of(state):
         properties.update(_statistics_properties(counts))
     return properties
 

@@ -17,6 +17,7 @@ from dh_bridge.sdk.comparison import Comparison
 from dh_bridge.sdk.definitions import Custom, Field, Freshness, Schema, Segment, Sql, Volume
 from dh_bridge.sdk.pipeline import Pipeline
 from dh_bridge.sdk.run import Run
+from dh_bridge.sdk.run_dataset import RunDataset
 
 __all__ = [
     "Assertion",
@@ -26,6 +27,7 @@ __all__ = [
     "Freshness",
     "Pipeline",
     "Run",
+    "RunDataset",
     "Schema",
     "Segment",
     "Sql",

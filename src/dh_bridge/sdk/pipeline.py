@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.assertion import Assertion
     from dh_bridge.sdk.definitions import Definition
     from dh_bridge.sdk.references import DatasetRef, RunRef
+    from dh_bridge.sdk.run_dataset import RunDataset
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
 
@@ -142,8 +143,8 @@ class Pipeline(Closable):
     def run(  # noqa: PLR0913 - what may be said of a run
         self,
         job: tuple[str, str],
-        inputs: Iterable[DatasetRef] | str | None = (),
-        outputs: Iterable[DatasetRef] | str | None = (),
+        inputs: Iterable[DatasetRef | RunDataset] | RunDataset | str | None = (),
+        outputs: Iterable[DatasetRef | RunDataset] | RunDataset | str | None = (),
         *,
         run_id: str | None = None,
         name: str | None = None,
@@ -162,7 +163,8 @@ class Pipeline(Closable):
 
         Args:
             job: namespace and name of the job.
-            inputs: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one dataset.
+            inputs: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one dataset. With details (schema,
+                rows and others) as :class:`~dh_bridge.sdk.run_dataset.RunDataset`.
             outputs: datasets, as ``inputs``.
             run_id: the id of the run; a new UUID by default.
             name: the name that DataHub shows.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 DatasetRef = Union[str, "tuple[str, str]"]
-"""``(namespace, name)``, ``"namespace/name"`` or a dataset URN."""
+"""``(namespace, name)``, both in one text (``"s3://lake/orders"``, ``"bigquery:p.d.t"``), or a dataset URN."""
 
 
 class RunLike(Protocol):
@@ -54,7 +54,7 @@ def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
                     remedy="only datasets can be read, written and checked",
                 )
             return ResolvedDataset(ref)
-        pair = _split_dataset_name(ref)
+        pair = _split_dataset_name(ref, options)
     else:
         pair = _require_strings(ref, 2, "dataset")
     name = options.naming(*pair)
@@ -101,8 +101,25 @@ def run_urn(ref: RunRef, options: Options) -> str:
     return ref.urn
 
 
-def _split_dataset_name(text: str) -> tuple[str, str]:
-    """Return ``namespace/name`` cut: behind the host of a URL, else at the first slash."""
+def _split_dataset_name(text: str, options: Options) -> tuple[str, str]:
+    """Return the namespace and the name of a dataset that is one text.
+
+    A known system claims the longest prefix that is a namespace of it. Of other texts the host of the URL is the namespace,
+    else what precedes the first slash.
+    """
+    if options.naming.is_namespace(text):
+        raise _not_a_dataset(text, "is a namespace without the name of a dataset", "pass (namespace, name)")
+    known_pair = options.naming.split_identifier(text)
+    pair = _split_at_slash(text)
+    if known_pair is None or (pair is not None and _endpoint(pair, options) == _endpoint(known_pair, options)):
+        if pair is None:
+            raise _not_a_dataset(text, "is not the name of a dataset", "pass (namespace, name) or a dataset URN")
+        return pair  # as it is spelled
+    return known_pair
+
+
+def _split_at_slash(text: str) -> tuple[str, str] | None:
+    """Return a text cut behind the host of a URL, else at the first slash; None if there is nothing to cut."""
     scheme, colon, remainder = text.partition("://")
     if colon:
         host, slash, name = remainder.partition("/")
@@ -112,16 +129,18 @@ def _split_dataset_name(text: str) -> tuple[str, str]:
     else:
         namespace, slash, name = text.partition("/")
     if not slash or not name.strip("/"):
-        raise EventError(
-            f"{text!r} is not the name of a dataset",
-            location="dataset",
-            remedy="pass (namespace, name) or a dataset URN",
-        )
+        return None
     if not namespace:
-        raise EventError(
-            f"{text!r} is not the name of a dataset", location="dataset", remedy=f"for a file, use file://{text}"
-        )
+        raise _not_a_dataset(text, "is not the name of a dataset", f"for a file, use file://{text}")
     return namespace, name
+
+
+def _endpoint(pair: tuple[str, str], options: Options) -> str | None:
+    return options.naming(*pair).endpoint
+
+
+def _not_a_dataset(text: str, problem: str, remedy: str) -> EventError:
+    return EventError(f"{text!r} {problem}", location="dataset", remedy=remedy)
 
 
 def _require_strings(ref: object, length: int, kind: str) -> tuple[Any, ...]:

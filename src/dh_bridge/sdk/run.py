@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
 from dh_bridge.sdk.arguments import require_texts
-from dh_bridge.sdk.references import job_pair, resolve_dataset, run_urn
+from dh_bridge.sdk.references import job_pair, run_urn
+from dh_bridge.sdk.run_dataset import merge_facets, resolve_run_dataset
 from dh_bridge.sdk.run_proposals import KINDS, RunDescription, RunMoment, build_proposals, error_facet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from typing_extensions import Self
 
     from dh_bridge.sdk.recorder import Recorder
-    from dh_bridge.sdk.references import DatasetRef
+    from dh_bridge.sdk.references import DatasetRef, ResolvedDataset
+    from dh_bridge.sdk.run_dataset import Direction, RunDataset
 
 TEMPLATE_TYPES = ("dataJob", "dataFlow", "dataset")
 
@@ -59,33 +62,41 @@ class Run:
         self._outcome: str | None = None
         self._error: dict[str, str] | None = None
 
-    def reads(self, *datasets: DatasetRef) -> None:
+    def reads(self, *datasets: DatasetRef | RunDataset) -> None:
         """Add inputs. If the run has started, they are written when it ends.
 
         Args:
-            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name).
+            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name); with details as ``RunDataset``.
 
         Raises:
             EventError: a dataset cannot be used, or the run has ended.
         """
-        self._require_not_ended()
-        for ref in datasets:
-            dataset = resolve_dataset(ref, self._recorder.options)
-            self._description.inputs[dataset.urn] = dataset
+        self._add_datasets("input", self._description.inputs, datasets)
 
-    def writes(self, *datasets: DatasetRef) -> None:
+    def writes(self, *datasets: DatasetRef | RunDataset) -> None:
         """Add outputs. If the run has started, they are written when it ends.
 
         Args:
-            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name).
+            *datasets: datasets by URN, ``"namespace/name"`` or (namespace, name); with details as ``RunDataset``.
 
         Raises:
             EventError: a dataset cannot be used, or the run has ended.
         """
+        self._add_datasets("output", self._description.outputs, datasets)
+
+    def _add_datasets(
+        self, direction: Direction, datasets: dict[str, ResolvedDataset], refs: Iterable[DatasetRef | RunDataset]
+    ) -> None:
+        """Add inputs or outputs; details of a dataset that is named again are added to those before."""
         self._require_not_ended()
-        for ref in datasets:
-            dataset = resolve_dataset(ref, self._recorder.options)
-            self._description.outputs[dataset.urn] = dataset
+        for ref in refs:
+            dataset, facets = resolve_run_dataset(ref, direction, self._recorder.options)
+            previous = datasets.get(dataset.urn)
+            if previous is None or previous.pair is None:
+                datasets[dataset.urn] = dataset
+            if facets:
+                details = self._description.dataset_facets
+                details[direction, dataset.urn] = merge_facets(details.get((direction, dataset.urn), {}), facets)
 
     def skip(self) -> None:
         """End the run as SKIPPED: there was nothing to do.

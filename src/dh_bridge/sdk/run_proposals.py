@@ -27,6 +27,7 @@ from dh_bridge.model.facts import (
 from dh_bridge.model.fold import add_facts
 from dh_bridge.model.precedence import TYPE_PROCESSING, TYPE_START_REASON
 from dh_bridge.model.properties import flatten
+from dh_bridge.openlineage.events import EVENT_TYPE_RANKS
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.openlineage.times import format_iso
 from dh_bridge.pipeline import RunAggregator
@@ -84,6 +85,8 @@ class RunDescription(msgspec.Struct):
     job_facets: dict[str, Any] = {}
     inputs: dict[str, ResolvedDataset] = {}
     outputs: dict[str, ResolvedDataset] = {}
+    #: (direction, URN) -> facets of the dataset by the bag of the event that they belong to
+    dataset_facets: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
 
 
 def build_proposals(description: RunDescription, moments: list[RunMoment], options: Options) -> list[Proposal] | None:
@@ -130,7 +133,8 @@ def _build_event(description: RunDescription, moment: RunMoment) -> dict[str, An
         "eventTime": format_iso(moment.time), "eventType": _EVENT_TYPES[moment.result], "producer": description.producer, "schemaURL": _SCHEMA_URL,
         "run": {"runId": description.run_id, "facets": facets},
         "job": {"namespace": description.namespace, "name": description.name, "facets": description.job_facets},
-        "inputs": _pairs(description.inputs), "outputs": _pairs(description.outputs),
+        "inputs": _event_datasets("input", description.inputs, description),
+        "outputs": _event_datasets("output", description.outputs, description),
     }  # fmt: skip
 
 
@@ -141,10 +145,16 @@ def _encode_event(event: dict[str, Any], urn: str) -> bytes:
         raise EventError(f"cannot encode the facets as JSON: {error}", location=urn) from error
 
 
-def _pairs(datasets: Mapping[str, ResolvedDataset]) -> list[dict[str, str]]:
+def _event_datasets(
+    direction: str, datasets: Mapping[str, ResolvedDataset], description: RunDescription
+) -> list[dict[str, Any]]:
     return [
-        {"namespace": dataset.pair[0], "name": dataset.pair[1]}
-        for dataset in datasets.values()
+        {
+            "namespace": dataset.pair[0],
+            "name": dataset.pair[1],
+            **description.dataset_facets.get((direction, urn), {}),
+        }
+        for urn, dataset in datasets.items()
         if dataset.pair is not None
     ]
 
@@ -165,11 +175,10 @@ def _add_facts(description: RunDescription, moments: list[RunMoment], state: Run
     """Fold in what the events could not say; datasets that are known by their URN alone are among it."""
     run_facts = list(_run_facts(description, options))
     for moment in moments:
-        facts = (
-            [*run_facts, (description.urn, ATTEMPT, _CALLER_PRECEDENCE, moment.attempt)]
-            if moment.attempt > 1
-            else list(run_facts)
-        )
+        facts = list(run_facts)
+        if moments[-1].attempt > 1:
+            rank = EVENT_TYPE_RANKS[_EVENT_TYPES[moment.result]]
+            facts.append((description.urn, ATTEMPT, (_CALLER_PRECEDENCE, moment.time, rank), moment.attempt))
         if not (description.job.placeholder or description.job.skip):
             job_urn = description.job.job_urn
             for fact_kind, datasets in ((INPUT, description.inputs), (OUTPUT, description.outputs)):

@@ -55,9 +55,9 @@ class RunSettings(BaseModel):
         " begins a new attempt. Use it if two machines report one run, such as Flink's client and its JobManager.",
     )
     up_for_retry: bool = Field(
-        default=False,
-        description="Result of a failed Airflow try if the task has tries left: UP_FOR_RETRY instead of FAILURE. The events do not"
-        " state whether Airflow retries, so this is a guess.",
+        default=True,
+        description="Result of a failed Airflow try while the task has tries left: UP_FOR_RETRY. The result is FAILURE as soon as"
+        " the DAG run ended or the state in `airflowState` is failed; across calls this requires a ledger. `false`: always FAILURE.",
     )
 
 

@@ -98,6 +98,11 @@ def _read_fields_key(key: FieldValues) -> FieldValues:
     return facet, frozenset(pairs), *query
 
 
+def _read_attempt_key(key: Any) -> tuple[int, int, int]:
+    """Return a key of ATTEMPT; an older version stored the precedence alone, which names no event."""
+    return (key, 0, 0) if isinstance(key, int) else key
+
+
 _STATED: Any = tuple[_struct_fields(Check), str, str, str, int | None]  # type: ignore[misc]
 _TEXTS = tuple[str, ...]
 _EDGE = tuple[tuple[int, str], tuple[int, str], dict[str, str]]
@@ -142,7 +147,7 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _text_keyed(10, facts.MERGED_OPERATION),
     _text_keyed(11, facts.RUN_ALIAS),
     _text_keyed(12, facts.UPSTREAM_RUN),
-    _value_keyed(13, facts.ATTEMPT),
+    StoredKind(13, facts.ATTEMPT, text_key=False, value=Any, read_key=_read_attempt_key),
     _text_keyed(14, facts.DURATION),
     _text_keyed(15, facts.BATCH),
     _text_keyed(16, facts.EVENTLESS_TASK),
@@ -150,6 +155,7 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _text_keyed(18, facts.OUTCOME),
     _text_keyed(19, facts.CAN_RETRY),
     _text_keyed(20, facts.CONTENT_MODE),
+    _text_keyed(82, facts.FINAL_FAILURE),
     # of a job within a run
     _text_keyed(21, facts.INPUT),
     _text_keyed(22, facts.OUTPUT),
@@ -157,6 +163,9 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _value_keyed(24, facts.EDGE_PROPERTIES),
     _text_keyed(25, facts.IMPLIED_INPUT),
     _text_keyed(26, facts.SQL, _SQL),
+    _text_keyed(83, facts.OPERATION_INPUT),
+    _text_keyed(84, facts.OPERATION_OUTPUT),
+    _value_keyed(85, facts.OPERATION_STATISTIC),
     # of a dataset within a run
     _text_keyed(27, facts.TEMPORARY),
     _text_keyed(28, facts.EXPLICIT_LINEAGE),
