@@ -6,7 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from dh_bridge.report.reasons import REASONS, find_reason, is_loss
+from dh_bridge.settings import Settings
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "dh_bridge"
 POSITIONS = {
@@ -55,6 +58,16 @@ def used_reasons():
     return found
 
 
+def setting_keys(model, prefix=""):
+    """Return the keys of all settings, with dots."""
+    keys = set()
+    for name, field in model.model_fields.items():
+        keys.add(prefix + name)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            keys |= setting_keys(field.annotation, f"{prefix}{name}.")
+    return keys
+
+
 def test_each_reason_that_the_code_uses_is_in_the_list():
     reasons = used_reasons()
     assert {"envelope", "malformed", "too-large", "phantom", "no-field:no run", "policy:redaction"} <= reasons
@@ -63,7 +76,11 @@ def test_each_reason_that_the_code_uses_is_in_the_list():
         "no-field:metadata-table",
         "no-field:projection",
     }  # facets/schema.py makes "no-field:x" of them
-    assert {reason for reason in (reasons - {"no-field:x"}) | in_schema if find_reason(reason) is None} == set()
+    reasons = (reasons - {"no-field:x"}) | in_schema
+    assert {reason for reason in reasons if find_reason(reason) is None} == set()
+    listed = {reason.name for reason in REASONS}
+    by_setting = {reason for reason in reasons if reason.startswith("policy:")} - listed
+    assert {reason.removeprefix("policy:") for reason in by_setting} <= setting_keys(Settings)
 
 
 def test_reasons_have_one_entry_and_a_sentence():

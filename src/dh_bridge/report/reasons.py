@@ -47,6 +47,7 @@ _LOSSES = (
     Reason("malformed", "The value does not have the form that the specification of the facet requires."),
     Reason("non-serializable", "The producer could not write the value as JSON and sent a placeholder for it."),
     Reason("secret", "The value looks like a secret, so it is masked."),
+    Reason(f"policy:{_DETAIL}", "A setting leaves the field out. The detail names the setting."),
     Reason("pending-terminal", "The run has not ended. The aspect is written with its last event."),
     Reason("replaced", "A later event of the run states another value."),
     Reason(
