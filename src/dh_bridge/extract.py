@@ -30,6 +30,7 @@ from dh_bridge.model.facts import (
     JOB_PROPERTIES,
     MERGED_OPERATION,
     OUTPUT,
+    RUN_PROPERTIES,
     TEMPORARY,
     Fact,
 )
@@ -150,6 +151,8 @@ class FactExtractor:
             facts += [(ctx.run_urn, MERGED_OPERATION, "", event.name)] if ctx.run_urn else []
         elif job.level == "flow":
             facts.append((job.flow_urn, FLOW_JOB, "", job))
+        if named_job.name != event.name and ctx.run_urn:  # a part of the name changes with every run
+            facts.append((ctx.run_urn, RUN_PROPERTIES, "job", {"job.name": truncate(event.name)}))
         if self.options.identity.has_job(job, has_io=False):  # the dataJob of a flow-level job is resolved with its run
             facts.append((job.job_urn, JOB, "", job))
         if event.kind == "job" and (properties := _sender_properties(event)):

@@ -1,6 +1,6 @@
 """Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are.
 
-The steps: ``normalize`` cleans the names, ``producers`` finds the platform, ``splitting`` cuts the name into flow and job,
+The steps: ``normalize`` cleans the names, ``producers`` finds the platform, ``varying_names`` cuts what changes with every run, ``splitting`` cuts the name into flow and job,
 ``rules`` are the user's exceptions, ``modes`` combines them, ``runs`` names runs. Other modes are overlays over the default
 mode, and read more of an event (``overlay``, ``hints``, ``compat``, ``airflow_plugin``, ``dbt_nodes``). ``subtypes``,
 ``warnings`` and ``event`` add texts about a job; they do not change URNs.
@@ -23,6 +23,7 @@ from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily, load_
 from dh_bridge.identity.rules import compile_job_rules
 from dh_bridge.identity.runs import RunUrns
 from dh_bridge.identity.splitting import JobNameSplitter
+from dh_bridge.identity.varying_names import load_varying_names
 from dh_bridge.model.job import AIRFLOW, DBT, DEFAULT_PLATFORM, Job
 from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.identity import IdentitySettings
@@ -57,7 +58,7 @@ class Identity:
         mappings = list(load_producer_mappings(overlay))
         self._normalizer = NameNormalizer(settings)
         self._families = ProducerFamilies(mappings)
-        self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings))
+        self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings), load_varying_names(overlay))
         self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
         self._overlays = _build_overlays(settings, dbt or DbtSettings(), dataset_env)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily
     from dh_bridge.identity.rules import CompiledJobRule
     from dh_bridge.identity.splitting import JobNameSplitter
+    from dh_bridge.identity.varying_names import VaryingNames
     from dh_bridge.settings.identity import IdentitySettings
 
 
@@ -57,11 +58,18 @@ class Mode(Protocol):
 class DefaultMode:
     """Identity from the three things that every event of a job has."""
 
-    def __init__(self, settings: IdentitySettings, families: ProducerFamilies, splitting: JobNameSplitter) -> None:
+    def __init__(
+        self,
+        settings: IdentitySettings,
+        families: ProducerFamilies,
+        splitting: JobNameSplitter,
+        varying_names: VaryingNames,
+    ) -> None:
         self._cluster = clean(settings.cluster, DEFAULT_NAMESPACE) if settings.cluster else None
         self._granularity = settings.granularity
         self._families = families
         self._splitting = splitting
+        self._varying_names = varying_names if settings.varying_names == "cut" else None
 
     def build(self, namespace: str, name: str, raw_name: str, producer_match: ProducerMatch) -> Job | None:
         """Return the job; None when neither rule, scheme, producer nor fallback gives a platform."""
@@ -70,7 +78,7 @@ class DefaultMode:
         if platform_choice is None:
             return None
         platform, platform_reason = platform_choice
-        parts = self._splitting.split(platform, name)
+        parts, stable_name = self._split(platform, name)
         if rule is not None and (rule.flow or rule.job):
             parts = _apply_rule(parts, rule, groups)
         cluster, cluster_reason = self._resolve_cluster(namespace, rule)
@@ -94,7 +102,7 @@ class DefaultMode:
             instance,
             env,
             namespace,
-            raw_name,
+            stable_name or raw_name,
             placeholder=name == PLACEHOLDER,
             skip=rule is not None and rule.skip,
             rules=(
@@ -111,6 +119,17 @@ class DefaultMode:
             producer_key=producer_match.key,
             granularity=(rule.granularity if rule else None) or self._granularity,
         )
+
+    def _split(self, platform: str, name: str) -> tuple[JobNameParts, str | None]:
+        """Return the parts of a name; and the name without what changes with every run, None if nothing does."""
+        if self._varying_names is None or self._splitting.has_form(platform, name):
+            return self._splitting.split(platform, name), None
+        stable_name = self._varying_names.stable_name(platform, name)
+        parts = self._splitting.split(platform, stable_name.name)
+        if not stable_name.forms:
+            return parts, None
+        reason = f"{parts.reason}, without {', '.join(stable_name.forms)}"
+        return parts._replace(reason=reason, shared=parts.shared or stable_name.is_shared), stable_name.name
 
     def _resolve_platform(
         self, namespace: str, rule: CompiledJobRule | None, producer_match: ProducerMatch

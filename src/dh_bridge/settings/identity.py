@@ -169,6 +169,12 @@ class IdentitySettings(BaseModel):
         default=frozenset(),
         description="Parts of jobs that are read in lower case, before rules: `namespace`, `name`. Use it if producers disagree.",
     )
+    varying_names: Literal["cut", "keep"] = Field(
+        default="cut",
+        description="Parts of job names that change with every run, such as `_jr_<hash>`, UUIDs, dates and YARN ids"
+        " (mappings/tables/varying_names.yaml): left out of the ids of flows and jobs (`cut`), so that all runs belong to one job;"
+        " or part of them (`keep`). The run has the whole name. A rule's `flow` and `job` apply instead.",
+    )
     namespaces: dict[Annotated[str, Field(min_length=1)], tuple[str, ...]] = Field(
         default={},
         description="Aliases of job namespaces, by the namespace to use: `{airflow-prod: ['http://airflow:8080']}`.",
