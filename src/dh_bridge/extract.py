@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.foreign_owned import add_alias
+from dh_bridge.aggregate.event_zones import add_zone_facts
 from dh_bridge.aggregate.operations import OPERATION_OWNER
 from dh_bridge.aggregate.run_history import THINNING_INTERVAL, thin_periodically
 from dh_bridge.facet_support.checks import is_check_only_input
@@ -129,6 +130,8 @@ class FactExtractor:
         urn = ctx.run_urn = ctx.identity.run_urn(event.namespace, event.name, event.run_id)
         if (state := runs.get(urn)) is None:
             state = runs[urn] = RunState(urn, normalize_run_id(event.run_id), "run")
+        if event.offset_minutes != 0 and self.options.infers_zones:
+            add_zone_facts(event, ctx.version, state)
         if ctx.identity is not self.options.identity:
             add_alias(event, state, ctx)
         return state

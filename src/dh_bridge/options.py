@@ -58,6 +58,8 @@ class Options:
         self.has_queries = "queries" in settings.optional_metadata
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
         self.temporary_policy = settings.temporary
+        #: whether a time without a zone is read in the offset of the run's other events: a zone that was set is known better
+        self.infers_zones = settings.event_time.default_zone.upper() == "UTC"
 
     def check_environments(self) -> None:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""

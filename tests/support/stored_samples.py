@@ -89,6 +89,8 @@ SAMPLES = {
     facts.OUTCOME: {"": "airflow:failed"},
     facts.CAN_RETRY: {"": False},
     facts.CONTENT_MODE: {"": "COMPLETE_SNAPSHOT"},
+    facts.ZONELESS_EVENT: {bytes(range(32)).hex(): None},
+    facts.EVENT_OFFSET: {"": 120},
     facts.INPUT: {TABLE: STAMP[0]},
     facts.OUTPUT: {COPY: STAMP[0]},
     facts.STATISTIC: {("output", COPY, "rowCount"): 12, ("output", COPY, "bytes"): 1.5},

@@ -111,6 +111,10 @@ OUTCOME = FactKind("OUTCOME", _RUN_EVENT, latest)
 CAN_RETRY = FactKind("CAN_RETRY", _RUN_EVENT, latest)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
 CONTENT_MODE = FactKind("CONTENT_MODE", "dataJobInputOutput", latest)
+#: digest of an event whose time states no zone -> None
+ZONELESS_EVENT = FactKind("ZONELESS_EVENT", _RUN_EVENT, latest)
+#: "" -> offset from UTC, in minutes, of the run's last event that states another one than 0
+EVENT_OFFSET = FactKind("EVENT_OFFSET", _RUN_EVENT, latest)
 
 # -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs -------------------------
 #: dataset URN -> first time, last stamp

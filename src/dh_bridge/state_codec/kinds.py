@@ -150,6 +150,8 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _text_keyed(18, facts.OUTCOME),
     _text_keyed(19, facts.CAN_RETRY),
     _text_keyed(20, facts.CONTENT_MODE),
+    _text_keyed(82, facts.ZONELESS_EVENT),
+    _text_keyed(83, facts.EVENT_OFFSET),
     # of a job within a run
     _text_keyed(21, facts.INPUT),
     _text_keyed(22, facts.OUTPUT),
