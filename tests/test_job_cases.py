@@ -36,7 +36,7 @@ def values(proposals, aspect):
 def strays(events, **chosen):
     """Return the ways to send events to a ledger, in other orders and batches, that give another catalogue."""
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
-    options = settings(**{"datahub_version": "1.7", **chosen})
+    options = Settings(datahub_version="1.7", **chosen)
     whole = catalogue(events, chosen=options)
     ways = [[[one] for one in events], [[one] for one in reversed(events)]]
     for _ in range(4):
@@ -94,7 +94,7 @@ def timed(kind, time, **parts):
 
 
 def timeline(proposals):
-    points = [value for value in values(proposals, "dataProcessInstanceRunEvent")]
+    points = values(proposals, "dataProcessInstanceRunEvent")
     return [
         (point["status"], point.get("result", {}).get("type"), point.get("durationMillis"), point.get("attempt"))
         for point in sorted(points, key=lambda point: point["timestampMillis"])
@@ -148,3 +148,134 @@ def test_an_end_without_a_zone_of_an_unknown_producer_is_written_at_once():
     (status,) = {status for status, *_ in timeline(translated([event]).proposals)}
     assert status == "COMPLETE"
     assert b'"dataProcessInstanceRunEvent"' in b"".join(catalogue([event], chosen=settings(datahub_version="1.7")))
+
+
+# -- rules by orchestrator ---------------------------------------------------------------------------------------------
+
+TEAMS = r"airflow-(?P<team>\w+)-(?P<stage>prod|stg)"
+
+
+def dataset(platform, name, env="PROD"):
+    return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},{env})"
+
+
+def test_groups_of_a_namespace_fill_all_fields_of_a_rule():
+    rule = {
+        "namespace": TEAMS, "platform": "airflow", "instance": "{team}", "cluster": "{stage}", "env": "{stage}",
+        "domain": "urn:li:domain:{team}", "flow": "{team}_{stage}", "datasets": {"instance": "db_{team}"},
+    }  # fmt: skip
+    events = events_of("28-airflow-teams")
+    proposals = translated(events, identity={"rules": [rule]}).proposals
+    teams = [(team, stage) for team in ("marketing", "product") for stage in ("prod", "stg")]
+    assert urns(proposals, "dataFlow") == {
+        f"urn:li:dataFlow:(airflow,{team}.{team}_{stage},{stage})" for team, stage in teams
+    }
+    assert urns(proposals, "dataset") == {
+        dataset("postgres", f"db_{team}.shop.public.{table}", stage.upper()) for team, stage in teams for table in "ab"
+    }
+    domains = {(one.entity_type, one.entity_urn): str(one.value) for one in proposals if one.aspect_name == "domains"}
+    assert len(domains) == 16
+    assert all(("marketing" in urn) is ("domain:marketing" in text) for (_, urn), text in domains.items())
+    assert strays(events, identity={"rules": [rule]}) == []
+
+
+def test_the_environment_of_an_orchestrator_is_that_of_its_datasets():
+    events = events_of("29-env-by-airflow")
+    rules = [{"namespace": "airflow-(?P<stage>dev|prod)", "env": "{stage}"}]
+    proposals = translated(events, identity={"rules": rules}).proposals
+    assert urns(proposals, "dataset") == {
+        dataset("bigquery", f"acme.{name}.orders", env) for name in ("raw", "mart") for env in ("DEV", "PROD")
+    }
+    edges = [str(value) for value in values(proposals, "dataJobInputOutput")]
+    assert sorted(("DEV" in text, "PROD" in text) for text in edges) == [(False, True), (True, False)]
+    naming = {"rules": [{"namespace": "bigquery", "env": "QA"}]}
+    proposals = translated(events, identity={"rules": rules}, naming=naming).proposals
+    assert urns(proposals, "dataset") == {dataset("bigquery", f"acme.{name}.orders", "QA") for name in ("raw", "mart")}
+
+
+def test_datasets_that_facets_mention_have_the_environment_of_the_job():
+    (event, _) = events_of("29-env-by-airflow")
+    fields = {"id": {"inputFields": [{"namespace": "bigquery", "name": "acme.raw.other", "field": "id"}]}}
+    event["outputs"][0]["facets"]["columnLineage"] = {"fields": fields}
+    rules = [{"namespace": "airflow-dev", "env": "DEV"}]
+    proposals = translated([event], identity={"rules": rules}).proposals
+    assert "acme.raw.other,DEV" in str([one.value for one in proposals])
+    assert "PROD" not in str([one.value for one in proposals if one.entity_type == "dataJob"])
+
+
+def test_words_for_environments_are_read_and_others_set_none():
+    identity = Bridge(Settings(identity={"rules": [{"namespace": "a-(?P<s>.*)", "env": "{s}"}]})).options.identity
+    envs = [identity.job(f"a-{word}", "x", None).env for word in ("staging", "Production", "qa", "blue")]
+    assert envs == ["STG", "PROD", "QA", None]
+
+
+def test_a_domain_that_a_pattern_gives_wins():
+    events = events_of("29-env-by-airflow")
+    proposals = translated(
+        events,
+        identity={"rules": [{"domain": "urn:li:domain:{namespace}"}]},
+        domains={"datasets": {"urn:li:domain:raw": ["acme.raw.*"]}},
+    ).proposals
+    domains = {one.entity_urn: str(one.value) for one in proposals if one.aspect_name == "domains"}
+    assert "airflow-" not in domains[dataset("bigquery", "acme.raw.orders")]
+    both = domains[dataset("bigquery", "acme.mart.orders")]
+    assert ("domain:airflow-dev" in both, "domain:airflow-prod" in both) == (True, True)
+
+
+def test_applications_of_one_flow_stay_apart():
+    rule = {"namespace": "spark-t1", "name": r"(?P<app>[^.]+)(?P<rest>\..*)?", "flow": "co_gear", "job": "{app}"}
+    identity = {"rules": [rule], "granularity": "application"}
+    events = events_of("31-oozie-flow")
+    proposals = translated(events, identity=identity).proposals
+    flow = "urn:li:dataFlow:(spark,co_gear,spark-t1)"
+    edges = {one.entity_urn: str(one.value) for one in proposals if one.aspect_name == "dataJobInputOutput"}
+    assert edges.keys() == {f"urn:li:dataJob:({flow},clean_app)", f"urn:li:dataJob:({flow},load_app)"}
+    (clean,) = [text for urn, text in edges.items() if "clean_app" in urn]
+    assert ("in0" in clean, "in1" in clean, "in2" in clean) == (True, True, False)
+    orders = [translated(order, identity=identity).proposals for order in (events[::-1], [*events[2:], *events])]
+    assert all({str(one) for one in order} == {str(one) for one in proposals} for order in orders)
+
+
+# -- parents -----------------------------------------------------------------------------------------------------------
+
+
+def implied_run(events, run_id):
+    lines = [json.loads(line) for line in catalogue(events, chosen=Settings(datahub_version="1.7"))]
+    return {
+        line["aspectName"]: line["aspect"]["json"]
+        for line in lines
+        if line["entityUrn"] == f"urn:li:dataProcessInstance:{run_id}"
+    }
+
+
+def test_a_parent_with_a_run_id_of_its_own_is_a_run_of_the_job_that_it_names():
+    events = events_of("38-handmade-parent-id")
+    task = "urn:li:dataJob:(urn:li:dataFlow:(airflow,spark_dag,default),spark_dag.submit)"
+    parent = implied_run(events, "5fa90376-e528-5cf2-9130-f6b6c603195e")
+    assert parent["dataProcessInstanceRelationships"]["parentTemplate"] == task
+    assert strays(events) == []
+
+
+def test_a_parent_with_a_hand_made_run_id_is_a_run_of_the_job_that_it_names():
+    events = events_of("38-handmade-parent-id")
+    for event in events[1:3]:
+        event["run"]["facets"]["parent"]["run"]["runId"] = "submit-2026"
+    lines = [json.loads(line) for line in catalogue(events, chosen=Settings(datahub_version="1.7"))]
+    templates = [
+        line["aspect"]["json"].get("parentTemplate", "")
+        for line in lines
+        if line["aspectName"] == "dataProcessInstanceRelationships"
+    ]
+    assert sum("spark_dag.submit" in template for template in templates) == 2
+    assert strays(events) == []
+
+
+def test_an_implied_dag_run_has_the_name_that_its_tasks_state():
+    events = events_of("38-handmade-parent-id")[::3]
+    for event in events:
+        event["run"]["facets"]["airflow"] = {
+            "dag": {"dag_id": "spark_dag"}, "dagRun": {"run_id": "scheduled__2026-11-06T00:00:00+00:00"}, "task": {"task_id": "submit"},
+        }  # fmt: skip
+    parent = implied_run(events, "78c42e19-5dc9-55bd-9e9e-96368f84fea0")
+    assert parent["dataProcessInstanceProperties"]["name"] == "scheduled__2026-11-06T00:00:00+00:00"
+    assert strays(events) == []

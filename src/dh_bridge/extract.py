@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dh_bridge.aggregate.foreign_owned import add_alias
 from dh_bridge.aggregate.event_zones import add_zone_facts
+from dh_bridge.aggregate.foreign_owned import add_alias
 from dh_bridge.aggregate.operations import OPERATION_OWNER
 from dh_bridge.aggregate.run_history import THINNING_INTERVAL, thin_periodically
 from dh_bridge.facet_support.checks import is_check_only_input
@@ -25,6 +25,7 @@ from dh_bridge.identity.runs import normalize_run_id
 from dh_bridge.model.facts import (
     DATASET,
     DATASET_PROPERTIES,
+    DOMAIN,
     FLOW_JOB,
     INPUT,
     JOB,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from dh_bridge.model.trace import Trace
-    from dh_bridge.naming import Name
+    from dh_bridge.naming import Name, Naming
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.options import Options
 
@@ -96,8 +97,9 @@ class FactExtractor:
         ctx = FacetContext(event, self.options, version)
         ctx.notes, ctx.traced = (None, None) if trace is None else (trace.notes, trace.facts)
         state = self._run_state(event, runs, ctx)
+        self._apply_dataset_rules(event, ctx)
         if self.filters.can_affect_datasets:
-            ctx.resolve_name = partial(self._mentioned_name, state)
+            ctx.resolve_name = partial(self._mentioned_name, state, ctx.naming)
         if event.kind != "dataset":
             self._extract_job(event, state, ctx)
             if ctx.job is not None and ctx.job.platform == "dbt":
@@ -122,6 +124,14 @@ class FactExtractor:
         if event.kind != "dataset" and job_facets:
             self._extract_facets(job_facets, "job", "$.job.facets", version, state, ctx)
         return state
+
+    def _apply_dataset_rules(self, event: Event, ctx: FacetContext) -> None:
+        """Give the datasets of the event what a rule about its job says of them."""
+        if event.kind == "dataset" or not self.options.identity.has_dataset_rules:
+            return
+        defaults = self.options.identity.dataset_defaults(event.namespace, event.name, event.producer)
+        ctx.naming = ctx.resolve_name = self.options.naming_for(defaults)
+        ctx.dataset_domains = () if defaults.domain is None else (defaults.domain,)
 
     def _run_state(self, event: Event, runs: dict[str, RunState], ctx: FacetContext) -> RunState:
         if event.kind != "run":
@@ -158,6 +168,14 @@ class FactExtractor:
             facts.append((ctx.run_urn, RUN_PROPERTIES, "job", {"job.name": truncate(event.name)}))
         if self.options.identity.has_job(job, has_io=False):  # the dataJob of a flow-level job is resolved with its run
             facts.append((job.job_urn, JOB, "", job))
+        domain = (
+            self.options.identity.domain(event.namespace, event.name, event.producer)
+            if self.options.identity.has_dataset_rules
+            else None
+        )
+        if domain is not None:
+            has_job = job.level == "job" or event.inputs or event.outputs
+            facts += [(urn, DOMAIN, domain, None) for urn in (job.flow_urn, *((job.job_urn,) if has_job else ()))]
         if event.kind == "job" and (properties := _sender_properties(event)):
             facts.append((ctx.owner_urn, JOB_PROPERTIES, "", properties))
         add_facts(state.facts, facts, ctx.version)
@@ -196,7 +214,7 @@ class FactExtractor:
     def _named_datasets(
         self, datasets: Iterable[Dataset], role: Role, base_path: str, ctx: FacetContext
     ) -> Iterator[EventDataset]:
-        for position, dataset in enumerate_datasets(datasets, self.options.naming):
+        for position, dataset in enumerate_datasets(datasets, ctx.naming):
             path = base_path if role == "dataset" else f"{base_path}[{position}]"
             refusal = None if self.filters.is_empty else self.filters.rule_for_dataset(dataset)
             if refusal is not None:
@@ -204,10 +222,10 @@ class FactExtractor:
                 ctx.note_dropped("", f"filtered:{refusal}")
                 # its columns are not to come in by a facet of another dataset
                 ctx.aliases[dataset.namespace, dataset.name] = skip_name(
-                    self.options.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
+                    ctx.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
                 )
                 continue
-            name = dataset_name(dataset, self.options.naming, keep_ephemeral=self.options.keep_ephemeral)
+            name = dataset_name(dataset, ctx.naming, keep_ephemeral=self.options.keep_ephemeral)
             if (
                 role == "output"
                 and ctx.job is not None
@@ -231,9 +249,9 @@ class FactExtractor:
                 ctx.note_dataset("", name.endpoint)
             yield dataset, name, role, path
 
-    def _mentioned_name(self, state: RunState, namespace: str, name: str) -> Name:
+    def _mentioned_name(self, state: RunState, naming: Naming, namespace: str, name: str) -> Name:
         """Return the name of a dataset that only a facet mentions: filters hold for it too."""
-        mention = self.options.naming(namespace, name)
+        mention = naming(namespace, name)
         refusal = self.filters.rule_for_mention(namespace, name)
         if refusal is not None:
             return skip_name(mention, f"filtered:{refusal}")
@@ -260,6 +278,7 @@ class FactExtractor:
         facts: list[Fact] = [] if is_dropped else [(endpoint, DATASET, "", name)]
         if policy != "keep":
             facts.append((endpoint, TEMPORARY, "", policy))
+        facts += [(endpoint, DOMAIN, domain, None) for domain in ctx.dataset_domains]
         if role == "dataset":
             facts += (
                 [(endpoint, DATASET_PROPERTIES, "", properties)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity import EventIdentity, Identity, Job
     from dh_bridge.model.merge import Version
     from dh_bridge.model.trace import FieldNote, FieldTarget, TracedFact
-    from dh_bridge.naming import Name
+    from dh_bridge.naming import Name, Naming
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.options import Options
 
@@ -112,6 +112,9 @@ class FacetContext:
         self.aliases: dict[tuple[str, str], Name] = {}
         #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
         self.schemas: dict[str, dict[str, str]] = {}
+        #: the names of the event's datasets; a rule about its job may give them an environment and an instance
+        self.naming: Naming = options.naming
+        self.dataset_domains: tuple[str, ...] = ()
         self.resolve_name: Callable[[str, str], Name] = options.naming
 
     # Few facets ask for these.

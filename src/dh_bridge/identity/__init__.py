@@ -14,13 +14,13 @@ from dh_bridge.datahub.urns import platform_instance_urn
 from dh_bridge.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.identity.compat import CompatMode
 from dh_bridge.identity.dbt_nodes import DbtSource, UniqueIds
-from dh_bridge.identity.granularity import OPERATION, application_of, task_of
+from dh_bridge.identity.granularity import OPERATION, application_name, application_of, task_of
 from dh_bridge.identity.hints import Hints, read_hints
 from dh_bridge.identity.modes import DefaultMode, Mode, ProducerMatch
 from dh_bridge.identity.normalize import PLACEHOLDER, NameNormalizer
 from dh_bridge.identity.overlay import CheckNamingOverlay, IdentityOverlay
 from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily, load_producer_mappings
-from dh_bridge.identity.rules import compile_job_rules
+from dh_bridge.identity.rules import DatasetDefaults, compile_job_rules, first_match
 from dh_bridge.identity.runs import RunUrns
 from dh_bridge.identity.splitting import JobNameSplitter
 from dh_bridge.identity.varying_names import load_varying_names
@@ -39,6 +39,9 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _DEFAULT_PLATFORM = (DEFAULT_PLATFORM, "default")
+#: Families whose jobs start jobs of other tools.
+_PARENT_FAMILIES = ("airflow", "dagster", "prefect", "dbt", "spark")
+_NO_DEFAULTS = DatasetDefaults()
 _MAX_CACHED_NAMES = 20_000
 _MAX_CACHED_LENGTH = 2_000
 
@@ -62,6 +65,11 @@ class Identity:
         self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
         self._overlays = _build_overlays(settings, dbt or DbtSettings(), dataset_env)
+        #: whether a rule gives datasets that its jobs name an environment, an instance or a domain
+        self.has_dataset_rules = any(
+            {"env", "domain", "datasets.env", "datasets.instance", "datasets.domain"} & rule.templates.keys()
+            for rule in self._rules
+        )
         self.has_skip_rules = any(rule.skip for rule in self._rules)
         self._always_has_flow_job = settings.flow_level_jobs == "flow+task"
         self._jobs: dict[tuple[str, str, str | None], Job] = {}
@@ -101,7 +109,28 @@ class Identity:
         if job.granularity == OPERATION or job.placeholder or job.skip:
             return job
         task_name = task_of(job)
-        return (application_of(job) or job) if task_name is None else self.job(job.namespace, task_name, producer)
+        if task_name is not None:
+            return self.job(job.namespace, task_name, producer)
+        application_job = application_of(job)
+        if application_job is None:
+            return job
+        # A rule may name the application's own job: each application of a flow has one.
+        own_job = self.job(job.namespace, application_name(job), producer)
+        if own_job.flow_urn == job.flow_urn:
+            return own_job
+        return job if any(reason.startswith("job: rules[") for reason in job.rules) else application_job
+
+    def dataset_defaults(self, namespace: str, name: str, producer: str | None) -> DatasetDefaults:
+        """Return what the rule of an event's job gives the datasets that the event names."""
+        rules = self._match_for_uri(producer).rules
+        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        return _NO_DEFAULTS if match is None else match.dataset_defaults()
+
+    def domain(self, namespace: str, name: str, producer: str | None) -> str | None:
+        """Return the URN of the domain that a rule gives an event's job."""
+        rules = self._match_for_uri(producer).rules
+        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        return None if match is None else match.fill("domain")
 
     def check_urn(self) -> str | None:
         """Return None: only modes that join a tool of DataHub name checks."""
@@ -169,6 +198,12 @@ class Identity:
         if producer_match.family.parents == "jobs" and referrer.level == "job":
             return self._build_job(namespace, name, producer_match)
         return self.reference(namespace, name, referrer=None)
+
+    def parent_candidates(self, namespace: str, name: str) -> tuple[str, ...]:
+        """Return the URNs of the jobs that a parent may be whose tool nobody states, those of orchestrators first."""
+        matches = [self._match_for_key(family_id) for family_id in _PARENT_FAMILIES] + [self._match_for_uri(None)]
+        jobs = [self._build_job(namespace, name, producer_match) for producer_match in matches]
+        return tuple(dict.fromkeys(job.owner_urn for job in jobs if job is not None and not job.skip))
 
     def has_job(self, job: Job, *, has_io: bool) -> bool:
         """Whether the dataJob exists: a flow-level job has one only with inputs or outputs (``has_io``)."""

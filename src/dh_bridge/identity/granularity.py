@@ -35,6 +35,11 @@ def task_of(job: Job) -> str | None:
     return None if match is None else str(match[1])
 
 
+def application_name(job: Job) -> str:
+    """Return the name of the application that ran the job: Spark's listener puts it before the first dot."""
+    return job.name.partition(".")[0]
+
+
 def application_of(job: Job) -> Job | None:
     """Return the twin of the application that ran the job, the shape of DataHub's Spark agent; None for other jobs."""
     if job.granularity != APPLICATION or job.level == "flow" or job.platform not in _APPLICATIONS:

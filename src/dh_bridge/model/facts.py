@@ -188,6 +188,12 @@ ASSERTION_PROPERTIES = FactKind("ASSERTION_PROPERTIES", "assertionInfo", latest,
 IMPLIED_PARENT_RUN = FactKind("IMPLIED_PARENT_RUN", "dataProcessInstanceRelationships", interval)
 #: "" -> Job
 IMPLIED_PARENT_JOB = FactKind("IMPLIED_PARENT_JOB", "dataJobInfo", latest, shared=True)
+#: "" -> what the run is called: Airflow's id of a DAG run
+IMPLIED_PARENT_NAME = FactKind("IMPLIED_PARENT_NAME", _PROPERTIES, latest)
+#: on the run: URN of a job or flow -> its rank: the run is one of it, if there is such a job
+PARENT_CANDIDATE = FactKind("PARENT_CANDIDATE", _RELATIONSHIPS, latest)
+#: on that job or flow: URN of the run -> None
+CANDIDATE_RUN = FactKind("CANDIDATE_RUN", _RELATIONSHIPS, latest, shared=True)
 
 # -- of runs of tasks that send no events: what their DAG's run says of them ------------------------------------------
 #: time -> (Job, URN of the DAG run, label, Airflow's word)
@@ -199,6 +205,8 @@ TOMBSTONE_KEY = ("", "")
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
 #: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone
 TAG = FactKind("TAG", "globalTags", latest, shared=True)
+#: domain URN -> None: a rule about the job gives it the job and its datasets
+DOMAIN = FactKind("DOMAIN", "domains", latest, shared=True)
 #: (owner URN, type) -> None; TOMBSTONE_KEY as of TAG
 OWNER = FactKind("OWNER", "ownership", latest, shared=True)
 

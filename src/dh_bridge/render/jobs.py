@@ -79,7 +79,7 @@ def flow_proposals(urn: str, registers: Registers, options: Options, flow: Flow)
         properties.update(_sql_properties(registers, options))
     yield patch("dataFlow", urn, "dataFlowInfo", _info_operations(operations, registers, properties))
     yield from _companion_proposals("dataFlow", urn, registers, flow)
-    yield from domain_proposals("dataFlow", urn, options.settings.domains.of_job(flow.namespace, flow.name))
+    yield from domain_proposals("dataFlow", urn, options.settings.domains.of_job(flow.namespace, flow.name), registers)
 
 
 def job_proposals(urn: str, registers: Registers, options: Options, job: Job) -> Iterator[Proposal]:
@@ -108,7 +108,7 @@ def job_proposals(urn: str, registers: Registers, options: Options, job: Job) ->
         query_statement = {"value": truncate(sql, MAX_SQL_CHARS), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": query_statement}]})
     yield from _companion_proposals("dataJob", urn, registers, job, with_tags=not is_flow_job)
-    yield from domain_proposals("dataJob", urn, options.settings.domains.of_job(job.namespace, job.name))
+    yield from domain_proposals("dataJob", urn, options.settings.domains.of_job(job.namespace, job.name), registers)
 
 
 @lru_cache(maxsize=64)

@@ -188,11 +188,15 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     # of runs that only other runs name
     _value_keyed(50, facts.IMPLIED_PARENT_RUN),
     _object_valued(51, facts.IMPLIED_PARENT_JOB),
+    _text_keyed(85, facts.IMPLIED_PARENT_NAME),
+    _text_keyed(86, facts.PARENT_CANDIDATE),
+    _text_keyed(87, facts.CANDIDATE_RUN),
     StoredKind(
         52, facts.EVENTLESS_RUN, text_key=False, value=tuple[int, str, str, str], write=_write_first, read=_read_first
     ),
     # of anything that can be owned and tagged
     _text_keyed(53, facts.TAG),
+    _text_keyed(84, facts.DOMAIN),
     _value_keyed(54, facts.OWNER),
     # of datasets
     _text_keyed(55, facts.IS_WRITTEN),
