@@ -279,3 +279,77 @@ def test_an_implied_dag_run_has_the_name_that_its_tasks_state():
     parent = implied_run(events, "78c42e19-5dc9-55bd-9e9e-96368f84fea0")
     assert parent["dataProcessInstanceProperties"]["name"] == "scheduled__2026-11-06T00:00:00+00:00"
     assert strays(events) == []
+
+
+# -- measured times, versions of code, logs ----------------------------------------------------------------------------
+
+
+def measured(**metrics):
+    return {
+        "namespace": "postgres://db:5432", "name": "shop.public.a",
+        "facets": {"dataQualityMetrics": {"rowCount": 3, **metrics}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("capture_date", "time"),
+    [
+        ("2026-11-05T23:00:00Z", 1793919600000),
+        ("2026-11-06T01:00:00+02:00", 1793919600000),
+        ("2026-11-06", 1793923200000),
+        ("yesterday", 1793955630000),
+        ("", 1793955630000),
+    ],
+)
+def test_the_time_of_a_profile_is_that_of_its_measurement(capture_date, time):
+    end = timed("COMPLETE", "2026-11-06T09:00:30Z", inputs=[measured(captureDate=capture_date)])
+    events = [timed("START", "2026-11-06T09:00:00Z"), end]
+    (profile,) = values(translated(events).proposals, "datasetProfile")
+    assert profile["timestampMillis"] == time
+    assert strays(events) == []
+
+
+def test_an_end_without_metrics_of_its_own_takes_the_time_of_the_run():
+    start = timed("START", "2026-11-06T09:00:00Z", inputs=[measured(captureDate="2026-11-05T23:00:00Z")])
+    events = [start, timed("COMPLETE", "2026-11-06T09:00:30Z")]
+    (profile,) = values(translated(events).proposals, "datasetProfile")
+    assert profile["timestampMillis"] == 1793919600000
+    assert strays(events) == []
+
+
+@pytest.mark.parametrize("version", ["0.15.0", "1.7"])
+@pytest.mark.parametrize(("name", "entity"), [("d.t", "dataJob"), ("d", "dataFlow")])
+def test_the_revision_of_the_code_is_the_version_of_the_job(version, name, entity):
+    location = {"type": "git", "version": "1a2b3c", "url": "https://github.com/example/shop/blob/1a2b3c/load.py"}
+    event = timed("COMPLETE", "2026-11-06T09:00:30Z")
+    event["job"] = {"namespace": "prod", "name": name, "facets": {"sourceCodeLocation": location}}
+    proposals = Bridge(Settings(datahub_version=version)).translate([json.dumps(event).encode()]).proposals
+    (info,) = [one for one in proposals if one.aspect_name == "versionInfo"]
+    assert info.entity_type == entity
+    assert info.value == {
+        "version": "1a2b3c", "versionType": "git", "customProperties": {}, "externalUrl": location["url"],
+    }  # fmt: skip
+    del location["version"]
+    proposals = Bridge(Settings(datahub_version=version)).translate([json.dumps(event).encode()]).proposals
+    assert values(proposals, "versionInfo") == []
+
+
+LOGS = [
+    "logs/dag_id=d/run_id=scheduled__2026-11-06T00:00:00+00:00/task_id=t/attempt=1.log",
+    "dag_id=d/run_id=manual__1/task_id=g.t/map_index=3/attempt=2.log",
+    "logs/dag_id=d/run_id=r/task_id=t/attempt=1.log.trigger.17.log",
+    "logs/d/t/2026-11-06T00:00:00+00:00/1.log",
+]
+NO_LOGS = ["logs/app.log", "exports/d/t/2026-11-06/1.log", "dag_id=d/orders.csv"]
+
+
+def test_logs_of_airflow_are_left_out_and_counted():
+    outputs = [{"namespace": "s3://lake", "name": name} for name in [*LOGS, *NO_LOGS]]
+    event = timed("COMPLETE", "2026-11-06T09:00:30Z", outputs=outputs)
+    translation = translated([event])
+    assert translation.counts.filtered == {"airflow.remote_logs": 4}
+    assert len(urns(translation.proposals, "dataset")) == 3
+    kept = translated([event], airflow={"remote_logs": "keep"})
+    assert len(urns(kept.proposals, "dataset")) > 3
+    event["producer"] = "https://example.com/etl"
+    assert translated([event]).counts.filtered == {}

@@ -44,6 +44,7 @@ from dh_bridge.model.trace import record_facts
 from dh_bridge.naming.datasets import (
     dataset_name,
     enumerate_datasets,
+    is_airflow_log,
     is_phantom,
     is_temporary,
     resolve_query_dataset,
@@ -71,7 +72,12 @@ _CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
 _LINEAGE_KEY = "lineage"
 
 #: Datasets that are none, and how summaries call it.
-_COUNTED_SKIPS = {"policy:query": "name: a query", "no-dataset": "name: a database or server alone"}
+_AIRFLOW_LOG = "policy:airflow.remote_logs"
+_COUNTED_SKIPS = {
+    _AIRFLOW_LOG: "airflow.remote_logs",
+    "policy:query": "name: a query",
+    "no-dataset": "name: a database or server alone",
+}
 
 
 class FactExtractor:
@@ -214,6 +220,11 @@ class FactExtractor:
     def _named_datasets(
         self, datasets: Iterable[Dataset], role: Role, base_path: str, ctx: FacetContext
     ) -> Iterator[EventDataset]:
+        drops_logs = (
+            ctx.job is not None
+            and ctx.job.platform == "airflow"
+            and self.options.settings.airflow.remote_logs == "drop"
+        )
         for position, dataset in enumerate_datasets(datasets, ctx.naming):
             path = base_path if role == "dataset" else f"{base_path}[{position}]"
             refusal = None if self.filters.is_empty else self.filters.rule_for_dataset(dataset)
@@ -233,6 +244,8 @@ class FactExtractor:
                 and is_phantom(dataset, ctx.event)
             ):
                 name = skip_name(name, "phantom")
+            if drops_logs and is_airflow_log(dataset):
+                name = skip_name(name, _AIRFLOW_LOG)
             ctx.aliases[dataset.namespace, dataset.name] = name
             if name.skip is not None:
                 ctx.path = path

@@ -92,6 +92,8 @@ SAMPLES = {
     facts.IMPLIED_PARENT_NAME: {"": "scheduled__2026-11-01"},
     facts.PARENT_CANDIDATE: {TASK: 0},
     facts.CANDIDATE_RUN: {RUN: None},
+    facts.CAPTURE_TIME: {"1796000000000000:3": 1_796_000_000_000_000},
+    facts.VERSION_INFO: {"": ("1a2b", "git", None)},
     facts.DOMAIN: {"urn:li:domain:shop": None},
     facts.ZONELESS_EVENT: {bytes(range(32)).hex(): None},
     facts.EVENT_OFFSET: {"": 120},

@@ -150,6 +150,8 @@ CHECKS = FactKind("CHECKS", "assertionInfo", latest)
 RESULTS = FactKind("RESULTS", "assertionRunEvent", latest)
 #: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points
 PARTITION = FactKind("PARTITION", "operation", latest)
+#: number of the event's statement -> micros: when the numbers of a profile were measured
+CAPTURE_TIME = FactKind("CAPTURE_TIME", "datasetProfile", latest)
 
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------
 #: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
@@ -169,6 +171,8 @@ INPUT_FIELD = FactKind("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
 #: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN); the key is
 #: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.aggregate.queries`)
 FINE_LINEAGE = FactKind("FINE_LINEAGE", "dataJobInputOutput", union, shared=True)
+#: "" -> (version, type of the version, URL or None) of the code of the job
+VERSION_INFO = FactKind("VERSION_INFO", "versionInfo", latest, shared=True)
 #: "" -> list of names
 SUBTYPES = FactKind("SUBTYPES", "subTypes", latest, shared=True)
 

@@ -22,6 +22,7 @@ _READS_Z = sys.version_info >= (3, 11)
 _MAX_SCANNED_CHARACTERS = 1000
 #: No time is longer, whatever the digits of its fraction.
 _MAX_TIME_LENGTH = 1000
+_DATE = re.compile(r"\d{4}-\d\d-\d\d").fullmatch
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d[Zz]?|[+-]\d\d[Zz]?)?(?:\[[^\]]*\])?\Z"
 )
@@ -64,6 +65,11 @@ class ParsedTime(NamedTuple):
     micros: int
     offset_minutes: int | None
     has_two_zones: bool = False
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date without a time: ``2026-11-20``."""
+    return _DATE(text.strip()) is not None
 
 
 def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> ParsedTime:

@@ -26,7 +26,7 @@ from dh_bridge.model.facts import (
     RUN_TYPE,
     UPSTREAM_RUN,
 )
-from dh_bridge.model.fold import Registers, first_by_precedence, value
+from dh_bridge.model.fold import FactsByEntity, Registers, first_by_precedence, value
 from dh_bridge.model.precedence import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, can_name_run
 from dh_bridge.model.properties import json_text, truncate
 from dh_bridge.openlineage.times import format_iso

@@ -14,6 +14,7 @@ from dh_bridge.model.facts import (
     ASSERTION_URL,
     ATTEMPT,
     BATCH,
+    CAPTURE_TIME,
     CHECKS,
     COLUMN_TAG,
     DATASET,
@@ -58,6 +59,7 @@ from dh_bridge.model.facts import (
     UPSTREAM_FIELD,
     UPSTREAM_PROPERTY,
     UPSTREAM_RUN,
+    VERSION_INFO,
     FactPart,
 )
 from dh_bridge.render.assertions import CONTEXT_PREFIXES
@@ -119,6 +121,8 @@ FIELD_PATHS: dict[FactKind, tuple[str, ...]] = {
     AFFECTED_ROWS: ("operation.numAffectedRows",),
     PARTITION: ("operation.partitionSpec",),
     METRIC: ("datasetProfile.fieldProfiles",),
+    CAPTURE_TIME: ("datasetProfile.timestampMillis",),
+    VERSION_INFO: ("versionInfo.version",),
     CHECKS: ("assertionInfo",),
     RESULTS: ("assertionRunEvent.result",),
     ASSERTION_URL: ("assertionInfo.externalUrl",),

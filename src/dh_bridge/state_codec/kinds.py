@@ -169,7 +169,9 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _check_valued(33, facts.CHECKS),
     _struct_valued(34, facts.RESULTS, Check, text_key=False),
     _struct_valued(35, facts.PARTITION, PartitionSpec, text_key=False),
+    _text_keyed(88, facts.CAPTURE_TIME),
     # of jobs and flows
+    _text_keyed(89, facts.VERSION_INFO, tuple[str, str, str | None]),
     _object_valued(36, facts.JOB),
     _object_valued(37, facts.FLOW_JOB),
     _text_keyed(38, facts.JOB_PROPERTIES),
