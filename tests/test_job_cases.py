@@ -353,3 +353,36 @@ def test_logs_of_airflow_are_left_out_and_counted():
     assert len(urns(kept.proposals, "dataset")) > 3
     event["producer"] = "https://example.com/etl"
     assert translated([event]).counts.filtered == {}
+
+
+# -- statements of dbt -------------------------------------------------------------------------------------------------
+
+STRUCTURED_LOGS = Path(__file__).parents[1] / "examples" / "events" / "dbt_structured_logs.ndjson"
+
+
+def test_statements_of_dbt_belong_to_their_nodes():
+    events = [json.loads(line) for line in STRUCTURED_LOGS.read_text(encoding="utf-8").splitlines()]
+    nodes = {one["job"]["name"] for one in events if ".sql." not in one["job"]["name"]}
+    runs = {one["run"]["runId"] for one in events if ".sql." not in one["job"]["name"]}
+    proposals = translated(events).proposals
+    jobs = urns(proposals, "dataJob")
+    assert len(jobs) == len([name for name in nodes if not name.startswith("dbt-run")]) == 8
+    assert {urn.rpartition(":")[2] for urn in urns(proposals, "dataProcessInstance")} == runs
+    logic = [one for one in proposals if one.aspect_name == "dataTransformLogic"]
+    assert {one.entity_urn for one in logic} <= jobs
+    (seed,) = [one.value["transforms"][0]["queryStatement"]["value"] for one in logic if "seed" in one.entity_urn]
+    statements = [
+        one["job"]["facets"]["sql"]["query"]
+        for one in events
+        if one["job"]["name"].startswith("seed.shop.countries.sql.")
+    ]
+    assert seed == max(statements, key=len)
+    separate = translated(events, dbt={"statements": "separate"}).proposals
+    assert len(urns(separate, "dataJob")) == 29
+    assert strays(events[:11]) == []
+
+
+def test_queries_of_airflow_stay_jobs_of_their_own():
+    event = timed("COMPLETE", "2026-11-06T09:00:30Z")
+    event["job"]["name"] = "d.t.query.1"
+    assert {urn.rpartition(",")[2] for urn in urns(translated([event]).proposals, "dataJob")} == {"d.t.query.1)"}

@@ -19,6 +19,7 @@ from dh_bridge.facet_support.context import (
     FacetContext,
     Role,
 )
+from dh_bridge.facet_support.dbt_statements import fold_statement
 from dh_bridge.facet_support.generic import MAX_UNKNOWN_FACETS, sort_known_first, unknown_facet_facts
 from dh_bridge.facets import find_misplaced_facet, registry
 from dh_bridge.identity.runs import normalize_run_id
@@ -99,8 +100,10 @@ class FactExtractor:
             if trace is not None:
                 trace.notes.append(("$", f"filtered:{refusal}"))
             return None
+        sent_event, event = event, fold_statement(event, self.options.identity, trace)
         version: Version = (event.time, EVENT_TYPE_RANKS.get(event.type or "", 0), Digest(event.raw), 0)
         ctx = FacetContext(event, self.options, version)
+        ctx.is_statement = event is not sent_event
         ctx.notes, ctx.traced = (None, None) if trace is None else (trace.notes, trace.facts)
         state = self._run_state(event, runs, ctx)
         self._apply_dataset_rules(event, ctx)
@@ -129,6 +132,7 @@ class FactExtractor:
             self._extract_facets(run_facets, "run", "$.run.facets", (*version[:3], RUN_WEIGHT), state, ctx)
         if event.kind != "dataset" and job_facets:
             self._extract_facets(job_facets, "job", "$.job.facets", version, state, ctx)
+        sent_event.notes = event.notes
         return state
 
     def _apply_dataset_rules(self, event: Event, ctx: FacetContext) -> None:

@@ -75,6 +75,8 @@ class FacetContext:
     assertion_label: str = ""
     #: URNs of the datasets whose lineage a ``lineage`` facet of the event tells
     explicit_urns: frozenset[str] = frozenset()
+    #: whether the event is of a statement that is folded into a node of dbt
+    is_statement: bool = False
     #: the part of its datasets that the whole event is about
     batch: PartitionSpec | None = None
     #: (path in the event, reason) of each leaf that ends on the way; None where nobody asks for the report

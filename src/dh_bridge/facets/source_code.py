@@ -41,7 +41,9 @@ class SqlFacet(Facet):
 def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
     """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query with ``optional_metadata: [queries]``."""
     if facet.query and facet.query.strip():
-        yield ctx.owner_urn, SQL_TEXT, "", ((ctx.version, facet.query),)
+        # of the statements of a dbt node the longest counts: others begin, rename and commit
+        version = (len(facet.query), *ctx.version[1:]) if ctx.is_statement else ctx.version
+        yield ctx.owner_urn, SQL_TEXT, "", ((version, facet.query),)
     if facet.dialect:
         yield property_fact(ctx, {"sql.dialect": present_property_text("sql.dialect", facet.dialect)})
 

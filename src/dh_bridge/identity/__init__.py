@@ -14,7 +14,7 @@ from dh_bridge.datahub.urns import platform_instance_urn
 from dh_bridge.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.identity.compat import CompatMode
 from dh_bridge.identity.dbt_nodes import DbtSource, UniqueIds
-from dh_bridge.identity.granularity import OPERATION, application_name, application_of, task_of
+from dh_bridge.identity.granularity import application_name, application_of, task_of
 from dh_bridge.identity.hints import Hints, read_hints
 from dh_bridge.identity.modes import DefaultMode, Mode, ProducerMatch
 from dh_bridge.identity.normalize import PLACEHOLDER, NameNormalizer
@@ -64,6 +64,11 @@ class Identity:
         self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings), load_varying_names(overlay))
         self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
+        #: whether statements of dbt belong to their nodes; other tools' ids stay as those tools give them
+        self.folds_statements = (dbt or DbtSettings()).statements == "fold" and not {
+            "datahub-openlineage",
+            "datahub-dbt-source",
+        } & set(settings.mode)
         self._overlays = _build_overlays(settings, dbt or DbtSettings(), dataset_env)
         #: whether a rule gives datasets that its jobs name an environment, an instance or a domain
         self.has_dataset_rules = any(
@@ -106,9 +111,9 @@ class Identity:
 
     def carrier(self, job: Job, producer: str | None) -> Job:
         """Return the job that carries the inputs and outputs of ``job``: itself, unless its granularity folds it."""
-        if job.granularity == OPERATION or job.placeholder or job.skip:
+        if job.placeholder or job.skip:
             return job
-        task_name = task_of(job)
+        task_name = task_of(job, folds_statements=self.folds_statements)
         if task_name is not None:
             return self.job(job.namespace, task_name, producer)
         application_job = application_of(job)
@@ -282,7 +287,11 @@ class EventIdentity:
 
     def carrier(self, job: Job, producer: str | None) -> Job:
         """Return the job that carries the inputs and outputs of ``job``."""
-        task_name = task_of(job) if job.granularity != OPERATION and not job.placeholder and not job.skip else None
+        task_name = (
+            task_of(job, folds_statements=self._identity.folds_statements)
+            if not job.placeholder and not job.skip
+            else None
+        )
         return (
             self._identity.carrier(job, producer) if task_name is None else self.job(job.namespace, task_name, producer)
         )
