@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.identity.granularity import DBT_STATEMENT
+from dh_bridge.identity.granularity import DBT_STATEMENT, OPERATION
 from dh_bridge.identity.hints import decode_facet, parse_reference
 from dh_bridge.model.job import DBT
 
@@ -31,7 +31,10 @@ def fold_statement(event: Event, identity: Identity, trace: Trace | None = None)
     if not identity.folds_statements or event.kind != "run" or _MARK not in event.name:
         return event
     match = DBT_STATEMENT(event.name)
-    if match is None or identity.job(event.namespace, event.name, event.producer).platform != DBT:
+    if match is None:
+        return event
+    job = identity.job(event.namespace, event.name, event.producer)
+    if job.platform != DBT or job.granularity != OPERATION:  # another granularity merges runs when they close
         return event
     parent = parse_reference(decode_facet(event.run_facets, "parent") or decode_facet(event.run_facets, "parentRun"))
     if parent is None or parent[1] != match[1]:
