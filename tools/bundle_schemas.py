@@ -87,6 +87,7 @@ ASPECTS = (
     "subTypes",
     "tagProperties",
     "upstreamLineage",
+    "versionInfo",
 )
 
 ENVELOPE = "MetadataChangeProposal.avsc"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from dh_bridge.aggregate.cross_run import history_of, resolve_between_runs, resolve_run
+from dh_bridge.aggregate.event_zones import hold_uncertain_events, read_in_offset
 from dh_bridge.aggregate.foreign_owned import drop_foreign_aspects, merge_aliases
 from dh_bridge.aggregate.operations import drop_runs, merge_operations
 from dh_bridge.aggregate.run_history import History  # noqa: TC001 - a NamedTuple's
@@ -63,6 +64,7 @@ def resolve_own_facts(states: list[RunState]) -> list[RunState]:
     if any([RUN_ALIAS in state.facts.get(state.urn, ()) for state in states]):  # noqa: C419 - a list is faster
         states = merge_aliases(states)
     for state in states:
+        read_in_offset(state)
         resolve_run(state)
     return states
 
@@ -78,6 +80,9 @@ def close_runs(states: list[RunState], store: ClosingStore, options: Options) ->
     Returns:
         The closed runs, and the URNs of those whose facts other runs carry (`identity.granularity`).
     """
+    if options.is_stateful:
+        for state in states:
+            hold_uncertain_events(state, options)
     related_states = store.exchange(states)
     fact_kinds = fact_kinds_of(related_states)
     resolve_between_runs(related_states, fact_kinds, options)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.attempts import drop_unused_attempts
+from dh_bridge.aggregate.event_zones import add_zone_facts
 from dh_bridge.aggregate.foreign_owned import add_alias
 from dh_bridge.aggregate.operations import OPERATION_OWNER
 from dh_bridge.aggregate.run_history import THINNING_INTERVAL, thin_periodically
@@ -19,6 +20,7 @@ from dh_bridge.facet_support.context import (
     FacetContext,
     Role,
 )
+from dh_bridge.facet_support.dbt_statements import fold_statement
 from dh_bridge.facet_support.generic import MAX_UNKNOWN_FACETS, sort_known_first, unknown_facet_facts
 from dh_bridge.facet_support.parts import part_facts
 from dh_bridge.facets import find_misplaced_facet, registry
@@ -26,12 +28,14 @@ from dh_bridge.identity.runs import normalize_run_id
 from dh_bridge.model.facts import (
     DATASET,
     DATASET_PROPERTIES,
+    DOMAIN,
     FLOW_JOB,
     INPUT,
     JOB,
     JOB_PROPERTIES,
     MERGED_OPERATION,
     OUTPUT,
+    RUN_PROPERTIES,
     TEMPORARY,
     Fact,
 )
@@ -43,6 +47,7 @@ from dh_bridge.model.trace import record_facts
 from dh_bridge.naming.datasets import (
     dataset_name,
     enumerate_datasets,
+    is_airflow_log,
     is_phantom,
     is_temporary,
     resolve_query_dataset,
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from dh_bridge.model.trace import Trace
-    from dh_bridge.naming import Name
+    from dh_bridge.naming import Name, Naming
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.options import Options
 
@@ -71,7 +76,12 @@ _CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
 _LINEAGE_KEY = "lineage"
 
 #: Datasets that are none, and how summaries call it.
-_COUNTED_SKIPS = {"policy:query": "name: a query", "no-dataset": "name: a database or server alone"}
+_AIRFLOW_LOG = "policy:airflow.remote_logs"
+_COUNTED_SKIPS = {
+    _AIRFLOW_LOG: "airflow.remote_logs",
+    "policy:query": "name: a query",
+    "no-dataset": "name: a database or server alone",
+}
 
 
 class FactExtractor:
@@ -93,12 +103,15 @@ class FactExtractor:
             if trace is not None:
                 trace.notes.append(("$", f"filtered:{refusal}"))
             return None
+        sent_event, event = event, fold_statement(event, self.options.identity, trace)
         version: Version = (event.time, EVENT_TYPE_RANKS.get(event.type or "", 0), Digest(event.raw), 0)
         ctx = FacetContext(event, self.options, version)
+        ctx.is_statement = event is not sent_event
         ctx.notes, ctx.traced = (None, None) if trace is None else (trace.notes, trace.facts)
         state = self._run_state(event, runs, ctx)
+        self._apply_dataset_rules(event, ctx)
         if self.filters.can_affect_datasets:
-            ctx.resolve_name = partial(self._mentioned_name, state)
+            ctx.resolve_name = partial(self._mentioned_name, state, ctx.naming)
         if event.kind != "dataset":
             self._extract_job(event, state, ctx)
             if ctx.job is not None and ctx.job.platform == "dbt":
@@ -124,7 +137,16 @@ class FactExtractor:
         if event.kind != "dataset" and job_facets:
             self._extract_facets(job_facets, "job", "$.job.facets", version, state, ctx)
         state.collapsed_urns |= ctx.temporary_urns
+        sent_event.notes = event.notes
         return state
+
+    def _apply_dataset_rules(self, event: Event, ctx: FacetContext) -> None:
+        """Give the datasets of the event what a rule about its job says of them."""
+        if event.kind == "dataset" or not self.options.identity.has_dataset_rules:
+            return
+        defaults = self.options.identity.dataset_defaults(event.namespace, event.name, event.producer)
+        ctx.naming = ctx.resolve_name = self.options.naming_for(defaults)
+        ctx.dataset_domains = () if defaults.domain is None else (defaults.domain,)
 
     def _run_state(self, event: Event, runs: dict[str, RunState], ctx: FacetContext) -> RunState:
         if event.kind != "run":
@@ -133,6 +155,8 @@ class FactExtractor:
         urn = ctx.run_urn = ctx.identity.run_urn(event.namespace, event.name, event.run_id)
         if (state := runs.get(urn)) is None:
             state = runs[urn] = RunState(urn, normalize_run_id(event.run_id), "run")
+        if event.offset_minutes != 0 and self.options.infers_zones:
+            add_zone_facts(event, ctx.version, state)
         if ctx.identity is not self.options.identity:
             add_alias(event, state, ctx)
         return state
@@ -155,8 +179,18 @@ class FactExtractor:
             facts += [(ctx.run_urn, MERGED_OPERATION, "", event.name)] if ctx.run_urn else []
         elif job.level == "flow":
             facts.append((job.flow_urn, FLOW_JOB, "", job))
+        if named_job.name != event.name and ctx.run_urn:  # a part of the name changes with every run
+            facts.append((ctx.run_urn, RUN_PROPERTIES, "job", {"job.name": truncate(event.name)}))
         if self.options.identity.has_job(job, has_io=False):  # the dataJob of a flow-level job is resolved with its run
             facts.append((job.job_urn, JOB, "", job))
+        domain = (
+            self.options.identity.domain(event.namespace, event.name, event.producer)
+            if self.options.identity.has_dataset_rules
+            else None
+        )
+        if domain is not None:
+            has_job = job.level == "job" or event.inputs or event.outputs
+            facts += [(urn, DOMAIN, domain, None) for urn in (job.flow_urn, *((job.job_urn,) if has_job else ()))]
         if event.kind == "job" and (properties := _sender_properties(event)):
             facts.append((ctx.owner_urn, JOB_PROPERTIES, "", properties))
         add_facts(state.facts, facts, ctx.version)
@@ -195,7 +229,12 @@ class FactExtractor:
     def _named_datasets(
         self, datasets: Iterable[Dataset], role: Role, base_path: str, ctx: FacetContext
     ) -> Iterator[EventDataset]:
-        for position, dataset in enumerate_datasets(datasets, self.options.naming):
+        drops_logs = (
+            ctx.job is not None
+            and ctx.job.platform == "airflow"
+            and self.options.settings.airflow.remote_logs == "drop"
+        )
+        for position, dataset in enumerate_datasets(datasets, ctx.naming):
             path = base_path if role == "dataset" else f"{base_path}[{position}]"
             refusal = None if self.filters.is_empty else self.filters.rule_for_dataset(dataset)
             if refusal is not None:
@@ -203,10 +242,10 @@ class FactExtractor:
                 ctx.note_dropped("", f"filtered:{refusal}")
                 # its columns are not to come in by a facet of another dataset
                 ctx.aliases[dataset.namespace, dataset.name] = skip_name(
-                    self.options.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
+                    ctx.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
                 )
                 continue
-            name = dataset_name(dataset, self.options.naming, keep_ephemeral=self.options.keep_ephemeral)
+            name = dataset_name(dataset, ctx.naming, keep_ephemeral=self.options.keep_ephemeral)
             if (
                 role == "output"
                 and ctx.job is not None
@@ -214,6 +253,8 @@ class FactExtractor:
                 and is_phantom(dataset, ctx.event)
             ):
                 name = skip_name(name, "phantom")
+            if drops_logs and is_airflow_log(dataset):
+                name = skip_name(name, _AIRFLOW_LOG)
             ctx.aliases[dataset.namespace, dataset.name] = name
             if name.skip is not None:
                 ctx.path = path
@@ -230,9 +271,9 @@ class FactExtractor:
                 ctx.note_dataset("", name.endpoint)
             yield dataset, name, role, path
 
-    def _mentioned_name(self, state: RunState, namespace: str, name: str) -> Name:
+    def _mentioned_name(self, state: RunState, naming: Naming, namespace: str, name: str) -> Name:
         """Return the name of a dataset that only a facet mentions: filters hold for it too."""
-        mention = self.options.naming(namespace, name)
+        mention = naming(namespace, name)
         refusal = self.filters.rule_for_mention(namespace, name)
         if refusal is not None:
             return skip_name(mention, f"filtered:{refusal}")
@@ -263,6 +304,7 @@ class FactExtractor:
         facts: list[Fact] = [] if is_dropped else [(endpoint, DATASET, "", name)]
         if policy != "keep":
             facts.append((endpoint, TEMPORARY, "", policy))
+        facts += [(endpoint, DOMAIN, domain, None) for domain in ctx.dataset_domains]
         if role == "dataset":
             facts += (
                 [(endpoint, DATASET_PROPERTIES, "", properties)]

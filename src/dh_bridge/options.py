@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.datahub.proposal import CachedProposal
+    from dh_bridge.identity.rules import DatasetDefaults
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.settings import Settings
+
+
+_MAX_NAMINGS = 64
+"""Pairs of environment and instance whose names are remembered."""
 
 
 class Options:
@@ -51,6 +56,7 @@ class Options:
         self.masking = EventMasker(is_enabled=settings.redaction != OFF)
         self.tables = ValueMaps(settings)
         self.naming = Naming(settings.naming, settings.mappings, keep_in_memory=settings.temporary.in_memory == "keep")
+        self._namings: dict[tuple[str | None, str | None], Naming] = {}
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt, dataset_env=settings.naming.env)
         self.filters = Filters(settings.filters, settings.temporary)
         self.prefix = settings.properties.prefix + "."
@@ -59,6 +65,8 @@ class Options:
         self.keep_ephemeral = settings.temporary.ephemeral == "keep"
         self.temporary_policy = settings.temporary.dataset_type
         self.skips_known_temporary = settings.temporary.known == "collapse"
+        #: whether a time without a zone is read in the offset of the run's other events: a zone that was set is known better
+        self.infers_zones = settings.event_time.default_zone.upper() == "UTC"
 
     def check_environments(self) -> None:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
@@ -70,6 +78,19 @@ class Options:
                 raise SettingsError(
                     f"DataHub {self.profile.name} has no environment {env}", location=setting_path, remedy=remedy
                 )
+
+    def naming_for(self, defaults: DatasetDefaults) -> Naming:
+        """Return the naming of the datasets of a job whose rule gives ``defaults``."""
+        env = defaults.env if defaults.env in self.profile.environments else None
+        key = (env, defaults.instance)
+        if key == (None, None):
+            return self.naming
+        naming = self._namings.get(key)
+        if naming is None:
+            if len(self._namings) >= _MAX_NAMINGS:
+                self._namings.clear()
+            naming = self._namings[key] = self.naming.with_defaults(*key)
+        return naming
 
     def rejection_reason(self, event: Event) -> str | None:
         """Return why the settings refuse ``event`` whole, None when they do not, or when a filter leaves it out anyway."""
@@ -98,3 +119,7 @@ def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
     for position, rule in enumerate(settings.naming.rules):
         if rule.env is not None:
             yield f"naming.rules[{position}].env", rule.env
+    for position, job_rule in enumerate(settings.identity.rules):
+        env = job_rule.datasets.env or job_rule.env
+        if env is not None and "{" not in env:
+            yield f"identity.rules[{position}].env", env

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
+from dh_bridge.aggregate.event_zones import ZONE_OF_RUN
 from dh_bridge.aggregate.foreign_owned import states_by_key
 from dh_bridge.aggregate.skipped import resolve_notes
 from dh_bridge.closing import RejectedProposal
@@ -220,6 +221,7 @@ class Session:
         """Return the translation of ``states`` that became ``proposals``, with all that came in beside them."""
         aggregator = self._aggregator
         counts.runs = sum([1 for state in states.values() if state.urn])
+        zone_reads = sum([state.zone_reads for state in aggregator.closed_runs])
         aggregator.closed_runs = []
         counts.newer = count_newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
@@ -232,6 +234,8 @@ class Session:
             )
         if self._notes:
             counts.notes, self._notes = Counter(self._notes), []
+        if zone_reads:
+            counts.notes[ZONE_OF_RUN] = zone_reads
         if report is not None:
             counts.mapped, counts.properties = report.mapped, report.properties
             counts.dropped, counts.lost = report.dropped, report.lost

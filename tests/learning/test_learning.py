@@ -354,12 +354,14 @@ def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
     app = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
     events = [event(f"orders{stamp}", run=n, producer=SPARK, **app) for n, stamp in enumerate(stamps)]
     events += [event(f"orders{stamps[0]}.execute_insert.t", run=9, producer=SPARK)]
-    settings, page = loaded(tmp_path, *events)
-    identity = Options(settings).identity
-    jobs = [identity.job("ns", one.name, SPARK) for one in events]
-    assert {job.flow_id for job in jobs} == {"orders"}
-    assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
+    settings, page = loaded(tmp_path, *events, identity={"varying_names": "keep"})
     assert "2 names that differ only by a timestamp" in page
+    for one in (settings, Settings()):  # by the rule, and by the forms that are cut without one
+        identity = Options(one).identity
+        jobs = [identity.job("ns", one.name, SPARK) for one in events]
+        assert {job.flow_id for job in jobs} == {"orders"}
+        assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
+    assert findings(*events) == []
 
 
 DAG = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
@@ -392,7 +394,7 @@ APPLICATION = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
     ],
 )
 def test_with_the_settings_that_were_proposed_there_is_nothing_left_to_propose(tmp_path, events):
-    settings, page = loaded(tmp_path, *events)
+    settings, page = loaded(tmp_path, *events, identity={"varying_names": "keep"})
     assert settings != Settings(), page
     assert [found for found in learn(events, settings).findings() if found.path] == []
 
@@ -561,7 +563,7 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
         event("orders_20260101", producer=SPARK), event("orders_20260102", producer=SPARK, run=1),
         event(datasets=[("postgres://db", "a.b.c"), ("postgres://db:5432", "a.b.c")], run=2),
     ]  # fmt: skip
-    page = learn(events, Settings()).to_yaml()
+    page = learn(events, Settings(identity={"varying_names": "keep"})).to_yaml()
     assert list(yaml.safe_load(page)) == ["naming", "identity"]
     assert "# one-location (2): " in page
     assert page.startswith("# 3 events: 2 suggestions, 0 warnings\n")

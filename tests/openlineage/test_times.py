@@ -13,6 +13,9 @@ from dh_bridge.openlineage.times import format_iso, parse_time, to_micros
 NOON = 1_763_640_000_000_000  # 2025-11-20T12:00:00Z
 
 READABLE = {
+    "2025-11-20T12:00:00+00:00Z": (NOON, True),
+    "2025-11-20T12:00:00.000+0000z": (NOON, True),
+    "2025-11-20T14:00:00+02:00Z": (NOON, True),
     "2025-11-20T12:00:00Z": (NOON, True),
     "2025-11-20T12:00:00z": (NOON, True),
     "2025-11-20t12:00:00Z": (NOON, True),
@@ -39,9 +42,14 @@ UNREADABLE = ["", "yesterday", "2025-11-20", "1763640000000", "2025-13-20T12:00:
               "2025-11-20T12:00:00Z and more", "20251120T120000Z"]  # fmt: skip
 
 
+def read(text, *zone):
+    time = parse_time(text, *zone)
+    return time.micros, time.offset_minutes is not None
+
+
 @pytest.mark.parametrize("text", READABLE)
 def test_a_time_is_read_to_the_microsecond_whatever_its_spelling(text):
-    assert parse_time(text) == READABLE[text]
+    assert read(text) == READABLE[text]
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
@@ -51,8 +59,8 @@ def test_what_is_no_time_is_refused(text):
 
 
 def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
-    assert parse_time("2025-11-20T13:00:00", timezone(timedelta(hours=1))) == (NOON, False)
-    assert parse_time("2025-11-20T12:00:00Z", timezone(timedelta(hours=1))) == (NOON, True)
+    assert read("2025-11-20T13:00:00", timezone(timedelta(hours=1))) == (NOON, False)
+    assert read("2025-11-20T12:00:00Z", timezone(timedelta(hours=1))) == (NOON, True)
 
 
 @given(
@@ -61,7 +69,7 @@ def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
 )
 def test_any_time_of_a_calendar_is_read_as_the_instant_that_it_is(moment, separator):
     fixed = moment.astimezone(timezone(timedelta(seconds=moment.utcoffset().total_seconds() // 60 * 60)))
-    assert parse_time(fixed.isoformat(sep=separator)) == (to_micros(moment), True)
+    assert read(fixed.isoformat(sep=separator)) == (to_micros(moment), True)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +90,17 @@ def test_a_time_is_written_without_the_fraction_that_it_has_not_and_as_a_number_
 
 @given(st.datetimes(timezones=st.just(timezone.utc)).filter(lambda t: t.year > 1))
 def test_what_is_written_is_read_as_the_same_time(moment):
-    assert parse_time(format_iso(to_micros(moment))) == (to_micros(moment), True)
+    assert read(format_iso(to_micros(moment))) == (to_micros(moment), True)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "has_two_zones"),
+    [
+        ("2025-11-20T12:00:00Z", 0, False),
+        ("2025-11-20T12:00:00", None, False),
+        ("2025-11-20T07:30:00-04:30", -270, False),
+        ("2025-11-20T12:00:00+00:00Z", 0, True),
+    ],
+)
+def test_a_time_knows_the_zone_that_it_states(text, offset, has_two_zones):
+    assert parse_time(text)[1:] == (offset, has_two_zones)

@@ -16,6 +16,8 @@ from dh_bridge.assertions import errors, table
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.columns import types
 from dh_bridge.errors import BridgeError
+from dh_bridge.identity import Identity
+from dh_bridge.identity.varying_names import VaryingNamesDocument
 from dh_bridge.naming import Naming, schemes
 from dh_bridge.naming.models import SymlinkPreference
 from dh_bridge.sdk import Pipeline
@@ -38,6 +40,9 @@ CHANGES = {
     "schemes": {"aliases": {"acmegres": "postgres"}, "api_paths": ["acme/*"]},
     "sql_dialects": {"dialects": [{"platform": "trino", "words": ["acme-sql"]}]},
     "symlinks": {"preferred": ["hive"], "over": ["postgres"]},
+    "varying_names": {
+        "forms": [{"form": "acme", "pattern": r"acme\d+", "source": "Acme", "examples": {"orders_acme7": "orders"}}]
+    },
 }
 
 DOCUMENTS = {
@@ -53,6 +58,7 @@ DOCUMENTS = {
     "schemes": schemes.SchemeTable,
     "sql_dialects": sql_dialects.SqlDialectsDocument,
     "symlinks": SymlinkPreference,
+    "varying_names": VaryingNamesDocument,
 }
 
 
@@ -169,10 +175,17 @@ def test_a_query_is_what_the_users_table_says(tmp_path):
     assert naming("postgres://h", "shop.acme query 7").skip == "policy:query"
 
 
+def test_a_job_is_named_by_the_users_forms(tmp_path):
+    identity = Identity(overlay=Path(shadowed(tmp_path, "varying_names")))
+    assert identity.job("ns", "orders_acme7", None).job_id == "orders"
+    assert identity.job("ns", "orders_20261101", None).job_id == "orders_20261101"
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("queries", {"patterns": ["("]}),
+        ("varying_names", {"forms": [{"form": "acme", "pattern": "(", "source": "Acme", "examples": {"a1": "a"}}]}),
         *[(name, {"mispelt": 1}) for name in NAMES],
         ("assertion_errors", {"otherwise": "NOT_MY_FAULT"}),
         ("column_types", {"types": {"BagType": {"names": ["bag"]}}}),

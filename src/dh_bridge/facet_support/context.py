@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity import EventIdentity, Identity, Job
     from dh_bridge.model.merge import Version
     from dh_bridge.model.trace import FieldNote, FieldTarget, TracedFact
-    from dh_bridge.naming import Name
+    from dh_bridge.naming import Name, Naming
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.options import Options
 
@@ -76,6 +76,8 @@ class FacetContext:
     assertion_label: str = ""
     #: URNs of the datasets whose lineage a ``lineage`` facet of the event tells
     explicit_urns: frozenset[str] = frozenset()
+    #: whether the event is of a statement that is folded into a node of dbt
+    is_statement: bool = False
     #: the part of its datasets that the whole event is about
     batch: PartitionSpec | None = None
     #: (path in the event, reason) of each leaf that ends on the way; None where nobody asks for the report
@@ -117,6 +119,9 @@ class FacetContext:
         self.sender: str | None = options.identity.sender_of(event)
         #: URNs of temporary datasets that only facets name
         self.temporary_urns: set[str] = set()
+        #: the names of the event's datasets; a rule about its job may give them an environment and an instance
+        self.naming: Naming = options.naming
+        self.dataset_domains: tuple[str, ...] = ()
         self.resolve_name: Callable[[str, str], Name] = options.naming
 
     def mention(self, name: Name) -> None:

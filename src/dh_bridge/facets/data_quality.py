@@ -21,9 +21,18 @@ from dh_bridge.facet_support.facet_spec import Facet, as_property, facet, mapped
 from dh_bridge.facet_support.sibling_facets import sibling_facet
 from dh_bridge.facet_support.statistics import MAX_COLUMNS, MAX_QUANTILES, is_meaningful_count, quantile_fraction
 from dh_bridge.facets.dagster_asset_check import check_severities
-from dh_bridge.model.facts import CHECKS, DATASET_PROPERTIES, LAST_MODIFIED, METRIC, RESULTS, RUN_PROPERTIES, Facts
+from dh_bridge.model.facts import (
+    CAPTURE_TIME,
+    CHECKS,
+    DATASET_PROPERTIES,
+    LAST_MODIFIED,
+    METRIC,
+    RESULTS,
+    RUN_PROPERTIES,
+    Facts,
+)
 from dh_bridge.model.properties import present_property_text, truncate
-from dh_bridge.openlineage.times import parse_time
+from dh_bridge.openlineage.times import is_date, parse_time
 from dh_bridge.redaction import REDACTED, is_hidden_key
 
 if TYPE_CHECKING:
@@ -122,12 +131,13 @@ class DataQualityMetrics(Facet):
     bytes: int | None = None
     fileCount: int | None = None
     lastUpdated: str | None = None
+    captureDate: str | None = None
     columnMetrics: dict[str, ColumnMetrics] | None = None
 
 
 #: Rank of the sources of a profile's numbers: metrics win over Iceberg totals, those over statistics.
 METRICS_RANK = 0
-_FIELD_NAMES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
+_FIELD_NAMES = ("rowCount", "bytes", "fileCount", "lastUpdated", "captureDate", "columnMetrics")
 _PROFILE = METRIC["column"]
 _MEDIAN = 0.5
 _COUNT_FIELDS = ("nullCount", "distinctCount")
@@ -148,6 +158,7 @@ _COLUMNS = DATASET_PROPERTIES["dataQualityMetrics.columns"]
         "bytes": mapped(METRIC["sizeInBytes"]),
         "fileCount": as_property(),
         "lastUpdated": mapped(LAST_MODIFIED, DATASET_PROPERTIES),
+        "captureDate": mapped(CAPTURE_TIME, DATASET_PROPERTIES),
         "columnMetrics.*.nullCount": mapped(_PROFILE),
         "columnMetrics.*.distinctCount": mapped(_PROFILE),
         "columnMetrics.*.sum": as_property(_COLUMNS),
@@ -183,7 +194,9 @@ def data_quality_metrics(facet: DataQualityMetrics, ctx: FacetContext) -> Facts:
             "dataQualityMetrics.lastUpdated", facet.lastUpdated
         )
         with suppress(ValueError, OverflowError):  # a text that is no time is a property alone
-            yield ctx.dataset_urn, LAST_MODIFIED, "", parse_time(facet.lastUpdated)[0]
+            yield ctx.dataset_urn, LAST_MODIFIED, "", parse_time(facet.lastUpdated).micros
+    if facet.captureDate is not None:
+        yield from _capture_facts(facet.captureDate, properties, ctx)
     columns = dict(_columns_by_schema_name(facet.columnMetrics or {}, ctx))
     column_facts = list(_column_facts(columns, ctx))
     yield from column_facts
@@ -202,6 +215,17 @@ def data_quality_metrics(facet: DataQualityMetrics, ctx: FacetContext) -> Facts:
         properties["dataQualityMetrics.columns"] = present_property_text("dataQualityMetrics.columns", column_sums)
     if properties:
         yield property_fact(ctx, properties)
+
+
+def _capture_facts(text: str, properties: dict[str, str], ctx: FacetContext) -> Facts:
+    """When the numbers were measured; a text that is no time is a property alone."""
+    if not text.strip():
+        ctx.note_dropped("captureDate", "empty")
+        return
+    properties["dataQualityMetrics.captureDate"] = present_property_text("dataQualityMetrics.captureDate", text)
+    with suppress(ValueError, OverflowError):
+        moment = parse_time(f"{text.strip()}T00:00:00Z" if is_date(text) else text).micros
+        yield ctx.dataset_urn, CAPTURE_TIME, f"{ctx.version[0]}:{ctx.version[1]}", moment
 
 
 def _columns_by_schema_name(

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.facet_support.airflow import nested_object
 from dh_bridge.facet_support.facet_spec import Facet, as_property, dropped, facet, mapped, property_fact
+from dh_bridge.identity.hints import decode_facet
 from dh_bridge.identity.runs import normalize_run_id
 from dh_bridge.lineage.triggers import job_edge_owner, parent_edge_source, parent_job
 from dh_bridge.model.facts import (
+    CANDIDATE_RUN,
     IMPLIED_PARENT_JOB,
+    IMPLIED_PARENT_NAME,
     IMPLIED_PARENT_RUN,
     JOB_EDGE,
     JOB_PROPERTIES,
     PARENT,
+    PARENT_CANDIDATE,
     RUN_PROPERTIES,
     RUN_TYPE,
     Facts,
@@ -137,15 +141,33 @@ def _parent_edge_facts(ctx: FacetContext) -> Facts:
 def _implied_parent_facts(urn: str, run: RunReference, job: JobReference, ctx: FacetContext) -> Facts:
     """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more."""
     resolved_job = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, ctx)
+    unresolved = resolved_job is None
     # a run of a task that DataHub's plugin writes has the plugin's id: under this one it is no run of that task
     if resolved_job is not None and ctx.options.identity.has_foreign_runs(resolved_job):
         resolved_job = None
     template = ctx.identity.template(resolved_job, has_io=False) if resolved_job is not None else None
     yield urn, IMPLIED_PARENT_RUN, (normalize_run_id(run.runId), template or ""), ctx.event.time
+    dag_run_id = _dag_run_id(job.name, run.facets or {}, ctx)
+    if dag_run_id is not None:
+        yield urn, IMPLIED_PARENT_NAME, "", dag_run_id
+    if unresolved and job.name:
+        for rank, candidate in enumerate(ctx.options.identity.parent_candidates(job.namespace, job.name)):
+            yield urn, PARENT_CANDIDATE, candidate, rank
+            yield candidate, CANDIDATE_RUN, urn, None
     if resolved_job is not None and template:
         yield resolved_job.flow_urn, IMPLIED_PARENT_JOB, "", resolved_job
         if resolved_job.level == "job":
             yield resolved_job.job_urn, IMPLIED_PARENT_JOB, "", resolved_job
+
+
+def _dag_run_id(parent_name: str, run_facets: dict[str, Any], ctx: FacetContext) -> str | None:
+    """Return Airflow's id of the parent's DAG run, by the forwarded facet or that of a task of the DAG; None for other parents."""
+    for airflow_facet in (nested_object(run_facets, "airflow"), decode_facet(ctx.event.run_facets, "airflow")):
+        dag_id = nested_object(airflow_facet, "dag").get("dag_id")
+        run_id = nested_object(airflow_facet, "dagRun").get("run_id")
+        if dag_id == parent_name and isinstance(run_id, str) and run_id:
+            return run_id
+    return None
 
 
 def _job_text(key: str, job: JobReference) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.facet_support.facet_spec import Facet, as_property, facet, mapped, property_fact
 from dh_bridge.facet_support.sibling_facets import sibling_facet
-from dh_bridge.model.facts import JOB_FIELD, JOB_PROPERTIES, Facts
+from dh_bridge.model.facts import JOB_FIELD, JOB_PROPERTIES, VERSION_INFO, Facts
 from dh_bridge.model.facts import SQL as SQL_TEXT
 from dh_bridge.model.precedence import PAGE_CODE
-from dh_bridge.model.properties import flatten, present_property_text
+from dh_bridge.model.properties import flatten, present_property_text, truncate
 
 if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
@@ -41,7 +41,9 @@ class SqlFacet(Facet):
 def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
     """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query with ``optional_metadata: [queries]``."""
     if facet.query and facet.query.strip():
-        yield ctx.owner_urn, SQL_TEXT, "", ((ctx.version, facet.query),)
+        # of the statements of a dbt node the longest counts: others begin, rename and commit
+        version = (len(facet.query), *ctx.version[1:]) if ctx.is_statement else ctx.version
+        yield ctx.owner_urn, SQL_TEXT, "", ((version, facet.query),)
     if facet.dialect:
         yield property_fact(ctx, {"sql.dialect": present_property_text("sql.dialect", facet.dialect)})
 
@@ -113,15 +115,20 @@ class SourceCodeLocation(Facet):
     outcomes={
         "url": mapped(JOB_FIELD["externalUrl"], JOB_PROPERTIES, "assertionInfo.externalUrl"),
         **{name: as_property(allows_empty=True) for name in _PROPERTY_FIELDS},
+        "version": mapped(VERSION_INFO, JOB_PROPERTIES),
     },
 )
 def source_code_location(facet: SourceCodeLocation, ctx: FacetContext) -> Facts:
-    """Web page of the code as externalUrl of the job and of the checks of its runs; the rest as properties."""
+    """Web page of the code as externalUrl of the job and of the checks of its runs; its revision as versionInfo; all as properties."""
     properties = flatten("sourceCodeLocation", {name: getattr(facet, name) for name in _PROPERTY_FIELDS})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):
             yield ctx.owner_urn, JOB_FIELD, ("externalUrl", PAGE_CODE), facet.url
         else:
             properties["sourceCodeLocation.url"] = facet.url
+    if facet.version and facet.version.strip():
+        url = facet.url if facet.url and facet.url.startswith(("http://", "https://")) else None
+        version_type = (facet.type or "").strip() or "unknown"
+        yield ctx.owner_urn, VERSION_INFO, "", (truncate(facet.version.strip()), truncate(version_type), url)
     if properties:
         yield property_fact(ctx, properties)

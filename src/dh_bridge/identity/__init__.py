@@ -1,6 +1,6 @@
 """Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are.
 
-The steps: ``normalize`` cleans the names, ``producers`` finds the platform, ``splitting`` cuts the name into flow and job,
+The steps: ``normalize`` cleans the names, ``producers`` finds the platform, ``varying_names`` cuts what changes with every run, ``splitting`` cuts the name into flow and job,
 ``rules`` are the user's exceptions, ``modes`` combines them, ``runs`` names runs. Other modes are overlays over the default
 mode, and read more of an event (``overlay``, ``hints``, ``compat``, ``airflow_plugin``, ``dbt_nodes``). ``subtypes``,
 ``warnings`` and ``event`` add texts about a job; they do not change URNs.
@@ -14,15 +14,16 @@ from dh_bridge.datahub.urns import platform_instance_urn
 from dh_bridge.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.identity.compat import CompatMode
 from dh_bridge.identity.dbt_nodes import DbtSource, UniqueIds
-from dh_bridge.identity.granularity import OPERATION, application_of, task_of
+from dh_bridge.identity.granularity import application_name, application_of, task_of
 from dh_bridge.identity.hints import Hints, decode_facet, read_hints
 from dh_bridge.identity.modes import DefaultMode, Mode, ProducerMatch
 from dh_bridge.identity.normalize import PLACEHOLDER, NameNormalizer
 from dh_bridge.identity.overlay import CheckNamingOverlay, IdentityOverlay
 from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily, load_producer_mappings
-from dh_bridge.identity.rules import compile_job_rules
+from dh_bridge.identity.rules import DatasetDefaults, compile_job_rules, first_match
 from dh_bridge.identity.runs import RunUrns
 from dh_bridge.identity.splitting import JobNameSplitter
+from dh_bridge.identity.varying_names import load_varying_names
 from dh_bridge.model.job import AIRFLOW, DBT, DEFAULT_PLATFORM, Job
 from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.identity import IdentitySettings
@@ -38,6 +39,9 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _DEFAULT_PLATFORM = (DEFAULT_PLATFORM, "default")
+#: Families whose jobs start jobs of other tools.
+_PARENT_FAMILIES = ("airflow", "dagster", "prefect", "dbt", "spark")
+_NO_DEFAULTS = DatasetDefaults()
 _MAX_CACHED_NAMES = 20_000
 _MAX_CACHED_LENGTH = 2_000
 
@@ -57,10 +61,20 @@ class Identity:
         mappings = list(load_producer_mappings(overlay))
         self._normalizer = NameNormalizer(settings)
         self._families = ProducerFamilies(mappings)
-        self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings))
+        self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings), load_varying_names(overlay))
         self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
+        #: whether statements of dbt belong to their nodes; other tools' ids stay as those tools give them
+        self.folds_statements = (dbt or DbtSettings()).statements == "fold" and not {
+            "datahub-openlineage",
+            "datahub-dbt-source",
+        } & set(settings.mode)
         self._overlays = _build_overlays(settings, dbt or DbtSettings(), dataset_env)
+        #: whether a rule gives datasets that its jobs name an environment, an instance or a domain
+        self.has_dataset_rules = any(
+            {"env", "domain", "datasets.env", "datasets.instance", "datasets.domain"} & rule.templates.keys()
+            for rule in self._rules
+        )
         self.has_skip_rules = any(rule.skip for rule in self._rules)
         self._always_has_flow_job = settings.flow_level_jobs == "flow+task"
         self._jobs: dict[tuple[str, str, str | None], Job] = {}
@@ -97,10 +111,31 @@ class Identity:
 
     def carrier(self, job: Job, producer: str | None) -> Job:
         """Return the job that carries the inputs and outputs of ``job``: itself, unless its granularity folds it."""
-        if job.granularity == OPERATION or job.placeholder or job.skip:
+        if job.placeholder or job.skip:
             return job
-        task_name = task_of(job)
-        return (application_of(job) or job) if task_name is None else self.job(job.namespace, task_name, producer)
+        task_name = task_of(job, folds_statements=self.folds_statements)
+        if task_name is not None:
+            return self.job(job.namespace, task_name, producer)
+        application_job = application_of(job)
+        if application_job is None:
+            return job
+        # A rule may name the application's own job: each application of a flow has one.
+        own_job = self.job(job.namespace, application_name(job), producer)
+        if own_job.flow_urn == job.flow_urn:
+            return own_job
+        return job if any(reason.startswith("job: rules[") for reason in job.rules) else application_job
+
+    def dataset_defaults(self, namespace: str, name: str, producer: str | None) -> DatasetDefaults:
+        """Return what the rule of an event's job gives the datasets that the event names."""
+        rules = self._match_for_uri(producer).rules
+        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        return _NO_DEFAULTS if match is None else match.dataset_defaults()
+
+    def domain(self, namespace: str, name: str, producer: str | None) -> str | None:
+        """Return the URN of the domain that a rule gives an event's job."""
+        rules = self._match_for_uri(producer).rules
+        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        return None if match is None else match.fill("domain")
 
     def check_urn(self) -> str | None:
         """Return None: only modes that join a tool of DataHub name checks."""
@@ -187,6 +222,12 @@ class Identity:
             return self._build_job(namespace, name, producer_match)
         return self.reference(namespace, name, referrer=None)
 
+    def parent_candidates(self, namespace: str, name: str) -> tuple[str, ...]:
+        """Return the URNs of the jobs that a parent may be whose tool nobody states, those of orchestrators first."""
+        matches = [self._match_for_key(family_id) for family_id in _PARENT_FAMILIES] + [self._match_for_uri(None)]
+        jobs = [self._build_job(namespace, name, producer_match) for producer_match in matches]
+        return tuple(dict.fromkeys(job.owner_urn for job in jobs if job is not None and not job.skip))
+
     def has_job(self, job: Job, *, has_io: bool) -> bool:
         """Whether the dataJob exists: a flow-level job has one only with inputs or outputs (``has_io``)."""
         if job.placeholder or job.skip:
@@ -264,7 +305,11 @@ class EventIdentity:
 
     def carrier(self, job: Job, producer: str | None) -> Job:
         """Return the job that carries the inputs and outputs of ``job``."""
-        task_name = task_of(job) if job.granularity != OPERATION and not job.placeholder and not job.skip else None
+        task_name = (
+            task_of(job, folds_statements=self._identity.folds_statements)
+            if not job.placeholder and not job.skip
+            else None
+        )
         return (
             self._identity.carrier(job, producer) if task_name is None else self.job(job.namespace, task_name, producer)
         )

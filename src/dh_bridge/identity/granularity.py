@@ -20,19 +20,31 @@ OPERATION, TASK, APPLICATION = "operation", "task", "application"
 
 #: What Airflow's provider calls SQL of the task before it; what hooks ran is ``hll_query`` since 2.21, ``query`` before.
 AIRFLOW_QUERY = r"\.(?:hll_|manual_)?query\.\d+"
+#: How dbt-ol calls SQL of a node.
+DBT_STATEMENT = re.compile(r"(.+)\.sql\.\d+", re.DOTALL).fullmatch
 #: platform -> the names of its operations; the group is the task
 _OPERATIONS = {
     "airflow": re.compile(rf"(.+){AIRFLOW_QUERY}", re.DOTALL).fullmatch,
-    "dbt": re.compile(r"(.+)\.sql\.\d+", re.DOTALL).fullmatch,
+    "dbt": DBT_STATEMENT,
 }
 _APPLICATIONS = frozenset({"spark"})
 
 
-def task_of(job: Job) -> str | None:
-    """Return the name of the task or node that ran the operation, None when the job is no operation of one."""
+def task_of(job: Job, *, folds_statements: bool = False) -> str | None:
+    """Return the name of the task or node that carries the operation, None when the job is no operation of one.
+
+    ``folds_statements``: nodes of dbt carry their statements, whatever the granularity.
+    """
+    if job.granularity == OPERATION and not (folds_statements and job.platform == "dbt"):
+        return None
     match_operation = _OPERATIONS.get(job.platform)
-    match = match_operation(job.name) if match_operation is not None and job.granularity != OPERATION else None
+    match = match_operation(job.name) if match_operation is not None else None
     return None if match is None else str(match[1])
+
+
+def application_name(job: Job) -> str:
+    """Return the name of the application that ran the job: Spark's listener puts it before the first dot."""
+    return job.name.partition(".")[0]
 
 
 def application_of(job: Job) -> Job | None:

@@ -20,17 +20,17 @@ from dh_bridge.identity.normalize import (
     cut_component,
     fit_urn,
 )
+from dh_bridge.identity.rules import first_match
 from dh_bridge.identity.splitting import JobNameParts
 from dh_bridge.identity.warnings import NAME_CUT
 from dh_bridge.model.job import Job
 from dh_bridge.settings.naming import FABRIC_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dh_bridge.identity.producers import ProducerFamilies, ProducerFamily
-    from dh_bridge.identity.rules import CompiledJobRule
+    from dh_bridge.identity.rules import CompiledJobRule, RuleMatch
     from dh_bridge.identity.splitting import JobNameSplitter
+    from dh_bridge.identity.varying_names import VaryingNames
     from dh_bridge.settings.identity import IdentitySettings
 
 
@@ -57,24 +57,31 @@ class Mode(Protocol):
 class DefaultMode:
     """Identity from the three things that every event of a job has."""
 
-    def __init__(self, settings: IdentitySettings, families: ProducerFamilies, splitting: JobNameSplitter) -> None:
+    def __init__(
+        self,
+        settings: IdentitySettings,
+        families: ProducerFamilies,
+        splitting: JobNameSplitter,
+        varying_names: VaryingNames,
+    ) -> None:
         self._cluster = clean(settings.cluster, DEFAULT_NAMESPACE) if settings.cluster else None
         self._granularity = settings.granularity
         self._families = families
         self._splitting = splitting
+        self._varying_names = varying_names if settings.varying_names == "cut" else None
 
     def build(self, namespace: str, name: str, raw_name: str, producer_match: ProducerMatch) -> Job | None:
         """Return the job; None when neither rule, scheme, producer nor fallback gives a platform."""
-        rule, groups = _first_matching_rule(producer_match.rules, namespace, name)
+        rule = first_match(producer_match.rules, namespace, name)
         platform_choice = self._resolve_platform(namespace, rule, producer_match)
         if platform_choice is None:
             return None
         platform, platform_reason = platform_choice
-        parts = self._splitting.split(platform, name)
-        if rule is not None and (rule.flow or rule.job):
-            parts = _apply_rule(parts, rule, groups)
+        parts, stable_name = self._split(platform, name)
+        if rule is not None and (rule.has("flow") or rule.has("job")):
+            parts = _apply_rule(parts, rule)
         cluster, cluster_reason = self._resolve_cluster(namespace, rule)
-        instance = rule.instance if rule else None
+        instance = rule.fill("instance") if rule else None
         full_flow_id = parts.flow if instance is None else f"{instance}.{parts.flow}"
         cluster_id, flow_id, flow_urn = _fit_flow(platform, full_flow_id, cluster)
         job_id, job_urn = fit_urn(parts.job, partial(data_job_urn, flow_urn), MAX_JOB_BYTES)
@@ -94,9 +101,9 @@ class DefaultMode:
             instance,
             env,
             namespace,
-            raw_name,
+            stable_name or raw_name,
             placeholder=name == PLACEHOLDER,
-            skip=rule is not None and rule.skip,
+            skip=rule is not None and rule.rule.skip,
             rules=(
                 f"platform: {platform_reason}",
                 f"flow: {parts.reason}{', cut' if flow_id != full_flow_id else ''}",
@@ -104,19 +111,30 @@ class DefaultMode:
                 f"cluster: {cluster_reason}{', cut' if cluster_id != cluster else ''}",
                 *((f"instance: {rule.label}",) if rule and instance else ()),
                 *((f"env: {env_reason}",) if env else ()),
-                *((f"skip: {rule.label}",) if rule and rule.skip else ()),
+                *((f"skip: {rule.label}",) if rule and rule.rule.skip else ()),
             ),
             lints=(NAME_CUT,) if is_cut else (),
             shared=parts.shared,
             producer_key=producer_match.key,
-            granularity=(rule.granularity if rule else None) or self._granularity,
+            granularity=(rule.rule.granularity if rule else None) or self._granularity,
         )
 
+    def _split(self, platform: str, name: str) -> tuple[JobNameParts, str | None]:
+        """Return the parts of a name; and the name without what changes with every run, None if nothing does."""
+        if self._varying_names is None or self._splitting.has_form(platform, name):
+            return self._splitting.split(platform, name), None
+        stable_name = self._varying_names.stable_name(platform, name)
+        parts = self._splitting.split(platform, stable_name.name)
+        if not stable_name.forms:
+            return parts, None
+        reason = f"{parts.reason}, without {', '.join(stable_name.forms)}"
+        return parts._replace(reason=reason, shared=parts.shared or stable_name.is_shared), stable_name.name
+
     def _resolve_platform(
-        self, namespace: str, rule: CompiledJobRule | None, producer_match: ProducerMatch
+        self, namespace: str, rule: RuleMatch | None, producer_match: ProducerMatch
     ) -> tuple[str, str] | None:
-        if rule is not None and rule.platform:
-            return rule.platform, rule.label
+        if rule is not None and (platform := rule.fill("platform")):
+            return platform, rule.label
         scheme = self._families.platform_of_scheme(namespace)
         if scheme is not None:
             return scheme[0], f"namespace scheme of {scheme[1]}"
@@ -124,9 +142,9 @@ class DefaultMode:
             return producer_match.family.platform, f"producer {producer_match.family.id}"
         return producer_match.fallback
 
-    def _resolve_cluster(self, namespace: str, rule: CompiledJobRule | None) -> tuple[str, str]:
-        if rule is not None and rule.cluster:
-            return rule.cluster, rule.label
+    def _resolve_cluster(self, namespace: str, rule: RuleMatch | None) -> tuple[str, str]:
+        if rule is not None and (cluster := rule.fill("cluster")):
+            return cluster, rule.label
         if self._cluster is not None:
             return self._cluster, "identity.cluster"
         return namespace, "job namespace"
@@ -145,28 +163,20 @@ def _fit_flow_cached(platform: str, name: str, cluster: str) -> tuple[str, str, 
     return cluster_id, *fit_urn(name, lambda part: data_flow_urn(platform, part, cluster_id), MAX_FLOW_BYTES)
 
 
-def _first_matching_rule(
-    rules: tuple[CompiledJobRule, ...], namespace: str, name: str
-) -> tuple[CompiledJobRule | None, Mapping[str, str | None]]:
-    for rule in rules:
-        groups = rule.match_groups(namespace, name)
-        if groups is not None:
-            return rule, groups
-    return None, {}
-
-
-def _apply_rule(parts: JobNameParts, rule: CompiledJobRule, groups: Mapping[str, str | None]) -> JobNameParts:
+def _apply_rule(parts: JobNameParts, rule: RuleMatch) -> JobNameParts:
     """Apply a rule's templates; a job template whose group took no part makes a flow-level job."""
-    flow = (rule.flow.fill(groups) if rule.flow else None) or parts.flow
-    job = (rule.job.fill(groups) or flow) if rule.job else parts.job
+    flow = rule.fill("flow") or parts.flow
+    job = (rule.fill("job") or flow) if rule.has("job") else parts.job
     if (flow, job) == (parts.flow, parts.job):
         return parts._replace(reason=rule.label)
     # The flow's name is no news in its job's: DataHub shows `<flow>.<job>` in lineage.
-    return JobNameParts(flow, job, job.removeprefix(f"{flow}.") or job, rule.label, parts.shared and rule.job is None)
+    return JobNameParts(
+        flow, job, job.removeprefix(f"{flow}.") or job, rule.label, parts.shared and not rule.has("job")
+    )
 
 
-def _resolve_env(cluster: str, rule: CompiledJobRule | None) -> tuple[str | None, str]:
-    if rule is not None and rule.env:
-        return rule.env, rule.label
+def _resolve_env(cluster: str, rule: RuleMatch | None) -> tuple[str | None, str]:
+    if rule is not None and (env := rule.env()):
+        return env, rule.label
     fabric = cluster.upper()
     return (fabric, "cluster") if fabric in FABRIC_TYPES else (None, "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.identity.normalize import DEFAULT_NAMESPACE, clean
+from dh_bridge.identity.normalize import clean
+from dh_bridge.settings.naming import FABRIC_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from dh_bridge.settings.identity import JobRule
 
 _GROUP = re.compile(r"\{(\w+)\}")
+_TEMPLATE_KEYS = ("platform", "instance", "cluster", "env", "domain", "flow", "job")
+_ENVIRONMENT_WORDS = {"PRODUCTION": "PROD", "STAGING": "STG", "STAGE": "STG", "DEVELOPMENT": "DEV", "TESTING": "TEST"}
 
 
 class RuleTemplate(NamedTuple):
@@ -26,6 +29,14 @@ class RuleTemplate(NamedTuple):
         return None if None in texts else clean("".join(filter(None, texts)), "") or None
 
 
+class DatasetDefaults(NamedTuple):
+    """What a rule gives the datasets that its jobs name."""
+
+    env: str | None = None
+    instance: str | None = None
+    domain: str | None = None
+
+
 class CompiledJobRule(NamedTuple):
     """A rule, compiled; ``label`` says which one it is (``rules[0]``)."""
 
@@ -33,12 +44,7 @@ class CompiledJobRule(NamedTuple):
     namespace: re.Pattern[str] | None
     name: re.Pattern[str] | None
     producer: re.Pattern[str] | None
-    flow: RuleTemplate | None
-    job: RuleTemplate | None
-    platform: str | None
-    instance: str | None
-    cluster: str | None
-    env: str | None
+    templates: Mapping[str, RuleTemplate]
     skip: bool
     granularity: str | None = None
 
@@ -46,15 +52,57 @@ class CompiledJobRule(NamedTuple):
         """Whether the rule can hold for this producer; a reference to a job (None) fits no producer's rule."""
         return self.producer is None or (uri is not None and self.producer.search(uri) is not None)
 
-    def match_groups(self, namespace: str, name: str) -> dict[str, str | None] | None:
-        """Return what the templates may use when the rule holds, None when it does not."""
-        if self.namespace is not None and not self.namespace.fullmatch(namespace):
-            return None
-        match = self.name.fullmatch(name) if self.name is not None else None
-        if self.name is not None and match is None:
-            return None
-        name_groups = match.groupdict() if match is not None else {}
-        return {**name_groups, "namespace": namespace, "job": name}
+    def match(self, namespace: str, name: str) -> RuleMatch | None:
+        """Return the rule with the groups of its expressions, None when it does not hold."""
+        groups: dict[str, str | None] = {}
+        for pattern, text in ((self.namespace, namespace), (self.name, name)):
+            if pattern is None:
+                continue
+            match = pattern.fullmatch(text)
+            if match is None:
+                return None
+            groups |= match.groupdict()
+        return RuleMatch(self, {**groups, "namespace": namespace, "job": name})
+
+
+class RuleMatch(NamedTuple):
+    """A rule that holds for a job, and what its templates may use."""
+
+    rule: CompiledJobRule
+    groups: Mapping[str, str | None]
+
+    @property
+    def label(self) -> str:
+        """The rule's label."""
+        return self.rule.label
+
+    def has(self, key: str) -> bool:
+        """Whether the rule has a template for ``key``."""
+        return key in self.rule.templates
+
+    def fill(self, key: str) -> str | None:
+        """Return the text of a setting of the rule; None when it has none, or a group of it took no part."""
+        template = self.rule.templates.get(key)
+        return None if template is None else template.fill(self.groups)
+
+    def env(self, key: str = "env") -> str | None:
+        """Return the environment of a setting of the rule, None when it has none or gives no environment."""
+        text = (self.fill(key) or "").upper()
+        env = _ENVIRONMENT_WORDS.get(text, text)
+        return env if env in FABRIC_TYPES else None
+
+    def dataset_defaults(self) -> DatasetDefaults:
+        """Return what the rule gives the datasets that the job names."""
+        return DatasetDefaults(
+            self.env("datasets.env" if self.has("datasets.env") else "env"),
+            self.fill("datasets.instance"),
+            self.fill("datasets.domain" if self.has("datasets.domain") else "domain"),
+        )
+
+
+def first_match(rules: Iterable[CompiledJobRule], namespace: str, name: str) -> RuleMatch | None:
+    """Return the first rule that holds for a job, None for none."""
+    return next((found for rule in rules if (found := rule.match(namespace, name)) is not None), None)
 
 
 def compile_job_rules(rules: Iterable[JobRule]) -> tuple[CompiledJobRule, ...]:
@@ -63,17 +111,14 @@ def compile_job_rules(rules: Iterable[JobRule]) -> tuple[CompiledJobRule, ...]:
 
 
 def _compile_rule(label: str, rule: JobRule) -> CompiledJobRule:
+    texts = {key: getattr(rule, key) for key in _TEMPLATE_KEYS}
+    texts |= {f"datasets.{key}": getattr(rule.datasets, key) for key in DatasetDefaults._fields}
     return CompiledJobRule(
         label=label,
         namespace=re.compile(rule.namespace) if rule.namespace is not None else None,
         name=re.compile(rule.name) if rule.name is not None else None,
         producer=re.compile(rule.producer) if rule.producer is not None else None,
-        flow=RuleTemplate(tuple(_GROUP.split(rule.flow))) if rule.flow else None,
-        job=RuleTemplate(tuple(_GROUP.split(rule.job))) if rule.job else None,
-        platform=rule.platform,
-        instance=clean(rule.instance, "") or None if rule.instance else None,
-        cluster=clean(rule.cluster, DEFAULT_NAMESPACE) if rule.cluster else None,
-        env=rule.env,
+        templates={key: RuleTemplate(tuple(_GROUP.split(text))) for key, text in texts.items() if text},
         skip=rule.skip,
         granularity=rule.granularity,
     )

@@ -63,6 +63,10 @@ class JobNameSplitter:
             if row.otherwise == "whole":
                 self._unsplit_platforms.add(row.platform)
 
+    def has_form(self, platform: str, name: str) -> bool:
+        """Return whether a form of the platform describes the whole name."""
+        return any(form.pattern.fullmatch(name) for form in self._forms.get(platform, ()))
+
     def split(self, platform: str, name: str) -> JobNameParts:
         """Return the parts of a cleaned job name."""
         for form in self._forms.get(platform, ()):

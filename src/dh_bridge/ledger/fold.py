@@ -24,7 +24,7 @@ from dh_bridge.ledger.related_runs import RelatedRuns, tokens_of
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import RunStore
 from dh_bridge.ledger.shared import SharedEntityStore
-from dh_bridge.model.facts import FLOW_JOB
+from dh_bridge.model.facts import CANDIDATE_RUN, FLOW_JOB
 from dh_bridge.model.fold import value
 from dh_bridge.render.assertions import ENTITY as ASSERTION
 
@@ -247,6 +247,11 @@ class StatefulAggregator:
         selected_entities = _SelectedEntities(self.shared)
         for urn in sorted(self.shared.changed_urns | implied_urns):  # the same order in each process
             selected_entities[urn] = drop_expired_edges(self.shared.registers_of(urn), self.options.settings)
+        for urn in list(selected_entities):
+            # a parent without events of its own may be a run of this job
+            for run_urn in selected_entities[urn].get(CANDIDATE_RUN, ()):
+                if run_urn not in selected_entities and not self.runs.is_known(run_urn):
+                    selected_entities[run_urn] = self.shared.registers_of(run_urn)
         for urn in list(selected_entities):
             own_job = value(selected_entities[urn], FLOW_JOB)
             if (

@@ -113,6 +113,10 @@ CAN_RETRY = FactKind("CAN_RETRY", _RUN_EVENT, latest)
 FINAL_FAILURE = FactKind("FINAL_FAILURE", _RUN_EVENT, maximum)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
 CONTENT_MODE = FactKind("CONTENT_MODE", "dataJobInputOutput", latest)
+#: digest of an event whose time states no zone -> None
+ZONELESS_EVENT = FactKind("ZONELESS_EVENT", _RUN_EVENT, latest)
+#: "" -> offset from UTC, in minutes, of the run's last event that states another one than 0
+EVENT_OFFSET = FactKind("EVENT_OFFSET", _RUN_EVENT, latest)
 
 # -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs -------------------------
 #: dataset URN -> first time, last stamp
@@ -153,6 +157,8 @@ CHECKS = FactKind("CHECKS", "assertionInfo", latest)
 RESULTS = FactKind("RESULTS", "assertionRunEvent", latest)
 #: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points
 PARTITION = FactKind("PARTITION", "operation", latest)
+#: number of the event's statement -> micros: when the numbers of a profile were measured
+CAPTURE_TIME = FactKind("CAPTURE_TIME", "datasetProfile", latest)
 
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------
 #: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
@@ -172,6 +178,8 @@ INPUT_FIELD = FactKind("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
 #: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN); the key is
 #: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.aggregate.queries`)
 FINE_LINEAGE = FactKind("FINE_LINEAGE", "dataJobInputOutput", union, shared=True)
+#: "" -> (version, type of the version, URL or None) of the code of the job
+VERSION_INFO = FactKind("VERSION_INFO", "versionInfo", latest, shared=True)
 #: "" -> list of names
 SUBTYPES = FactKind("SUBTYPES", "subTypes", latest, shared=True)
 
@@ -191,6 +199,12 @@ ASSERTION_PROPERTIES = FactKind("ASSERTION_PROPERTIES", "assertionInfo", latest,
 IMPLIED_PARENT_RUN = FactKind("IMPLIED_PARENT_RUN", "dataProcessInstanceRelationships", interval)
 #: "" -> Job
 IMPLIED_PARENT_JOB = FactKind("IMPLIED_PARENT_JOB", "dataJobInfo", latest, shared=True)
+#: "" -> what the run is called: Airflow's id of a DAG run
+IMPLIED_PARENT_NAME = FactKind("IMPLIED_PARENT_NAME", _PROPERTIES, latest)
+#: on the run: URN of a job or flow -> its rank: the run is one of it, if there is such a job
+PARENT_CANDIDATE = FactKind("PARENT_CANDIDATE", _RELATIONSHIPS, latest)
+#: on that job or flow: URN of the run -> None
+CANDIDATE_RUN = FactKind("CANDIDATE_RUN", _RELATIONSHIPS, latest, shared=True)
 
 # -- of runs of tasks that send no events: what their DAG's run says of them ------------------------------------------
 #: time -> (Job, URN of the DAG run, label, Airflow's word)
@@ -202,6 +216,8 @@ TOMBSTONE_KEY = ("", "")
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
 #: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone
 TAG = FactKind("TAG", "globalTags", latest, shared=True)
+#: domain URN -> None: a rule about the job gives it the job and its datasets
+DOMAIN = FactKind("DOMAIN", "domains", latest, shared=True)
 #: (owner URN, type) -> None; TOMBSTONE_KEY as of TAG
 OWNER = FactKind("OWNER", "ownership", latest, shared=True)
 

@@ -47,6 +47,7 @@ class RunState:
         "snapshot_outputs",
         "unlinked_urns",
         "urn",
+        "zone_reads",
     )
 
     def __init__(self, urn: str, run_id: str, kind: str, key: str = "") -> None:
@@ -71,6 +72,8 @@ class RunState:
         self.producer: tuple[Version, str] | None = None
         self.schema_url: tuple[Version, str] | None = None
         self.is_single_event = False
+        #: events that were read in the offset of others; set when facts are resolved
+        self.zone_reads = 0
         #: whether these are all facts of the run; None: they are if its START is there
         self.is_complete: bool | None = None
 

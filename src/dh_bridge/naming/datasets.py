@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dh_bridge.naming.models import SymlinkPreference
     from dh_bridge.openlineage.events import Dataset, Event
 
+_MAX_LOG_PATH = 2_000
 _decode = msgspec.json.Decoder().decode
 #: What a table's name is read as when its first part is missing.
 _CONTAINER_LEVELS = ("schema", "database")
@@ -30,6 +32,18 @@ _EPHEMERAL_PREFIX = "__dbt__cte__"
 _UNKNOWN_NAME = "--UNKNOWN--"
 #: The folder in a Delta table's own that Delta keeps its log in.
 _DELTA_LOG_FOLDER = "_delta_log"
+
+
+#: Keys of Airflow's remote logs, by the option `[logging] log_filename_template` of Airflow 2.3 and later, and before.
+_AIRFLOW_LOG = re.compile(
+    r"(?:.*/)?(?:dag_id=[^/]+/run_id=[^/]+/task_id=[^/]+/(?:map_index=-?\d+/)?attempt=\d+\.log(?:\.[\w.]+)?"
+    r"|[^/]+/[^/]+/\d{4}-\d\d-\d\dT[^/]+/\d+\.log)"
+).fullmatch
+
+
+def is_airflow_log(dataset: Dataset) -> bool:
+    """Whether a dataset that a task of Airflow names is a file of Airflow's own remote logging."""
+    return ".log" in dataset.name and len(dataset.name) < _MAX_LOG_PATH and _AIRFLOW_LOG(dataset.name) is not None
 
 
 def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = False) -> Name:

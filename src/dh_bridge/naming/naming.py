@@ -7,6 +7,7 @@ rules last. Reverse look-up stands in ``reverse``.
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -22,6 +23,7 @@ from dh_bridge.naming.schemes import parse_file_extensions, parse_platforms, par
 from dh_bridge.naming.temporary import parse_temporary_names
 from dh_bridge.naming.vocabulary import check_vocabulary
 from dh_bridge.naming.writing import UNKNOWN, NameWriter, NamingRequest
+from dh_bridge.settings.naming import NamingRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.naming.name import Name
     from dh_bridge.naming.namespaces import CanonicalNamespace
-    from dh_bridge.settings.naming import NamingRule, NamingSettings
+    from dh_bridge.settings.naming import NamingSettings
 
 _OTHER_FORMS = ("arn:", "aws:", "jdbc:", "file:", "dbfs:", "hdfs:", "oracle:")
 _NAME_SEPARATOR = re.compile("[/:]")
@@ -76,6 +78,9 @@ class Naming:
         self._locations = Locations(settings.locations, self._schemes)
         self._variants: dict[tuple[str, frozenset[str]], NameReader] = {}
         self._parsed_namespaces: dict[tuple[str, str | None], ParsedNamespace] = {}
+        #: of the datasets of a job, where its rule gives some (see `with_defaults`)
+        self._default_env: str | None = None
+        self._default_instance: str | None = None
         self._young: dict[tuple[str, ...], Name] = {}
         self._old: dict[tuple[str, ...], Name] = {}
         instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
@@ -94,6 +99,13 @@ class Naming:
                     self._old, self._young = self._young, {}
                 self._young[key] = resolved_name
         return resolved_name
+
+    def with_defaults(self, env: str | None, instance: str | None) -> Naming:
+        """Return the naming for datasets that have another environment, and an instance, where no rule of the user gives one."""
+        naming = copy(self)
+        naming._default_env, naming._default_instance = env, instance  # noqa: SLF001 - its own class
+        naming._young, naming._old = {}, {}  # noqa: SLF001
+        return naming
 
     def listed_names(self, namespace: str, name: str) -> Sequence[str]:
         """Return the names that ``name`` lists, itself but where its system has signs, ``separator``, between several."""
@@ -180,13 +192,18 @@ class Naming:
             return _as_sent(self._resolve(*pair, select), namespace, name, is_whole=is_whole)
         parsed_namespace = self._parse_namespace(namespace, select)
         rule, parts = _matching_rule(parsed_namespace, name) if parsed_namespace.rules else (None, {})
+        default_env = self._default_env or self._settings.env
+        instance = self._default_instance
         if rule is None:
+            default_rule = None if instance is None else NamingRule(namespace="", platform_instance=instance)
             return self._resolve_in_namespace(
-                NamingRequest(namespace, name, parsed_namespace.safe_namespace, None, "", self._settings.env),
+                NamingRequest(namespace, name, parsed_namespace.safe_namespace, default_rule, "", default_env),
                 parsed_namespace,
                 name,
             )
         rule_settings = rule.settings
+        if instance is not None and rule_settings.platform_instance is None:
+            rule_settings = rule_settings.model_copy(update={"platform_instance": instance})
         if rule_settings.select is not None and rule_settings.select != select:
             parsed_namespace = self._parse_namespace(namespace, rule_settings.select)
         request = NamingRequest(
@@ -195,7 +212,7 @@ class Naming:
             parsed_namespace.safe_namespace,
             rule_settings,
             f"; {rule.text}",
-            rule_settings.env or self._settings.env,
+            rule_settings.env or default_env,
             "" if rule.rename is None else rule.cut_part(parts),
         )
         return self._resolve_in_namespace(

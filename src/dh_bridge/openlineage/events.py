@@ -48,6 +48,8 @@ class Event(msgspec.Struct):
     outputs: list[Dataset] = []
     dataset: Dataset | None = None
     notes: tuple[str, ...] = ()
+    #: the offset from UTC that the time states, in minutes; None: it states none
+    offset_minutes: int | None = 0
     #: whether the event holds no secret (any more): see `masking`
     is_clean: bool = False
 

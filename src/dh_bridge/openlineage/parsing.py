@@ -51,6 +51,8 @@ _TYPE_NAMES = {
 }
 #: What ``translate`` writes and DataHub takes has it, an event has not.
 _PROPOSAL = b'"aspectName"'
+#: notes about the time of an event
+ZONELESS, TWO_ZONES = "zone-less", "two-zones"
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
 
 
@@ -97,7 +99,7 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
     if not envelope.eventTime:
         raise EventError("eventTime is missing", location=f"{location} $.eventTime", remedy="every event requires one")
     try:
-        time, has_zone = parse_time(envelope.eventTime, zone)
+        time = parse_time(envelope.eventTime, zone)
     except (ValueError, OverflowError) as error:
         raise EventError(
             str(error), location=f"{location} $.eventTime", remedy="use ISO 8601 with an offset"
@@ -105,14 +107,19 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
     event_type = envelope.eventType
     event = Event(
         kind,
-        time,
+        time.micros,
         location,
         raw,
         event_type.strip().upper() if event_type else None,
         envelope.producer,
         envelope.schemaURL,
     )
-    event.notes = notes if has_zone else (*notes, "zone-less")
+    event.offset_minutes = time.offset_minutes
+    if time.offset_minutes is None:
+        notes = (*notes, ZONELESS)
+    elif time.has_two_zones:
+        notes = (*notes, TWO_ZONES)
+    event.notes = notes
     if kind == "dataset":
         event.dataset = envelope.dataset or Dataset()
         return event

@@ -6,6 +6,7 @@ import re
 import sys
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
+from typing import NamedTuple
 
 from dh_bridge.redaction import redact
 
@@ -21,8 +22,9 @@ _READS_Z = sys.version_info >= (3, 11)
 _MAX_SCANNED_CHARACTERS = 1000
 #: No time is longer, whatever the digits of its fraction.
 _MAX_TIME_LENGTH = 1000
+_DATE = re.compile(r"\d{4}-\d\d-\d\d").fullmatch
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d|[+-]\d\d)?(?:\[[^\]]*\])?\Z"
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d[Zz]?|[+-]\d\d[Zz]?)?(?:\[[^\]]*\])?\Z"
 )
 
 
@@ -53,17 +55,34 @@ def _format_minute(minute: int) -> str:
     return datetime.fromtimestamp(60 * minute, timezone.utc).isoformat()[:17]
 
 
-def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
-    """Return (microseconds since the epoch, whether the text named its zone).
+class ParsedTime(NamedTuple):
+    """A time of an event.
+
+    ``micros``: microseconds since 1970 in UTC. ``offset_minutes``: the offset from UTC that the text states, None if it states
+    none. ``has_two_zones``: it states an offset and a Z (`+00:00Z`).
+    """
+
+    micros: int
+    offset_minutes: int | None
+    has_two_zones: bool = False
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date without a time: ``2026-11-20``."""
+    return _DATE(text.strip()) is not None
+
+
+def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> ParsedTime:
+    """Return the time that ``text`` states.
 
     Lenient: fractions of any length are floored to microseconds, a missing zone is ``default_zone``
-    (Great Expectations sends local times without one), ``[Europe/Berlin]`` behind an offset is ignored.
+    (Great Expectations sends local times without one), ``[Europe/Berlin]`` or a Z behind an offset is ignored.
     ValueError when the text is no time.
     """
     if text[-1:] == "Z" and len(text) in _COMMON_LENGTHS and _READS_Z:
         # What nearly every producer sends; the pattern below takes four times as long.
         try:
-            return to_micros(datetime.fromisoformat(text)), True
+            return ParsedTime(to_micros(datetime.fromisoformat(text)), 0)
         except ValueError:
             pass
     match = _ISO.match(text.strip()) if len(text) <= _MAX_TIME_LENGTH else None
@@ -71,13 +90,18 @@ def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, boo
         message = f"not an ISO 8601 time: {redact(text[:_MAX_SCANNED_CHARACTERS])[:40]!r}"
         raise ValueError(message)
     date, clock, seconds, fraction, zone = match.groups()
-    if zone is None:
-        offset: tzinfo = default_zone
-    elif zone in "Zz":
-        offset = timezone.utc
-    else:
-        sign = -1 if zone[0] == "-" else 1
-        digits = zone[1:].replace(":", "")
-        offset = timezone(sign * timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0)))
+    offset, offset_minutes = _offset_of(zone, default_zone)
     moment = datetime.fromisoformat(f"{date}T{clock}{seconds or ':00'}").replace(tzinfo=offset)
-    return to_micros(moment) + int((fraction or "0")[:6].ljust(6, "0")), zone is not None
+    micros = to_micros(moment) + int((fraction or "0")[:6].ljust(6, "0"))
+    return ParsedTime(micros, offset_minutes, zone is not None and len(zone) > 1 and zone[-1] in "Zz")
+
+
+def _offset_of(zone: str | None, default_zone: tzinfo) -> tuple[tzinfo, int | None]:
+    if zone is None:
+        return default_zone, None
+    if zone in "Zz":
+        return timezone.utc, 0
+    sign = -1 if zone[0] == "-" else 1
+    digits = zone[1:].rstrip("Zz").replace(":", "")
+    offset = sign * timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0))
+    return timezone(offset), round(offset.total_seconds() / 60)

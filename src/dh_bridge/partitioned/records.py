@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.facet_support.dbt_statements import fold_statement
+
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
     from dh_bridge.options import Options
@@ -24,7 +26,8 @@ def to_record(event: Event, options: Options) -> EventRecord:
     """Return the record of an event, without its secrets; events without a run go by their job or dataset."""
     options.masking.mask_event(event)
     if event.kind == "run":
-        key = options.identity.run_urn(event.namespace, event.name, event.run_id)
+        folded = fold_statement(event, options.identity)
+        key = options.identity.run_urn(folded.namespace, folded.name, folded.run_id)
     elif event.dataset is not None:
         key = f"dataset:{options.subject_of(event.dataset)}"
     else:

@@ -60,7 +60,9 @@ def dataset_proposals(urn: str, registers: Registers, options: Options, *, is_wr
         yield patch(ENTITY, urn, "datasetProperties", _property_operations(registers, name, options))
         if name.instance:
             yield upsert(ENTITY, urn, "dataPlatformInstance", _platform_instance(name))
-        yield from domain_proposals(ENTITY, urn, options.settings.domains.of_dataset(name.namespace, name.name))
+        yield from domain_proposals(
+            ENTITY, urn, options.settings.domains.of_dataset(name.namespace, name.name), registers
+        )
     schema = value(registers, SCHEMA) or value(registers, SCHEMA, UNTYPED_KEY)
     write = options.settings.schema_.write
     if schema is not None and (write in ("all", "if_absent") or (write == "outputs" and is_written)):

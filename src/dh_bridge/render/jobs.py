@@ -23,6 +23,7 @@ from dh_bridge.model.facts import (
     SQL_TEXT,
     SUBTYPES,
     TOMBSTONE,
+    VERSION_INFO,
 )
 from dh_bridge.model.fold import Registers, value
 from dh_bridge.model.properties import truncate
@@ -79,7 +80,8 @@ def flow_proposals(urn: str, registers: Registers, options: Options, flow: Flow)
         properties.update(_sql_properties(registers, options))
     yield patch("dataFlow", urn, "dataFlowInfo", _info_operations(operations, registers, properties))
     yield from _companion_proposals("dataFlow", urn, registers, flow)
-    yield from domain_proposals("dataFlow", urn, options.settings.domains.of_job(flow.namespace, flow.name))
+    yield from _version_proposals("dataFlow", urn, registers, options)
+    yield from domain_proposals("dataFlow", urn, options.settings.domains.of_job(flow.namespace, flow.name), registers)
 
 
 def job_proposals(urn: str, registers: Registers, options: Options, job: Job) -> Iterator[Proposal]:
@@ -107,7 +109,8 @@ def job_proposals(urn: str, registers: Registers, options: Options, job: Job) ->
         query_statement = {"value": truncate(sql, MAX_SQL_CHARS), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": query_statement}]})
     yield from _companion_proposals("dataJob", urn, registers, job)
-    yield from domain_proposals("dataJob", urn, options.settings.domains.of_job(job.namespace, job.name))
+    yield from _version_proposals("dataJob", urn, registers, options)
+    yield from domain_proposals("dataJob", urn, options.settings.domains.of_job(job.namespace, job.name), registers)
 
 
 @lru_cache(maxsize=64)
@@ -172,6 +175,15 @@ def _companion_proposals(entity: str, urn: str, registers: Registers, job: Job |
         yield upsert(entity, urn, "subTypes", {"typeNames": [subtype, operator] if operator else [subtype]})
     yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
     yield from owner_and_tag_proposals(entity, urn, registers)
+
+
+def _version_proposals(entity: str, urn: str, registers: Registers, options: Options) -> Iterator[Proposal]:
+    """Yield the version of the code of a job, where the profile has the aspect."""
+    version_info = value(registers, VERSION_INFO)
+    if version_info is not None and options.profile.has_aspect(entity, "versionInfo"):
+        version, version_type, url = version_info
+        aspect = {"version": version, "versionType": version_type, "customProperties": {}}
+        yield upsert(entity, urn, "versionInfo", aspect if url is None else {**aspect, "externalUrl": url})
 
 
 # -- inputs and outputs ---------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dh_bridge.facet_support.statistics import is_meaningful_count
 from dh_bridge.facet_support.subsets import combine_partition_specs, partition_specs
 from dh_bridge.model.facts import (
     AFFECTED_ROWS,
+    CAPTURE_TIME,
     LIFECYCLE,
     METRIC,
     OPERATION,
@@ -174,6 +175,21 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     return operation
 
 
+def _capture_time(registers: Registers, version: Version) -> int:
+    """Return when the numbers of a terminal event's profile were measured, in microseconds: by the event, else by its run.
+
+    An event that states metrics without a time measured them itself.
+    """
+    capture_times = registers.get(CAPTURE_TIME)
+    if capture_times:
+        own = [moment for stated, moment in capture_times.values() if stated[:3] == version[:3]]
+        if own:
+            return int(max(own))
+        if all(stated[:3] != version[:3] for stated, _ in registers.get(METRIC, {}).values()):
+            return int(max(capture_times.values())[1])
+    return int(version[0])
+
+
 def _has_replaced_table(registers: Registers) -> bool:
     """Whether the run wrote the whole table anew; no later word takes that back."""
     return any(change in registers.get(LIFECYCLE, ()) for change in _REPLACING_CHANGES) or (
@@ -196,7 +212,7 @@ def _profile(  # noqa: PLR0913 - the parts of one step
             metrics.setdefault("sizeInBytes", counts["size"])
     if not metrics:
         return None
-    time = millis(version[0])
+    time = millis(_capture_time(registers, version))
     partitions = partition_specs(registers, version, "output", "input", "dataset")
     profile: dict[str, Any] = {
         "timestampMillis": time,

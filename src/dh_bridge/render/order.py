@@ -81,7 +81,7 @@ def _query_proposals(urns: list[str], shared: FactsByEntity, options: Options) -
 def _implied_run_proposals(urns: list[str], shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
     for urn in urns:
         if urn.startswith(RUN_URN_PREFIX):
-            yield from implied_parent_proposals(urn, shared[urn], options)
+            yield from implied_parent_proposals(urn, shared[urn], shared, options)
             yield from eventless_run_proposals(urn, shared[urn], options)
 
 

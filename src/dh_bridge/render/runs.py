@@ -12,10 +12,14 @@ from dh_bridge.datahub.urns import DATAHUB_ACTOR, platform_instance_urn, platfor
 from dh_bridge.identity.subtypes import run_subtype
 from dh_bridge.model.facts import (
     ATTEMPT,
+    FLOW_JOB,
+    IMPLIED_PARENT_NAME,
     IMPLIED_PARENT_RUN,
     INPUT,
+    JOB,
     OUTPUT,
     PARENT,
+    PARENT_CANDIDATE,
     RUN_BY_DATASET,
     RUN_COUNT,
     RUN_NAME,
@@ -23,7 +27,7 @@ from dh_bridge.model.facts import (
     RUN_TYPE,
     UPSTREAM_RUN,
 )
-from dh_bridge.model.fold import Registers, value
+from dh_bridge.model.fold import FactsByEntity, Registers, value
 from dh_bridge.model.precedence import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, can_name_run
 from dh_bridge.model.properties import json_text, truncate
 from dh_bridge.openlineage.times import format_iso
@@ -74,12 +78,15 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
         )
 
 
-def implied_parent_proposals(urn: str, registers: Registers, options: Options) -> Iterator[Proposal]:
+def implied_parent_proposals(
+    urn: str, registers: Registers, shared: FactsByEntity, options: Options
+) -> Iterator[Proposal]:
     """Yield what a run is that only its children have named: its id, its template, no run event."""
     parent_facts = registers.get(IMPLIED_PARENT_RUN)
     if not parent_facts:
         return
     run_id, template = _run_id_and_template(parent_facts)
+    template = template or _known_candidate(registers, shared)
     first_time = min(first_time for _, first_time in parent_facts.values())
     yield upsert(
         ENTITY,
@@ -87,7 +94,7 @@ def implied_parent_proposals(urn: str, registers: Registers, options: Options) -
         "dataProcessInstanceProperties",
         {
             "customProperties": {options.prefix + "runId": run_id},
-            "name": run_id,
+            "name": value(registers, IMPLIED_PARENT_NAME) or run_id,
             "created": audit_stamp(first_time, DATAHUB_ACTOR),
         },
     )
@@ -95,6 +102,13 @@ def implied_parent_proposals(urn: str, registers: Registers, options: Options) -
         yield upsert(
             ENTITY, urn, "dataProcessInstanceRelationships", {"parentTemplate": template, "upstreamInstances": []}
         )
+
+
+def _known_candidate(registers: Registers, shared: FactsByEntity) -> str:
+    """Return the first job that the run may be one of and whose own events are known; "" for none."""
+    candidates = registers.get(PARENT_CANDIDATE, {})
+    ordered = sorted(candidates, key=lambda urn: (candidates[urn][1], urn))
+    return next((urn for urn in ordered if not {JOB, FLOW_JOB}.isdisjoint(shared.get(urn, {}))), "")
 
 
 def _run_id_and_template(parent_facts: dict[Any, Versioned]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
-from dh_bridge.model.facts import OWNER, TAG, TOMBSTONE_KEY
+from dh_bridge.model.facts import DOMAIN, OWNER, TAG, TOMBSTONE_KEY
 from dh_bridge.model.fold import active_elements
 from dh_bridge.model.properties import truncate
 from dh_bridge.render.fragments import add_operation, audit_stamp, escape_segment
@@ -37,10 +37,12 @@ def dataset_edge(
     return edge_json
 
 
-def domain_proposals(entity: str, urn: str, domain_urn: str | None) -> Iterator[Proposal]:
-    """Yield the domain that the settings give an entity (by configuration, never by a facet)."""
-    if domain_urn is not None:
-        yield patch(entity, urn, "domains", [add_operation(f"/domains/{escape_segment(domain_urn)}", domain_urn)])
+def domain_proposals(entity: str, urn: str, domain_urn: str | None, registers: Registers) -> Iterator[Proposal]:
+    """Yield the domain that the settings give an entity, by a pattern, else by rules about jobs; never by a facet."""
+    domain_urns = [domain_urn] if domain_urn is not None else sorted(registers.get(DOMAIN, ()))
+    if domain_urns:
+        operations = [add_operation(f"/domains/{escape_segment(domain)}", domain) for domain in domain_urns]
+        yield patch(entity, urn, "domains", operations)
 
 
 def _owner_operation(owner: str, kind: str) -> dict[str, Any]:

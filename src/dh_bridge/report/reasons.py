@@ -66,6 +66,8 @@ _BY_SETTING = {
     "column_lineage.indirect": "Indirect column lineage (filter, join, sort …) is off.",
     "debezium_config": "The facet repeats the configuration of the connector. Only its identity is stored.",
     "excluded_metadata": "The setting excludes metadata of this kind.",
+    "dbt.statements": "The statement belongs to the run of its node.",
+    "airflow.remote_logs": "A file of Airflow's remote logging is no dataset.",
     "identity.granularity": "The facts of this run are written to the run that contains it.",
     "identity.mode": "The tool of DataHub that `identity.mode` names writes this aspect itself, or does not write it.",
     "inmemory": "The dataset is a table in memory of one process.",

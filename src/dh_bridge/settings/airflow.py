@@ -22,6 +22,11 @@ class AirflowSettings(BaseModel):
         description="What is written for tasks that send no events, such as empty operators and skipped tasks: `jobs` only, or"
         " also `runs` with the state that the end of the DAG run reports.",
     )
+    remote_logs: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="Files of Airflow's remote logging that tasks report as inputs or outputs: left out (`drop`), or written as"
+        " other datasets (`keep`).",
+    )
     to: str = Field(
         default="rest:",
         min_length=1,

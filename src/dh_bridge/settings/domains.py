@@ -12,7 +12,8 @@ from dh_bridge.settings.filters import PatternList, Patterns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DomainUrn = Annotated[str, StringConstraints(pattern=r"^urn:li:domain:[^\s,()]+$")]
+DOMAIN_URN_PATTERN = r"^urn:li:domain:[^\s,()]+$"
+DomainUrn = Annotated[str, StringConstraints(pattern=DOMAIN_URN_PATTERN)]
 
 
 class DomainSettings(BaseModel):

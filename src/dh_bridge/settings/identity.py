@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from dh_bridge.settings.naming import FABRIC_TYPES, Env
+from dh_bridge.settings.domains import DOMAIN_URN_PATTERN
+from dh_bridge.settings.naming import FABRIC_TYPES
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 _GROUP = re.compile(r"\{(\w*)\}")
+_BRACES = re.compile(r"[{}]")
 
 
 def _check_regex(text: str) -> str:
@@ -19,6 +21,13 @@ def _check_regex(text: str) -> str:
     except re.error as error:
         raise ValueError(f"`{text}` is not a regular expression: {error}") from error
     return text
+
+
+def _check_env(text: str) -> str:
+    env = text if "{" in text else text.upper()
+    if "{" not in text and env not in FABRIC_TYPES:
+        raise ValueError(f"`{text}` is not an environment: use one of {', '.join(sorted(FABRIC_TYPES))}")
+    return env
 
 
 def _check_length(text: str) -> str:
@@ -53,19 +62,51 @@ Endpoint = Annotated[
 ]
 Granularity = Literal["operation", "task", "application"]
 Regex = Annotated[str, AfterValidator(_check_regex)]
-Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,50}$")]
+Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._{}-]{1,50}$")]
 Instance = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
+RuleEnv = Annotated[
+    str,
+    AfterValidator(_check_env),
+    WithJsonSchema(
+        {"anyOf": [{"enum": sorted(FABRIC_TYPES), "type": "string"}, {"pattern": r"\{\w+\}", "type": "string"}]}
+    ),
+]
+RuleDomain = Annotated[str, Field(pattern=DOMAIN_URN_PATTERN)]
 
 
-class JobRule(BaseModel):
-    """Exceptions for the jobs that a rule matches. A rule without `namespace`, `name` and `producer` matches all jobs."""
+class RuleDatasets(BaseModel):
+    """Names and domains of the datasets that jobs of a rule read and write. A rule of `naming.rules` wins over them."""
 
     model_config = _MODEL
 
-    namespace: Regex | None = Field(default=None, description="Regular expression for the whole job namespace.")
+    env: RuleEnv | None = Field(default=None, description="Environment of the datasets. Default: the rule's `env`.")
+    instance: Instance | None = Field(
+        default=None, description="Platform instance of the datasets, as `platform_instance` of `naming.rules`."
+    )
+    domain: RuleDomain | None = Field(default=None, description="Domain of the datasets. Default: the rule's `domain`.")
+
+
+_TEMPLATE_KEYS = ("platform", "instance", "cluster", "env", "domain", "flow", "job")
+
+
+class JobRule(BaseModel):
+    """Exceptions for the jobs that a rule matches. A rule without `namespace`, `name` and `producer` matches all jobs.
+
+    The values of `platform`, `instance`, `cluster`, `env`, `domain`, `flow`, `job` and `datasets` may be templates: `{team}` is the
+    group `(?P<team>…)` of `namespace` or `name`; `{namespace}` and `{job}` are the whole texts. A value whose group did not
+    match is not set.
+    """
+
+    model_config = _MODEL
+
+    namespace: Regex | None = Field(
+        default=None,
+        description="Regular expression for the whole job namespace, with groups for templates:"
+        " `airflow-(?P<team>\\w+)-(?P<stage>dev|prod)`.",
+    )
     name: Regex | None = Field(
         default=None,
-        description="Regular expression for the whole job name. `flow` and `job` can use its groups: `(?P<app>[^.]+)_.*`.",
+        description="Regular expression for the whole job name, with groups for templates: `(?P<app>[^.]+)_.*`.",
     )
     producer: Regex | None = Field(default=None, description="Regular expression for any part of the producer's URI.")
     platform: Platform | None = Field(
@@ -80,9 +121,19 @@ class JobRule(BaseModel):
     cluster: str | None = Field(
         default=None, min_length=1, description="Cluster of the flow. Default: `identity.cluster`."
     )
-    env: Env | None = Field(
+    env: RuleEnv | None = Field(
         default=None,
-        description="Environment that DataHub shows. Default: the cluster, if it is the name of an environment.",
+        description="Environment of the jobs and of the datasets that they read and write. Default: the cluster, if it is the name"
+        " of an environment, for jobs; `naming.env` for datasets. A template may also give `production`, `staging`, `development`"
+        " or `testing`.",
+    )
+    domain: RuleDomain | None = Field(
+        default=None,
+        description="URN of the domain of the jobs, their flows, and the datasets that they read and write, such as"
+        " `urn:li:domain:{team}`. Entities that a pattern of `domains` matches get that domain instead.",
+    )
+    datasets: RuleDatasets = Field(
+        default=RuleDatasets(), description="Other values for the datasets that the jobs read and write."
     )
     flow: str | None = Field(
         default=None,
@@ -101,15 +152,20 @@ class JobRule(BaseModel):
 
     @model_validator(mode="after")
     def _check_effects(self) -> JobRule:
-        groups = {"namespace", "job", *(re.compile(self.name).groupindex if self.name else ())}
-        for key, template in (("flow", self.flow), ("job", self.job)):
+        groups = {"namespace", "job"}
+        for pattern in (self.namespace, self.name):
+            groups |= set(re.compile(pattern).groupindex if pattern else ())
+        templates = {key: getattr(self, key) for key in _TEMPLATE_KEYS}
+        templates |= {f"datasets.{key}": getattr(self.datasets, key) for key in ("env", "instance", "domain")}
+        for key, template in templates.items():
             for group in _GROUP.findall(template or ""):
                 if group not in groups:
-                    raise ValueError(f"`{key}` uses {{{group}}}, but `name` has no such group")
-        effects = (self.platform, self.instance, self.cluster, self.env, self.flow, self.job, self.granularity)
-        if not self.skip and not any(effects):
+                    raise ValueError(f"`{key}` uses {{{group}}}, but `namespace` and `name` have no such group")
+            if _BRACES.search(_GROUP.sub("", template or "")):
+                raise ValueError(f"`{key}` has a brace without its pair: write {{group}}")
+        if not self.skip and not self.granularity and not any(templates.values()):
             raise ValueError(
-                "the rule has no effect: set platform, instance, cluster, env, flow, job, granularity or skip"
+                "the rule has no effect: set platform, instance, cluster, env, domain, datasets, flow, job, granularity or skip"
             )
         return self
 
@@ -168,6 +224,12 @@ class IdentitySettings(BaseModel):
     lowercase: frozenset[Literal["namespace", "name"]] = Field(
         default=frozenset(),
         description="Parts of jobs that are read in lower case, before rules: `namespace`, `name`. Use it if producers disagree.",
+    )
+    varying_names: Literal["cut", "keep"] = Field(
+        default="cut",
+        description="Parts of job names that change with every run, such as `_jr_<hash>`, UUIDs, dates and YARN ids"
+        " (mappings/tables/varying_names.yaml): left out of the ids of flows and jobs (`cut`), so that all runs belong to one job;"
+        " or part of them (`keep`). The run has the whole name. A rule's `flow` and `job` apply instead.",
     )
     namespaces: dict[Annotated[str, Field(min_length=1)], tuple[str, ...]] = Field(
         default={},

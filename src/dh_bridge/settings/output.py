@@ -182,7 +182,9 @@ class EventTimeSettings(BaseModel):
     model_config = _MODEL
 
     default_zone: str = Field(
-        default="UTC", description="Time zone of event times without an offset, such as `Europe/Berlin`."
+        default="UTC",
+        description="Time zone of event times without an offset, such as `Europe/Berlin`. With `UTC`, such a time of a run is read in"
+        " the offset that the run's other events state.",
     )
 
     @field_validator("default_zone")

@@ -156,6 +156,8 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _text_keyed(19, facts.CAN_RETRY),
     _text_keyed(20, facts.CONTENT_MODE),
     _text_keyed(82, facts.FINAL_FAILURE),
+    _text_keyed(86, facts.ZONELESS_EVENT),
+    _text_keyed(87, facts.EVENT_OFFSET),
     # of a job within a run
     _text_keyed(21, facts.INPUT),
     _text_keyed(22, facts.OUTPUT),
@@ -176,7 +178,9 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     _check_valued(33, facts.CHECKS),
     _struct_valued(34, facts.RESULTS, Check, text_key=False),
     _struct_valued(35, facts.PARTITION, PartitionSpec, text_key=False),
+    _text_keyed(92, facts.CAPTURE_TIME),
     # of jobs and flows
+    _text_keyed(93, facts.VERSION_INFO, tuple[str, str, str | None]),
     _object_valued(36, facts.JOB),
     _object_valued(37, facts.FLOW_JOB),
     _text_keyed(38, facts.JOB_PROPERTIES),
@@ -195,11 +199,15 @@ STORED_KINDS: tuple[StoredKind, ...] = (
     # of runs that only other runs name
     _value_keyed(50, facts.IMPLIED_PARENT_RUN),
     _object_valued(51, facts.IMPLIED_PARENT_JOB),
+    _text_keyed(89, facts.IMPLIED_PARENT_NAME),
+    _text_keyed(90, facts.PARENT_CANDIDATE),
+    _text_keyed(91, facts.CANDIDATE_RUN),
     StoredKind(
         52, facts.EVENTLESS_RUN, text_key=False, value=tuple[int, str, str, str], write=_write_first, read=_read_first
     ),
     # of anything that can be owned and tagged
     _text_keyed(53, facts.TAG),
+    _text_keyed(88, facts.DOMAIN),
     _value_keyed(54, facts.OWNER),
     # of datasets
     _text_keyed(55, facts.IS_WRITTEN),
