@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from support.facet_cases import SPARK, dataset_event, event, facet, pair, told
 
+from dh_bridge.checking import check_events
 from dh_bridge.cli import commands
-from dh_bridge.learning import learn
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import Settings
 
@@ -33,7 +33,7 @@ def table(namespace, name):
 
 
 def findings(*events):
-    return learn([parse_event(json.dumps(body).encode(), "here") for body in events], Settings()).findings()
+    return check_events([parse_event(json.dumps(body).encode(), "here") for body in events], Settings()).findings()
 
 
 def run(*arguments):
@@ -93,7 +93,7 @@ def test_emit_and_validate_say_that_only_a_facet_places_a_name(tmp_path):
     file.write_text(json.dumps(event(outputs=[dataset("shop", "/data/sums.parquet", dataSource=source)])))
     text = "namespace is unknown and only facets name the dataset"
     assert f"noted {text}" in run("emit", str(file), "--to", f"catalog:{tmp_path / 'c.db'}").stderr
-    assert text in run("validate", str(file)).stdout
+    assert text in run("check", str(file)).stdout
 
 
 def test_a_name_that_only_some_events_place_is_a_finding_in_every_order():
@@ -244,7 +244,7 @@ def test_names_that_lack_a_level_are_one_finding_of_emit_that_names_the_setting(
 
 
 def test_validate_names_each_server_once(short_names):
-    result = run("validate", short_names)
+    result = run("check", short_names)
     assert result.exit_code == 1
     assert result.stdout.count("name lacks the database") == 2
     assert result.stdout.count("postgres://p:5432") == 1

@@ -7,20 +7,20 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
-from dh_bridge.identity.dbt_nodes import node_job_name
-from dh_bridge.identity.hints import read_hints
-from dh_bridge.identity.normalize import NameNormalizer
-from dh_bridge.identity.runs import normalize_run_id
-from dh_bridge.identity.warnings import LINTS, Sightings, is_dotted_flow
-from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
-from dh_bridge.learning.namespace_aliases import (
+from dh_bridge.checking.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
+from dh_bridge.checking.namespace_aliases import (
     alias_reason,
     best_spelling,
     connected_groups,
     parse_namespace_url,
     unlike_pair_text,
 )
-from dh_bridge.learning.sample import Sample
+from dh_bridge.checking.sample import Sample
+from dh_bridge.identity.dbt_nodes import node_job_name
+from dh_bridge.identity.hints import read_hints
+from dh_bridge.identity.normalize import NameNormalizer
+from dh_bridge.identity.runs import normalize_run_id
+from dh_bridge.identity.warnings import LINTS, Sightings, is_dotted_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ _TIMESTAMPED_NAMES = [re.compile(rf"(?P<app>.*[^_-])[_-]+{timestamp}", re.IGNORE
 _MIN_SHARED_JOBS = 3
 
 
-class JobLearner:
+class JobChecker:
     """Follows the jobs and runs of events; bounded by ``limit`` jobs and runs."""
 
     def __init__(self, options: Options, limit: int) -> None:

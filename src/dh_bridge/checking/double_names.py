@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.checking.finding import Finding, one_line
+from dh_bridge.checking.sample import Sample
 from dh_bridge.identity.hints import decode_facet
-from dh_bridge.learning.finding import Finding, one_line
-from dh_bridge.learning.sample import Sample
 from dh_bridge.naming import Naming
 from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
 
@@ -23,7 +23,7 @@ _MAX_TRIED_RULES = 50
 """Rules that are tried; each compiles the naming systems again."""
 
 
-class DoubleNameLearner:
+class DoubleNameChecker:
     """Follows names that make several datasets, and tables that several datasets have as their symlink."""
 
     def __init__(self, options: Options, limit: int) -> None:
