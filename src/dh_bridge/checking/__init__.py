@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from dh_bridge.checking.datasets import DatasetChecker
 from dh_bridge.checking.finding import Finding
 from dh_bridge.checking.jobs import JobChecker
+from dh_bridge.checking.runs import RunChecker
 from dh_bridge.checking.trial import NameSample, try_settings
 from dh_bridge.checking.yaml_output import format_findings
 from dh_bridge.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.settings import Settings
@@ -38,6 +39,7 @@ class EventChecker:
         self._sample = NameSample(limit)
         self._datasets = DatasetChecker(options, limit, self._sample)
         self._jobs = JobChecker(options, limit)
+        self._runs = RunChecker(limit)
         self._event_count = 0
         self._findings: list[Finding] | None = None
 
@@ -50,11 +52,13 @@ class EventChecker:
         self._jobs.see(event)
         if event.kind != "dataset":
             self._sample.add_job(event)
+        if event.kind == "run":
+            self._runs.see(event)
 
     def findings(self) -> list[Finding]:
         """Return the findings of all events so far."""
         if self._findings is None:
-            findings = [*self._datasets.findings(), *self._jobs.findings()]
+            findings = [*self._datasets.findings(), *self._jobs.findings(), *self._runs.findings()]
             self._findings = try_settings(self._settings, self._sample, findings)
         return self._findings
 
@@ -63,9 +67,10 @@ class EventChecker:
         """The part of all names that is in the sample, 0 to 1."""
         return min(self._datasets.sampled_fraction, self._jobs.sampled_fraction)
 
-    def to_yaml(self) -> str:
+    def to_yaml(self, ignored_kinds: Collection[str] = ()) -> str:
         """Return the proposed settings as YAML, with the evidence as comments."""
-        return format_findings(self.findings(), events=self._event_count, sampled_fraction=self.sampled_fraction)
+        findings = [finding for finding in self.findings() if finding.kind not in ignored_kinds]
+        return format_findings(findings, events=self._event_count, sampled_fraction=self.sampled_fraction)
 
 
 def check_events(events: Iterable[Event], settings: Settings, *, limit: int = LIMIT) -> EventChecker:

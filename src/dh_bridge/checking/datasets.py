@@ -15,6 +15,7 @@ from dh_bridge.checking.sample import Sample
 from dh_bridge.checking.varying_datasets import VaryingDatasetChecker
 from dh_bridge.identity.hints import decode_facet
 from dh_bridge.naming.datasets import dataset_name, enumerate_datasets
+from dh_bridge.naming.name import BY_FACET, BY_FACET_TEXT, UNKNOWN_NAMESPACE
 from dh_bridge.naming.rules import Locations
 from dh_bridge.settings.naming import PATTERN_CHARS
 
@@ -50,6 +51,8 @@ class DatasetChecker:
         self._columns_by_dataset: Sample[dict[str, int]] = Sample(limit, dict)
         self._namespaces: Sample[list[int]] = Sample(limit, lambda: [0])
         self._unknown: Sample[Counter[str]] = Sample(limit, Counter)
+        #: unknown namespaces of which facets name the datasets
+        self._by_facet: Sample[Counter[str]] = Sample(limit, Counter)
         self._numbers: Sample[Counter[str]] = Sample(limit, Counter)
         #: dataset and table of BigQuery -> project ids
         self._projects: Sample[set[str]] = Sample(limit, set)
@@ -86,6 +89,9 @@ class DatasetChecker:
         yield from self._project_numbers()
         for namespace, names in self._unknown.items():
             yield _unknown_namespace_finding(namespace, names)
+        for namespace, names in self._by_facet.items():
+            text = f"{one_line(namespace) or repr('')}: {BY_FACET_TEXT} ({list_examples(sorted(names))})"
+            yield Finding("unknown-namespace", text, names.total())
 
     @property
     def sampled_fraction(self) -> float:
@@ -104,7 +110,9 @@ class DatasetChecker:
         if column_hashes is not None and (namespace in column_hashes or len(column_hashes) < _MAX_NAMESPACES):
             column_hashes[namespace] = max(column_hashes.get(namespace, 0), column_hash)
         self._incomplete_names.see(namespace, name, column_hash)
-        if "unknown-namespace" in name.notes and (names := self._unknown.note_of(name.safe_namespace)) is not None:
+        if (BY_FACET in name.notes and (names := self._by_facet.note_of(name.safe_namespace)) is not None) or (
+            UNKNOWN_NAMESPACE in name.notes and (names := self._unknown.note_of(name.safe_namespace)) is not None
+        ):
             _count_name(names, name.name)
         if name.platform == "bigquery":
             self._see_project(name)

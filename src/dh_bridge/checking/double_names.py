@@ -53,7 +53,7 @@ class DoubleNameChecker:
                 tried += 1
                 rule = self._rule(namespace, name, preferred) if tried <= _MAX_TRIED_RULES else None
                 text = f"{one_line(name)} makes {len(names)} datasets, by the facets of its events: {_listed(names)}"
-                yield _finding(text, len(names), rule)
+                yield _finding(text, len(names), rule, preferred)
         for key, names in self._by_table.items():
             if len(names) > 1:
                 preferred = _preferred(names)
@@ -63,7 +63,9 @@ class DoubleNameChecker:
                         continue
                     tried += 1
                     rule = self._rule(double.namespace, double.name, preferred) if tried <= _MAX_TRIED_RULES else None
-                    yield _finding(f"table {table} has {len(names)} datasets: {_listed(names)}", len(names), rule)
+                    yield _finding(
+                        f"table {table} has {len(names)} datasets: {_listed(names)}", len(names), rule, preferred
+                    )
 
     def _rule(self, namespace: str, name: str, preferred: Name) -> dict[str, str] | None:
         """Return the rule that makes ``preferred`` of a name; None when none was found to."""
@@ -100,6 +102,10 @@ def _listed(names: dict[str, Name]) -> str:
     return ", ".join(sorted(one_line(f"{name.platform},{name.dataset_name}") for name in names.values()))
 
 
-def _finding(text: str, count: int, rule: dict[str, str] | None) -> Finding:
-    path = ("naming", "rules") if rule is not None else ()
-    return Finding("double-name", text, count, path, rule, sure=False)
+def _finding(text: str, count: int, rule: dict[str, str] | None, preferred: Name) -> Finding:
+    if rule is None:
+        return Finding("double-name", text, count, sure=False)
+    promise = {f"{rule['namespace']}\n{rule['name']}": preferred.endpoint}
+    return Finding(
+        "double-name", text, count, ("naming", "rules"), rule, sure=False, has_evidence=True, promise=promise
+    )

@@ -153,7 +153,8 @@ def _build_finding(gap: _Gap, shorts: list[_ShortName], *, is_only_gap: bool) ->
     if not is_only_gap:
         text += f"; other names of this namespace belong to another {lacking_parts}"
     sure = is_only_gap and 2 * difference_count <= len(comparable_names)
-    return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure)
+    promise: dict[str, str | None] = {f"{gap.namespace}\n{short.name}": short.full_urn for short in shorts}
+    return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure, promise=promise)
 
 
 def _missing_defaults(short_parts: list[str], full_parts: list[str]) -> tuple[tuple[str, str], ...]:

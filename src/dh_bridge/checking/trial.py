@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from dh_bridge.checking.finding import count_text
 from dh_bridge.checking.sample import Sample
 from dh_bridge.identity import Identity
 from dh_bridge.naming import Naming
@@ -45,13 +48,13 @@ class NameSample:
 
     def datasets(self) -> Iterator[tuple[str, str]]:
         """Yield namespace and name of each dataset."""
-        for key, _ in self._datasets.items():
+        for key in self._datasets:
             namespace, _, name = key.partition("\n")
             yield namespace, name
 
     def jobs(self) -> Iterator[tuple[str, str, str]]:
         """Yield namespace, producer and name of each job."""
-        for key, _ in self._jobs.items():
+        for key in self._jobs:
             namespace, producer, name = key.split("\n", 2)
             yield namespace, producer, name
 
@@ -73,25 +76,33 @@ class SettingTrial:
                 yield finding
                 continue
             self._tried_count += 1
-            passed = self._tried_count <= _MAX_TRIED_SETTINGS and self._passes(finding)
-            yield finding if passed else finding.without_setting()
+            effect = self._try(finding) if self._tried_count <= _MAX_TRIED_SETTINGS else None
+            if effect is None:
+                yield finding.without_setting()
+            else:
+                yield msgspec.structs.replace(finding, effect=finding.effect or effect)
 
-    def _passes(self, finding: Finding) -> bool:
-        """Return whether a setting passes; if it is sure, later settings are tried together with it."""
+    def _try(self, finding: Finding) -> str | None:
+        """Return the effect of a setting, None if it fails. Later settings are tried together with those that are sure."""
         settings = with_setting(self._settings, finding)
         if settings is None:
-            return False
+            return None
+        effect = ""
         area = finding.path[0]
         if area == "naming":
             names = self._compute_names(settings)
             if not _is_promise_of_datasets(finding, self._present_names(), names):
-                return False
+                return None
+            effect = _effect(
+                ((old.endpoint, names[key].endpoint) for key, old in self._present_names().items()), "dataset"
+            )
             if finding.sure:
                 self._names = names
         elif finding.path in {("identity", "rules"), ("identity", "namespaces")}:
             jobs = self._compute_jobs(settings)
             if not _is_promise_of_jobs(finding, self._present_jobs(), jobs):
-                return False
+                return None
+            effect = _effect(((old.flow_urn, jobs[key].flow_urn) for key, old in self._present_jobs().items()), "flow")
             if finding.sure:
                 self._jobs = jobs
         elif area == "filters":
@@ -102,10 +113,10 @@ class SettingTrial:
                 and not self._settings.filters.is_collapsed(namespace, name)
             }
             if collapsed != set(finding.promise):
-                return False
+                return None
         if finding.sure:
             self._settings = settings
-        return True
+        return effect
 
     def _present_names(self) -> dict[tuple[str, str], Name]:
         if self._names is None:
@@ -127,6 +138,17 @@ class SettingTrial:
             (namespace, producer, name): identity.job(namespace, name, producer or None)
             for namespace, producer, name in self._sample.jobs()
         }
+
+
+def _effect(changes: Iterable[tuple[str | None, str | None]], noun: str) -> str:
+    """Return what URNs become, from pairs of an old and a new one."""
+    changed = {(old, new) for old, new in changes if old != new}
+    old_count, new_count = (len({pair[side] for pair in changed}) for side in (0, 1))
+    if not changed:
+        return "no URN changes"
+    if old_count == 1:
+        return f"1 {noun} gets another URN"
+    return f"{count_text(old_count, noun)} {'become' if new_count < old_count else 'get other URNs:'} {new_count:,}"
 
 
 def with_setting(settings: Settings, finding: Finding) -> Settings | None:
@@ -188,16 +210,18 @@ def _is_better(finding: Finding, old: Name, new: Name) -> bool:
 def _is_promise_of_jobs(
     finding: Finding, before: dict[tuple[str, str, str], Job], after: dict[tuple[str, str, str], Job]
 ) -> bool:
-    """Return whether the promised jobs get their URNs, and no other job changes; aliases and dotted flows promise no URN."""
-    if not finding.promise:
+    """Return whether the promised jobs get their flow, and no other job changes."""
+    if finding.path == ("identity", "namespaces"):
         return True
     for (namespace, producer, name), new in after.items():
         old = before[namespace, producer, name]
         key = f"{namespace}\n{name}"
         if key in finding.promise:
-            if new.flow_urn != finding.promise[key]:
+            if (new.flow_name, new.platform, new.cluster) != (finding.promise[key], old.platform, old.cluster):
                 return False
-        elif (new.flow_urn, new.job_urn) != (old.flow_urn, old.job_urn):
+        elif (new.flow_urn, new.job_urn) != (old.flow_urn, old.job_urn) and not (
+            finding.kind == "dotted-flow" and new.flow_name.startswith(old.flow_name)
+        ):
             return False
     return True
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-UUID, DATE, HASH, NUMBER = "uuid", "date", "hash", "number"
+UUID, DATE, HASH, NUMBER, WORD = "uuid", "date", "hash", "number", "word"
 RANDOM_FORMS = frozenset((UUID, HASH))
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d{2}", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
@@ -25,11 +25,12 @@ _MARK = re.compile(
     rf"{_START}(?P<uuid>[0-9a-f]{{8}}(?:[-_]?[0-9a-f]{{4}}){{3}}[-_]?[0-9a-f]{{12}}){_END}"
     rf"|{_START}(?P<date>{_YEAR}(?P<sep>[-_/]?){_MONTH}(?P=sep){_DAY}(?:[tT_-]?{_TIME}[zZ]?)?|{_YEAR}[-_/]{_MONTH}|1\d{{9}}(?:\d{{3}})?"
     rf"|{_CLOCK}){_END}"
-    rf"|{_START}(?P<hash>(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{{6,128}}){_END}"
+    rf"|{_START}(?P<hash>(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{{6,128}}|[a-f]{{8,128}}){_END}"
     rf"|(?P<number>\d+)",
     re.IGNORECASE,
 )
 _SEPARATORS = "-_.:# /"
+_WORD = re.compile(r"[^-_.:# /]+")
 
 
 class MarkedName(NamedTuple):
@@ -37,11 +38,6 @@ class MarkedName(NamedTuple):
 
     pieces: tuple[str, ...]
     forms: tuple[str, ...]
-
-    @property
-    def key(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What candidates for one name have in common."""
-        return self.pieces[::2], self.forms
 
 
 class VaryingGroup(NamedTuple):
@@ -100,17 +96,56 @@ def varying_groups(names: Iterable[str], *, min_names: int = 2) -> Iterator[Vary
     Marks that are numbers do not vary alone between all names: ``shop1_20261101`` and ``shop2_20261101`` are two shops. Such
     names are split by their numbers if another mark varies, too.
     """
-    candidates: dict[tuple[object, object], dict[str, MarkedName]] = defaultdict(dict)
+    candidates: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, MarkedName]]] = defaultdict(dict)
     for name in names:
         marked = mark_name(name)
         if marked.forms:
-            candidates[marked.key][name] = marked
-    for group in candidates.values():
-        for names_of_numbers in _split_by_numbers(group):
-            if len(names_of_numbers) >= min_names:
-                varying = _varying_group(names_of_numbers)
-                if varying.forms:
-                    yield varying
+            candidates[marked.pieces[::2]].setdefault(marked.forms, {})[name] = marked
+    for groups in candidates.values():
+        _absorb_digits(groups)
+        for group in groups.values():
+            for names_of_numbers in _split_by_numbers(group):
+                if len(names_of_numbers) >= min_names:
+                    varying = _varying_group(names_of_numbers)
+                    if varying.forms:
+                        yield varying
+
+
+def _absorb_digits(groups: dict[tuple[str, ...], dict[str, MarkedName]]) -> None:
+    """Move names with a hash that has only digits to the group of the other hashes of the same length."""
+    for forms in sorted(forms for forms in groups if HASH in forms):
+        positions = [position for position, form in enumerate(forms) if form == HASH]
+        lengths = {len(marked.pieces[2 * position + 1]) for marked in groups[forms].values() for position in positions}
+        for other_forms in sorted(groups):
+            if len(other_forms) != len(forms) or other_forms == forms:
+                continue
+            if any(
+                form != other_form and (form != HASH or other_form not in (NUMBER, DATE))
+                for form, other_form in zip(forms, other_forms, strict=True)
+            ):
+                continue
+            for name, marked in list(groups[other_forms].items()):
+                if all(len(marked.pieces[2 * position + 1]) in lengths for position in positions):
+                    groups[forms][name] = MarkedName(marked.pieces, forms)
+                    del groups[other_forms][name]
+
+
+def word_groups(names: Iterable[str], *, min_names: int) -> Iterator[VaryingGroup]:
+    """Yield the groups of at least ``min_names`` names that differ in one word: ``load-x7k2p-pod``, ``load-9qm4t-pod``.
+
+    A name belongs to the largest of its groups. The caller has evidence that the names are one flow.
+    """
+    candidates: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in names:
+        for word in _WORD.finditer(name):
+            candidates[name[: word.start()], name[word.end() :]].append(name)
+    grouped: set[str] = set()
+    for (prefix, suffix), members in sorted(candidates.items(), key=lambda item: (-len(item[1]), item[0])):
+        free_names = sorted(set(members) - grouped)
+        if len(free_names) >= min_names and prefix + suffix:
+            grouped |= set(free_names)
+            words = tuple(name[len(prefix) : len(name) - len(suffix)] for name in free_names)
+            yield VaryingGroup(tuple(free_names), (prefix, suffix), (WORD,), (words,))
 
 
 def _split_by_numbers(group: dict[str, MarkedName]) -> Iterator[dict[str, MarkedName]]:
@@ -162,6 +197,8 @@ def mark_pattern(form: str, values: Iterable[str]) -> str:
     lengths = {len(value) for value in values}
     if form == NUMBER:
         return r"\d+"
+    if form == WORD:
+        return _WORD.pattern
     shape = r"[0-9A-Fa-f]" if form == HASH else r"[0-9A-Fa-f_-]" if form == UUID else r"[0-9TtZz:./_-]"
     if form == DATE and len({re.sub(r"\d", "0", value) for value in values}) == 1:
         return _digits_pattern(next(iter(values)))
@@ -170,8 +207,10 @@ def mark_pattern(form: str, values: Iterable[str]) -> str:
 
 
 def _digits_pattern(value: str) -> str:
-    """Return a regular expression for values with digits at the same positions: ``2026-11-01`` -> ``\\d{4}-\\d{2}-\\d{2}``."""
-    return re.sub(r"\d+|\D+", lambda run: rf"\d{{{len(run[0])}}}" if run[0].isdigit() else re.escape(run[0]), value)
+    r"""Return a regular expression for values with digits at the same positions: ``2026-11-01`` -> ``\d{4}-\d{2}-\d{2}``."""
+    return re.sub(
+        r"\d+|\D+", lambda run: rf"\d{{{len(run[0])}}}" if run[0].isdigit() else run[0].replace(".", r"\."), value
+    )
 
 
 def mark_glob(values: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from dh_bridge.checking.finding import MAX_EXAMPLES, Finding, count_text, one_line
 from dh_bridge.checking.sample import Sample
-from dh_bridge.checking.varying import DATE, NUMBER, VaryingGroup, mark_glob, mark_name, stable_text, varying_groups
+from dh_bridge.checking.varying import DATE, VaryingGroup, mark_glob, mark_name, stable_text, varying_groups
 from dh_bridge.settings.naming import PATTERN_CHARS
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ _QUERY = re.compile(r"\(\s*(?:select|with)\b|^\s*(?:select|with)\s.*\b(?:from|as
 _QUERY_PLACEHOLDER = "COMPLEX"
 """The name that OpenLineage's Spark integration gives to a query of JDBC that it cannot parse."""
 _TEMPORARY_WORD = re.compile(r"(?:^|[._/#-])(?:tmp|temp|temporary|scratch)(?:$|[._/-]|(?=\d))", re.IGNORECASE).search
-_PART_FILE = re.compile(
-    r"(?:part|chunk|split|file|batch)?[-_.]?(?:\d+|[-_.]|c\d+|[0-9a-f]{4,})*(?:\.[A-Za-z0-9]{1,8})*", re.IGNORECASE
-)
+_PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", ""))
+#: What follows the first word of a part file: a number, an attempt (``c000``), or a hash.
+_PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}", re.IGNORECASE).fullmatch
 _GLOB_SIGNS = re.compile(r"([*?[])")
 
 
@@ -70,7 +70,7 @@ class VaryingDatasetChecker:
         if use is None:
             return
         use.endpoint = max(use.endpoint, name.endpoint)
-        use.is_path = "/" in name.dataset_name
+        use.is_path = "/" in dataset.name or (name.system is not None and "/" in name.dataset_name)
         use.event_count += 1
         _add(use.writer_runs if is_output else use.reader_runs, event.run_id)
         _add(use.jobs, stable_text(mark_name(f"{event.namespace} {event.name.partition('.')[0]}").pieces[::2]))
@@ -103,24 +103,20 @@ class VaryingDatasetChecker:
             )
 
     def _group_finding(self, namespace: str, group: VaryingGroup, uses: dict[str, DatasetUse]) -> Finding | None:
-        if len({use.endpoint for use in uses.values()}) < 2:
+        """Return the finding about names that vary, None if these are probably different datasets."""
+        if len({use.endpoint for use in uses.values()}) == 1 or (group.is_random and not _is_per_run(uses.values())):
             return None
         is_path = any(use.is_path for use in uses.values())
-        varies_in_file = is_path and not group.is_random and NUMBER in group.forms
+        kind = None
         if group.is_random:
-            if not _is_per_run(uses.values()):
-                return None
             kind = "staging-folder" if is_path else "temporary-table"
             if _is_intermediate(uses.values()):
                 return self._collapse_finding(kind, namespace, group, uses)
-            return self._rename_finding(
-                "part-file" if is_path and _is_part_file(group) else kind, namespace, group, uses
-            )
-        if varies_in_file and _is_part_file(group):
-            return self._rename_finding("part-file", namespace, group, uses)
-        if DATE in group.forms:
-            return self._rename_finding("dated-name", namespace, group, uses)
-        return None
+        elif DATE in group.forms:
+            kind = "dated-name"
+        if is_path and _is_part_file(group):
+            kind = "part-file"
+        return None if kind is None else self._rename_finding(kind, namespace, group, uses)
 
     def _dated_findings(self, namespace: str, names: list[str], uses: dict[str, DatasetUse]) -> Iterator[Finding]:
         """Yield a finding for each name with the date of its event: one day has one of them, and tomorrow has another."""
@@ -208,7 +204,19 @@ def _is_intermediate(uses: Iterable[DatasetUse]) -> bool:
 def _is_part_file(group: VaryingGroup) -> bool:
     """Return whether the last segment of a path is a part file: ``part-00000-7d3c-c000.csv``, ``000000_0``."""
     last_segments = [name.rstrip("/").rpartition("/")[2] for name in group.names]
-    return len(set(last_segments)) > 1 and all(_PART_FILE.fullmatch(segment) for segment in last_segments)
+    return len(set(last_segments)) > 1 and all(map(_has_part_name, last_segments))
+
+
+def _has_part_name(segment: str) -> bool:
+    """Return whether nothing in the name of a file but its extension says what it contains."""
+    stem = segment.partition(".")[0]
+    first, *others = re.split("[-_]", stem)
+    has_number = any(char.isdigit() for char in stem)
+    return (
+        has_number
+        and (first.lower() in _PART_WORDS or first[:1].isdigit())
+        and all(not token or _PART_TOKEN(token) for token in others)
+    )
 
 
 def _stable_name(group: VaryingGroup) -> str:
@@ -232,7 +240,12 @@ def _name_pattern(group: VaryingGroup) -> str:
             number += 1
             parts.append(f"{{part{number}}}{separator.strip()}")
         pieces += [*parts, literal]
-    return "".join(pieces)
+    pattern = "".join(pieces)
+    if "/" in pattern and _is_part_file(group):  # the other parts of its name belong to one write
+        folder, _, file = pattern.rpartition("/")
+        prefix = re.match(r"[A-Za-z]*[-_]?", file)
+        return f"{folder}/{prefix[0] if prefix else ''}{{file}}"
+    return pattern
 
 
 def _temporary_findings(namespace: str, names: list[str], uses: dict[str, DatasetUse]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.checking.finding import count_text, one_line
+from dh_bridge.checking.finding import count_text, list_examples, one_line
 from dh_bridge.settings.yaml_source import escape_variables
 
 if TYPE_CHECKING:
@@ -107,7 +107,11 @@ def _comment_prefix(findings: list[Finding]) -> str:
 
 
 def _comment(finding: Finding) -> str:
-    return f"{finding.kind} ({finding.count:,}): {' '.join(_one_line_text(finding.text).split())}"
+    examples = f" ({list_examples(list(finding.examples))})" if finding.examples else ""
+    effect = f". Effect: {finding.effect}" if finding.effect else ""
+    return (
+        f"{finding.kind} ({finding.count:,}): {' '.join(_one_line_text(f'{finding.text}{examples}{effect}').split())}"
+    )
 
 
 def _one_line_text(text: str) -> str:

@@ -82,7 +82,7 @@ def check(
     name_findings = [finding for finding in checker.findings() if finding.kind not in ignored_kinds]
     findings = [*(finding for finding in validity.findings() if finding.kind not in ignored_kinds), *name_findings]
     if rules_file == "-":
-        write([checker.to_yaml().encode()])  # as settings are read, whatever the terminal's code page
+        write([checker.to_yaml(ignored_kinds).encode()])  # as settings are read, whatever the terminal's code page
     elif as_json:
         write(json_line(finding.row()) for finding in name_findings)
     else:
@@ -90,7 +90,7 @@ def check(
             echo(line)
     if rules_file not in (None, "-"):
         with open_output("--rules", rules_file, "wb") as file:
-            file.write(checker.to_yaml().encode())
+            file.write(checker.to_yaml(ignored_kinds).encode())
     subjects = [count_text(event_count, "event")] if event_count or not proposal_count else []
     subjects += [count_text(proposal_count, "proposal")] if proposal_count else []
     say(f"{' and '.join(subjects)} checked: {count_text(problem_count + len(name_findings), 'finding')}")
