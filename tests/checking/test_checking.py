@@ -360,7 +360,7 @@ def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
     jobs = [identity.job("ns", one.name, SPARK) for one in events]
     assert {job.flow_id for job in jobs} == {"orders"}
     assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
-    assert "2 names of ns differ only in one part: orders" in page
+    assert "2 names of the form orders" in page
     assert "Effect: 2 flows become 1: orders" in page
 
 

@@ -28,7 +28,8 @@ class Finding(msgspec.Struct, frozen=True):
         examples: Names or locations that have the problem, at most ``MAX_EXAMPLES``.
         effect: What the setting changes in the sample: ``61 flows become 1``.
         has_evidence: Whether a symlink or equal columns support a change of the platform.
-        promise: The names that the setting changes, and the URN that each of them gets. Key: namespace, line feed, name.
+        promise: The names that the setting changes (namespace, line feed, name), and what each of them becomes: the URN of a
+            dataset, the name of a flow, or the name of a flow, a line feed and the id of a job.
     """
 
     kind: str

@@ -42,10 +42,6 @@ class Sample(Generic[_Value]):
         """Yield keys and notes, sorted by key."""
         yield from sorted(self._notes.items(), key=lambda item: item[0])
 
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys, sorted."""
-        return iter(sorted(self._notes))
-
     @property
     def sampled_fraction(self) -> float:
         """The part of all keys that is kept, 0 to 1."""

@@ -7,6 +7,7 @@ the settings that passed before it, so that those that are shown work together.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,28 +36,28 @@ class NameSample:
     """All names of a sample of events: datasets, and jobs with their producers."""
 
     def __init__(self, limit: int) -> None:
-        self._datasets: Sample[set[None]] = Sample(limit, set)
-        self._jobs: Sample[set[None]] = Sample(limit, set)
+        self._datasets: Sample[set[tuple[str, str]]] = Sample(limit, set)
+        self._jobs: Sample[set[tuple[str, str, str]]] = Sample(limit, set)
 
     def add_dataset(self, dataset: Dataset) -> None:
         """Add the name of a dataset."""
-        self._datasets.note_of(f"{dataset.namespace}\n{dataset.name}")
+        names = self._datasets.note_of(f"{dataset.namespace}\n{dataset.name}")
+        if names is not None:
+            names.add((dataset.namespace, dataset.name))
 
     def add_job(self, event: Event) -> None:
         """Add the job of an event."""
-        self._jobs.note_of(f"{event.namespace}\n{event.producer or ''}\n{event.name}")
+        names = self._jobs.note_of(f"{event.namespace}\n{event.producer or ''}\n{event.name}")
+        if names is not None:
+            names.add((event.namespace, event.producer or "", event.name))
 
     def datasets(self) -> Iterator[tuple[str, str]]:
         """Yield namespace and name of each dataset."""
-        for key in self._datasets:
-            namespace, _, name = key.partition("\n")
-            yield namespace, name
+        yield from chain.from_iterable(names for _, names in self._datasets.items())
 
     def jobs(self) -> Iterator[tuple[str, str, str]]:
         """Yield namespace, producer and name of each job."""
-        for key in self._jobs:
-            namespace, producer, name = key.split("\n", 2)
-            yield namespace, producer, name
+        yield from chain.from_iterable(names for _, names in self._jobs.items())
 
 
 class SettingTrial:
@@ -217,7 +218,10 @@ def _is_promise_of_jobs(
         old = before[namespace, producer, name]
         key = f"{namespace}\n{name}"
         if key in finding.promise:
-            if (new.flow_name, new.platform, new.cluster) != (finding.promise[key], old.platform, old.cluster):
+            flow, _, job_id = str(finding.promise[key]).partition("\n")
+            if (new.flow_name, new.platform, new.cluster) != (flow, old.platform, old.cluster):
+                return False
+            if job_id and new.job_id != job_id:
                 return False
         elif (new.flow_urn, new.job_urn) != (old.flow_urn, old.job_urn) and not (
             finding.kind == "dotted-flow" and new.flow_name.startswith(old.flow_name)

@@ -110,7 +110,7 @@ class VaryingDatasetChecker:
         kind = None
         if group.is_random:
             kind = "staging-folder" if is_path else "temporary-table"
-            if _is_intermediate(uses.values()):
+            if not is_path or _is_intermediate(uses.values()):
                 return self._collapse_finding(kind, namespace, group, uses)
         elif DATE in group.forms:
             kind = "dated-name"
@@ -203,6 +203,8 @@ def _is_intermediate(uses: Iterable[DatasetUse]) -> bool:
 
 def _is_part_file(group: VaryingGroup) -> bool:
     """Return whether the last segment of a path is a part file: ``part-00000-7d3c-c000.csv``, ``000000_0``."""
+    if group.forms[-1] == DATE:
+        return False
     last_segments = [name.rstrip("/").rpartition("/")[2] for name in group.names]
     return len(set(last_segments)) > 1 and all(map(_has_part_name, last_segments))
 
@@ -275,7 +277,7 @@ def _escape_glob(text: str) -> str:
 
 
 def _text(namespace: str, group: VaryingGroup) -> str:
-    return f"{count_text(len(group.names), 'name')} of {one_line(namespace)}: {one_line(group.display)}"
+    return f"{count_text(len(group.names), 'name')} of the form {one_line(group.display)} in {one_line(namespace)}"
 
 
 def _datasets(count: int) -> str:

@@ -1,10 +1,10 @@
-"""Names of flows that change with every run: a date, hash, UUID, number or word in the name of an application or a DAG."""
+"""Names of flows and jobs that change with every run: a date, hash, UUID, number or word in the name."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,8 @@ from dh_bridge.checking.finding import MAX_EXAMPLES, Finding, count_text, one_li
 from dh_bridge.checking.sample import Sample
 from dh_bridge.checking.varying import (
     DATE,
+    NUMBER,
+    WORD,
     VaryingGroup,
     mark_name,
     mark_pattern,
@@ -31,92 +33,171 @@ _MAX_RUNS = 2
 _MAX_DATASETS = 16
 _MAX_JOBS = 16
 """Runs, datasets and jobs that are remembered for each flow. More of them change no decision."""
-_MIN_NAMES = {"number": 3, "word": 5}
+_MIN_NAMES = {NUMBER: 3, WORD: 5}
 """Names that make a group, by the form that varies; 2 for the others. Numbers and words also mark different flows."""
 _REGEX_SIGNS = re.compile(r"([.^$*+?{}\[\]\\|()])")
 
 
-class FlowUse(msgspec.Struct):
-    """The runs, datasets and jobs of one name of a flow."""
+class NameUse(msgspec.Struct):
+    """The runs, datasets and jobs of one name of a flow, or of a job in a flow."""
 
     runs: set[str] = msgspec.field(default_factory=set)
     datasets: set[str] = msgspec.field(default_factory=set)
-    #: namespace and name of jobs, as sent
-    jobs: set[str] = msgspec.field(default_factory=set)
+    #: namespace and name of jobs, as sent -> their own run ids
+    jobs: dict[str, set[str]] = msgspec.field(default_factory=dict)
+    #: whether the id of the job begins with the name of its flow
+    has_flow_in_id: bool = True
+
+    @property
+    def flow_runs(self) -> set[str]:
+        """The runs of the flow; if no event names one, those of the job that ran most often."""
+        return self.runs or max(self.jobs.values(), key=lambda runs: (len(runs), sorted(runs)), default=set())
+
+
+class _NameGroup(NamedTuple):
+    """Names that differ only in their marks; ``flow`` is the flow of jobs, None for names of flows."""
+
+    namespace: str
+    flow: str | None
+    varying: VaryingGroup
+    uses: list[NameUse]
 
 
 class VaryingJobChecker:
-    """Collects the names of flows; bounded by ``limit`` names."""
+    """Collects the names of flows and jobs; bounded by ``limit`` names of each."""
 
     def __init__(self, limit: int) -> None:
         #: namespace, platform and name of a flow -> its use
-        self._uses: Sample[FlowUse] = Sample(limit, FlowUse)
+        self._flows: Sample[NameUse] = Sample(limit, NameUse)
+        #: namespace, platform, flow and name of a job in it -> its use
+        self._jobs: Sample[NameUse] = Sample(limit, NameUse)
 
     def see(self, event: Event, job: Job, flow: str, hints: Hints) -> None:
-        """Add one event of a flow."""
-        use = self._uses.note_of(f"{job.namespace}\n{job.platform}\n{flow}")
-        if use is None:
-            return
+        """Add one event of a flow or a job."""
         # A job without a parent does not name the run of its flow.
         run = hints.run_id if job.level == "flow" else hints.parent[2] if hints.parent is not None else None
-        if run is not None and len(use.runs) < _MAX_RUNS:
-            use.runs.add(run)
-        if len(use.jobs) < _MAX_JOBS:
-            use.jobs.add(f"{event.namespace}\n{event.name}")
-        for dataset in (*event.inputs, *event.outputs):
-            if len(use.datasets) < _MAX_DATASETS:
-                marked = mark_name(dataset.name)
-                use.datasets.add(f"{dataset.namespace} {stable_text(marked.pieces[::2])}")
+        key = f"{job.namespace}\n{job.platform}\n{flow}"
+        _add_use(self._flows.note_of(key), event, run)
+        if job.level == "job" and job.name.startswith(f"{flow}."):
+            use = self._jobs.note_of(f"{key}\n{job.name[len(flow) + 1 :]}")
+            _add_use(use, event, run)
+            if use is not None:
+                use.has_flow_in_id = job.job_id.startswith(f"{job.flow_id}.")
 
     def findings(self, canonical_namespaces: Mapping[str, str]) -> Iterator[Finding]:
         """Yield a finding for each group; ``canonical_namespaces`` is what proposed aliases make of namespaces."""
-        flows: dict[tuple[str, str], dict[str, FlowUse]] = defaultdict(dict)
-        for key, use in self._uses.items():
-            namespace, platform, flow = key.split("\n", 2)
-            flows[canonical_namespaces.get(namespace, namespace), platform][flow] = use
-        for (namespace, _), uses in sorted(flows.items()):
-            grouped: set[str] = set()
-            for group in varying_groups(uses):
-                finding = _group_finding(namespace, group, {name: uses[name] for name in group.names})
-                if finding is not None:
-                    grouped |= set(group.names)
-                    yield finding
-            candidates = {name: use for name, use in uses.items() if name not in grouped and len(use.runs) == 1}
-            for datasets in {frozenset(use.datasets) for use in candidates.values() if use.datasets}:
-                names = sorted(name for name, use in candidates.items() if use.datasets == datasets)
-                for group in word_groups(names, min_names=_MIN_NAMES["word"]):
-                    finding = _group_finding(namespace, group, {name: uses[name] for name in group.names})
-                    if finding is not None:
-                        yield finding
+        varying_flows: set[str] = set()
+        for group in _groups(self._flows, canonical_namespaces, depth=2):
+            finding = _flow_finding(group)
+            if finding is not None:
+                varying_flows |= set(group.varying.names)
+                yield finding
+        for group in _groups(self._jobs, canonical_namespaces, depth=3):
+            if group.flow not in varying_flows and (finding := _job_finding(group)) is not None:
+                yield finding
 
 
-def _group_finding(namespace: str, group: VaryingGroup, uses: dict[str, FlowUse]) -> Finding | None:
-    """Return the finding about names of flows, None if these are probably different flows."""
-    has_strong_form = group.is_random or DATE in group.forms
-    if not has_strong_form and len(group.names) < _MIN_NAMES[group.forms[0]]:
-        return None
-    if not has_strong_form or group.is_random:
-        runs = set().union(*(use.runs for use in uses.values()))
-        if any(len(use.runs) > 1 for use in uses.values()) or (runs and len(runs) < len(group.names)):
-            return None
-    shares_datasets = _shares_datasets(uses.values())
-    if not shares_datasets and not has_strong_form:
-        return None
-    text = f"{count_text(len(group.names), 'name')} of {one_line(namespace)} differ only in one part: {one_line(group.display)}"
-    if shares_datasets:
-        text += ". All of them use the same datasets"
-    finding = Finding("name-per-run", text, len(group.names), examples=group.names[:MAX_EXAMPLES])
-    stable_name = group.stable_name
-    if not stable_name or "{" in stable_name or (shares_datasets is False and group.is_random):
+def _add_use(use: NameUse | None, event: Event, run: str | None) -> None:
+    if use is None:
+        return
+    if run is not None and len(use.runs) < _MAX_RUNS:
+        use.runs.add(run)
+    job = f"{event.namespace}\n{event.name}"
+    if job in use.jobs or len(use.jobs) < _MAX_JOBS:
+        job_runs = use.jobs.setdefault(job, set())
+        if event.kind == "run" and len(job_runs) < _MAX_RUNS:
+            job_runs.add(event.run_id)
+    for dataset in (*event.inputs, *event.outputs):
+        if len(use.datasets) < _MAX_DATASETS:
+            use.datasets.add(f"{dataset.namespace} {stable_text(mark_name(dataset.name).pieces[::2])}")
+
+
+def _groups(sample: Sample[NameUse], canonical_namespaces: Mapping[str, str], *, depth: int) -> Iterator[_NameGroup]:
+    """Yield the groups of names of each namespace, platform and, for jobs, flow."""
+    uses_by_parent: dict[tuple[str, ...], dict[str, NameUse]] = defaultdict(dict)
+    for key, use in sample.items():
+        namespace, *parents, name = key.split("\n", depth)
+        uses_by_parent[(canonical_namespaces.get(namespace, namespace), *parents)][name] = use
+    for (namespace, _, *flow), uses in sorted(uses_by_parent.items()):
+        grouped: set[str] = set()
+        for varying in _candidates(uses):
+            if grouped.isdisjoint(varying.names):
+                group = _NameGroup(
+                    namespace, flow[0] if flow else None, varying, [uses[name] for name in varying.names]
+                )
+                if _is_per_run(group):
+                    grouped |= set(varying.names)
+                    yield group
+
+
+def _candidates(uses: dict[str, NameUse]) -> Iterator[VaryingGroup]:
+    yield from varying_groups(uses)
+    single_runs = {name: use for name, use in uses.items() if len(use.flow_runs) == 1 and use.datasets}
+    for datasets in sorted({tuple(sorted(use.datasets)) for use in single_runs.values()}):
+        names = sorted(name for name, use in single_runs.items() if use.datasets == set(datasets))
+        yield from word_groups(names, min_names=_MIN_NAMES[WORD])
+
+
+def _is_per_run(group: _NameGroup) -> bool:
+    """Return whether names vary with the run, so that they are probably one flow or one job.
+
+    A date is evidence for flows. Other marks, and jobs, need a run of its own for each name: jobs of one run are different
+    jobs. Numbers and words, which also mark different flows, need the same datasets, too.
+    """
+    varying = group.varying
+    is_strong = varying.is_random or DATE in varying.forms
+    if not is_strong and (len(varying.names) < _MIN_NAMES[varying.forms[0]] or not _share_datasets(group.uses)):
+        return False
+    if is_strong and not varying.is_random and group.flow is None:
+        return True
+    if any(len(use.flow_runs) > 1 for use in group.uses):
+        return False
+    # Jobs of one run of their flow are different jobs. Jobs without a parent do not name that run.
+    runs = [use.runs if group.flow is not None else use.flow_runs for use in group.uses]
+    return len(set().union(*runs)) >= len(varying.names)
+
+
+def _flow_finding(group: _NameGroup) -> Finding | None:
+    varying, name = group.varying, group.varying.stable_name
+    value = {
+        "namespace": _escape_regex(group.namespace),
+        "name": rf"{_regex(varying)}(?P<rest>\..*)?",
+        "flow": name,
+        "job": f"{name}{{rest}}",
+    }
+    return _finding(group, name, value, noun="flow", promise=name)
+
+
+def _job_finding(group: _NameGroup) -> Finding | None:
+    varying, flow = group.varying, group.flow or ""
+    task = varying.stable_name
+    job = f"{flow}.{task}" if group.uses[0].has_flow_in_id else task
+    value = {
+        "namespace": _escape_regex(group.namespace),
+        "name": f"{_escape_regex(flow)}\\.{_regex(varying)}",
+        "flow": flow,
+        "job": job,
+    }
+    return _finding(group, task, value, noun="job", promise=f"{flow}\n{job}")
+
+
+def _finding(group: _NameGroup, name: str, rule: dict[str, str], *, noun: str, promise: str) -> Finding:
+    names, share_datasets = group.varying.names, _share_datasets(group.uses)
+    form = group.varying.display if group.flow is None else f"{group.flow}.{group.varying.display}"
+    text = f"{count_text(len(names), 'name')} of the form {one_line(form)} in {one_line(group.namespace)}"
+    if share_datasets:
+        text += ". They use the same datasets"
+    finding = Finding("name-per-run", text, len(names), examples=names[:MAX_EXAMPLES])
+    if not name or "{" in f"{name}{group.flow}" or (share_datasets is False and group.varying.is_random):
         return finding
-    jobs = sorted({job for use in uses.values() for job in use.jobs})
+    jobs = sorted({job for use in group.uses for job in use.jobs})
     return msgspec.structs.replace(
-        finding, path=("identity", "rules"), value=_rule(namespace, group), promise=dict.fromkeys(jobs, stable_name),
-        effect=f"{count_text(len(group.names), 'flow')} become 1: {one_line(stable_name)}",
+        finding, path=("identity", "rules"), value=rule, promise=dict.fromkeys(jobs, promise),
+        effect=f"{count_text(len(names), noun)} become 1: {one_line(name)}",
     )  # fmt: skip
 
 
-def _shares_datasets(uses: Iterable[FlowUse]) -> bool | None:
+def _share_datasets(uses: Iterable[NameUse]) -> bool | None:
     """Return whether most names share a dataset, None if fewer than two have datasets."""
     with_datasets = [use for use in uses if use.datasets]
     if len(with_datasets) < 2:
@@ -125,13 +206,12 @@ def _shares_datasets(uses: Iterable[FlowUse]) -> bool | None:
     return 2 * max(counts.values()) > len(with_datasets)
 
 
-def _rule(namespace: str, group: VaryingGroup) -> dict[str, str]:
-    pieces = [_escape_regex(group.literals[0])]
-    for form, values, literal in zip(group.forms, group.values, group.literals[1:], strict=True):
+def _regex(varying: VaryingGroup) -> str:
+    """Return a regular expression for the names of a group."""
+    pieces = [_escape_regex(varying.literals[0])]
+    for form, values, literal in zip(varying.forms, varying.values, varying.literals[1:], strict=True):
         pieces += [mark_pattern(form, values), _escape_regex(literal)]
-    name = "".join(pieces) + r"(?P<rest>\..*)?"
-    stable_name = group.stable_name
-    return {"namespace": _escape_regex(namespace), "name": name, "flow": stable_name, "job": f"{stable_name}{{rest}}"}
+    return "".join(pieces)
 
 
 def _escape_regex(text: str) -> str:
