@@ -14,6 +14,7 @@ import msgspec
 
 from dh_bridge.checking.finding import count_text
 from dh_bridge.checking.sample import Sample
+from dh_bridge.errors import SettingsError
 from dh_bridge.identity import Identity
 from dh_bridge.naming import Naming
 from dh_bridge.settings import Settings
@@ -77,7 +78,10 @@ class SettingTrial:
                 yield finding
                 continue
             self._tried_count += 1
-            effect = self._try(finding) if self._tried_count <= _MAX_TRIED_SETTINGS else None
+            try:
+                effect = self._try(finding) if self._tried_count <= _MAX_TRIED_SETTINGS else None
+            except SettingsError:  # a name cannot be a pattern
+                effect = None
             if effect is None:
                 yield finding.without_setting()
             else:

@@ -45,6 +45,8 @@ class NameUse(msgspec.Struct):
     datasets: set[str] = msgspec.field(default_factory=set)
     #: namespace and name of jobs, as sent -> their own run ids
     jobs: dict[str, set[str]] = msgspec.field(default_factory=dict)
+    #: URN of the job, for names of jobs
+    urn: str = ""
     #: whether the id of the job begins with the name of its flow
     has_flow_in_id: bool = True
 
@@ -82,6 +84,7 @@ class VaryingJobChecker:
             use = self._jobs.note_of(f"{key}\n{job.name[len(flow) + 1 :]}")
             _add_use(use, event, run)
             if use is not None:
+                use.urn = job.job_urn or ""
                 use.has_flow_in_id = job.job_id.startswith(f"{job.flow_id}.")
 
     def findings(self, canonical_namespaces: Mapping[str, str]) -> Iterator[Finding]:
@@ -117,7 +120,8 @@ def _groups(sample: Sample[NameUse], canonical_namespaces: Mapping[str, str], *,
     uses_by_parent: dict[tuple[str, ...], dict[str, NameUse]] = defaultdict(dict)
     for key, use in sample.items():
         namespace, *parents, name = key.split("\n", depth)
-        uses_by_parent[(canonical_namespaces.get(namespace, namespace), *parents)][name] = use
+        parent_key = (canonical_namespaces.get(namespace, namespace), *parents)
+        uses_by_parent[parent_key][name] = use
     for (namespace, _, *flow), uses in sorted(uses_by_parent.items()):
         grouped: set[str] = set()
         for varying in _candidates(uses):
@@ -152,6 +156,8 @@ def _is_per_run(group: _NameGroup) -> bool:
         return True
     if any(len(use.flow_runs) > 1 for use in group.uses):
         return False
+    if group.flow is not None and len({use.urn for use in group.uses}) == 1:
+        return False  # a rule of the user gives them one name
     # Jobs of one run of their flow are different jobs. Jobs without a parent do not name that run.
     runs = [use.runs if group.flow is not None else use.flow_runs for use in group.uses]
     return len(set().union(*runs)) >= len(varying.names)
