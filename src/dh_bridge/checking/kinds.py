@@ -31,7 +31,7 @@ KINDS: dict[str, FindingKind] = {
     ),
     "staging-folder": FindingKind(
         "Staging folders",
-        "Each run creates datasets that nobody reads again, and lineage ends at them.",
+        "Each run creates datasets that no later run uses, and lineage ends at them.",
         "List the folders in `filters.through`. Lineage then skips them.",
     ),
     "temporary-table": FindingKind(
