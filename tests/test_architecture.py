@@ -190,7 +190,7 @@ OTHER_WORDS = {
 """(module, text) -> what a comparison with it is about, where it is not about sinks."""
 NO_SINKS = (
     "aggregate", "assertions", "closing.py", "columns", "datahub", "extract.py", "facet_support", "facets", "filters.py", "identity",
-    "learning", "lineage", "model", "naming", "openlineage", "options.py", "pipeline.py", "redaction", "render", "report", "state_codec",
+    "lineage", "model", "naming", "openlineage", "options.py", "pipeline.py", "redaction", "render", "report", "state_codec",
     "value_maps",
 )  # fmt: skip
 """Packages that know no sinks; their schemes are those of datasets' namespaces."""

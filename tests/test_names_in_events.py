@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from support.facet_cases import SPARK, dataset_event, event, facet, pair, told
 
+from dh_bridge.checking import check_events
 from dh_bridge.cli import commands
-from dh_bridge.learning import learn
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import Settings
 
@@ -33,7 +33,7 @@ def table(namespace, name):
 
 
 def findings(*events):
-    return learn([parse_event(json.dumps(body).encode(), "here") for body in events], Settings()).findings()
+    return check_events([parse_event(json.dumps(body).encode(), "here") for body in events], Settings()).findings()
 
 
 def run(*arguments):
@@ -87,13 +87,13 @@ def test_a_source_does_not_rename_what_is_known_or_what_it_does_not_place(namesp
     assert written(found) == {urn(expected)}
 
 
-def test_emit_and_validate_say_that_only_a_facet_places_a_name(tmp_path):
+def test_emit_and_check_say_that_only_a_facet_places_a_name(tmp_path):
     file = tmp_path / "events.json"
     source = facet(name="node", uri="/data/sums.parquet")
     file.write_text(json.dumps(event(outputs=[dataset("shop", "/data/sums.parquet", dataSource=source)])))
     text = "namespace is unknown and only facets name the dataset"
     assert f"noted {text}" in run("emit", str(file), "--to", f"catalog:{tmp_path / 'c.db'}").stderr
-    assert text in run("validate", str(file)).stdout
+    assert text in run("check", str(file)).stdout
 
 
 def test_a_name_that_only_some_events_place_is_a_finding_in_every_order():
@@ -243,16 +243,18 @@ def test_names_that_lack_a_level_are_one_finding_of_emit_that_names_the_setting(
     assert "noted name lacks the catalog: set default_database in a rule of naming.rules: 1" in stderr
 
 
-def test_validate_names_each_server_once(short_names):
-    result = run("validate", short_names)
+def test_check_names_each_server_once(short_names):
+    result = run("check", short_names)
     assert result.exit_code == 1
-    assert result.stdout.count("name lacks the database") == 2
-    assert result.stdout.count("postgres://p:5432") == 1
-    assert "snowflake://acct ETL.REPORT" in result.stdout
+    assert "Names that lack a level [incomplete-name: 3 findings]" in result.stdout
+    assert result.stdout.count(" of postgres://p:5432 without database") == 1
+    assert (
+        "of snowflake://acct without database: what a connector writes has another name (ETL.REPORT)" in result.stdout
+    )
 
 
-def test_learn_proposes_a_rule_for_each_server(short_names):
-    page = run("learn", short_names).stdout
+def test_check_proposes_a_rule_for_each_server(short_names):
+    page = run("check", short_names, "--rules", "-").stdout
     assert "{namespace: postgres://p:5432, default_database: DATABASE}" in page
     assert "{namespace: trino://t:8080, default_database: CATALOG}" in page
 

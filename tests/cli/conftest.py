@@ -100,7 +100,7 @@ def scripted(monkeypatch):
 
     def put(proposals=(), lines=(), filtered=None):
         bridge = ScriptedBridge(list(proposals), list(lines), dict(filtered or {}))
-        for name in ("translate", "emit", "validate", "explain", "identity", "demo"):
+        for name in ("translate", "emit", "check", "explain", "identity", "demo"):
             monkeypatch.setattr(f"dh_bridge.cli.{name}.Bridge", bridge)
         return bridge
 

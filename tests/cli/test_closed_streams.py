@@ -78,7 +78,7 @@ def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_th
     tree = ran("", "lineage", "c.db", urn)
     assert (tree.returncode, "\\u65e5\\u672c" in tree.stdout) == (0, True)
     assert "日本" in ran("", "lineage", "c.db", urn, "--dot").stdout
-    assert "日本" in ran("", "learn", "e.json").stdout
+    assert "日本" in ran("", "check", "e.json", "--rules", "-").stdout
 
 
 def test_emit_ends_with_130_after_ctrl_c(tmp_path):

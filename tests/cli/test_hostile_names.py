@@ -109,7 +109,7 @@ def test_look_at_a_catalogue(run, hostile):
 
 
 def test_look_at_events(run, hostile):
-    for command in ("identity", "explain", "validate", "learn"):
+    for command in ("identity", "explain", "check"):
         for more in ([], ["--json"]):
             looked(run, command, hostile, "bad.ndjson", *more)
     looked(run, "translate", hostile, "bad.ndjson")

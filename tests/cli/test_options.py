@@ -32,9 +32,9 @@ def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
 
 
 def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
-    assert run("validate", "catalog:events.json").exit_code == 2
+    assert run("check", "catalog:events.json").exit_code == 2
     (tmp_path / "catalog:events.json").write_text(json.dumps(EVENT))
-    assert run("validate", "catalog:events.json").exit_code == 0
+    assert run("check", "catalog:events.json").exit_code == 0
 
 
 @pytest.mark.parametrize("command", [("plan",), ("verify",), ("emit",), ("explain",)])
@@ -52,7 +52,7 @@ def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, 
     [
         (
             "https://x.example/events.json",
-            "pipe what is there: curl https://x.example/events.json | dh-bridge validate -",
+            "pipe what is there: curl https://x.example/events.json | dh-bridge check -",
         ),
         (
             "s3://lake/events",
@@ -61,7 +61,7 @@ def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, 
     ],
 )
 def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, said):
-    result = run("validate", address)
+    result = run("check", address)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
 
@@ -103,7 +103,7 @@ def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):
     assert (result.exit_code, "--report loop/x cannot be written" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
+@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("check",)])
 def test_files_of_a_folder_without_a_known_ending_are_read_if_they_begin_with_json(run, tmp_path, command):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "part-0").write_text(json.dumps(EVENT))
@@ -115,7 +115,7 @@ def test_files_of_a_folder_without_a_known_ending_are_read_if_they_begin_with_js
     assert "2 files are not JSON and were skipped, such as folder/notes." in run(*command, "folder").stderr
 
 
-@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
+@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("check",)])
 def test_files_and_folders_without_events_are_an_error(run, tmp_path, command):
     (tmp_path / "folder").mkdir()
     (tmp_path / "none.ndjson").write_text("")

@@ -177,7 +177,7 @@ REFUSED = {
     ),
     "a proposal": (
         b'{"entityType": "dataset", "changeType": "UPSERT", "aspectName": "status", "aspect": {"json": {}}}',
-        "here: a DataHub MCP, not an OpenLineage event (load it with `datahub ingest` (source type `file`); `dh-bridge validate` checks it)",
+        "here: a DataHub MCP, not an OpenLineage event (load it with `datahub ingest` (source type `file`); `dh-bridge check` validates it)",
     ),
     "only a run that is null": (
         json.dumps({"eventTime": T0, "run": None}).encode(),

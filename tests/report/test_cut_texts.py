@@ -106,9 +106,9 @@ def test_validate_finds_long_texts_in_proposals_and_none_in_what_the_bridge_writ
     item = json.loads(ndjson_line(long))
     item["aspect"] = {"value": json.dumps(long.value), "contentType": "application/json-patch+json"}
     for written in (ndjson_line(long), json.dumps([item]).encode()):
-        result = CliRunner().invoke(commands, ["validate", "-"], input=written)
+        result = CliRunner().invoke(commands, ["check", "-"], input=written)
         assert result.exit_code == 1
         assert "dataset/datasetProperties description: the text of a search field has 120,000 bytes." in result.stdout
     written = b"".join(map(ndjson_line, bridge("1.7").translate(packed([EVENT])).proposals))
-    result = CliRunner().invoke(commands, ["validate", "-", "--datahub-version", "1.7"], input=written)
+    result = CliRunner().invoke(commands, ["check", "-", "--datahub-version", "1.7"], input=written)
     assert result.exit_code == 0

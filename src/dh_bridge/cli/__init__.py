@@ -37,7 +37,7 @@ MENU: dict[str, dict[str, str]] = {
     "Translate and deliver": {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
         "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
-        "validate": "Check events or proposals, and show one line for each problem.",
+        "check": "Find what would make a messy catalogue, before EVENTS are written.",
         "explain": "Show what happened to each field of the events: mapped, stored as a custom property, or dropped (and why).",
         "demo": "Translate the example events into a catalogue, and show counts and lineage.",
     },
@@ -59,7 +59,6 @@ MENU: dict[str, dict[str, str]] = {
         "verify": "Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.",
         "queue": "Show and manage the proposals that wait in a ledger.",
         "prune": "Remove old runs of the bridge; jobs, datasets and lineage stay.",
-        "learn": "Suggest settings for EVENTS, as YAML with the evidence.",
         "spark": "Translate archives and streams of events on Spark.",
         "golden": "Compare the golden files of DIR with the proposals that their events give now.",
         "config": "Check and show the settings.",

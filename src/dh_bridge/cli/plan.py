@@ -77,7 +77,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     """Show what EVENTS would change at TARGET. Nothing is written.
 
     The result has entities that exist and that are new; near misses: datasets that exist under another case, instance, environment,
-    tier, quoting, platform or host, with the naming rule that would join them; aspects whose last writer is another; and lineage
+    tier, quoting, platform or host; aspects whose last writer is another; and lineage
     edges that are added or removed. Lists end after 20 rows. --json writes all rows, with each aspect that changes.
 
     With --ledger, the result is what `emit --ledger` would send now, with the proposals that wait in the ledger. A copy of the

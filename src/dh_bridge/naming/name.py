@@ -25,7 +25,8 @@ QUOTES_BY_SYSTEM: dict[str | None, str] = {}
 UNKNOWN_NAMESPACE = "unknown-namespace"
 #: Note of a name of such a namespace that facets of its event gave.
 BY_FACET = "by-facet"
-_BY_FACET_TEXT = (
+#: What such a name needs.
+BY_FACET_TEXT = (
     "namespace is unknown and only facets name the dataset: set platform and rename in a rule of naming.rules"
 )
 #: Note of a name that known tools give to temporary and staging datasets.
@@ -99,7 +100,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
         """What the name lacks, and the setting that gives it; "" where it lacks nothing."""
         levels = self.missing_levels
         if not levels:
-            return _BY_FACET_TEXT if BY_FACET in self.notes else ""
+            return BY_FACET_TEXT if BY_FACET in self.notes else ""
         settings = ", ".join(dict.fromkeys(_LEVEL_SETTINGS.get(level, "parts") for level in levels))
         return f"name lacks the {' and the '.join(levels)}: set {settings} in a rule of naming.rules"
 

@@ -88,7 +88,7 @@ def _build_event(envelope: _Envelope, raw: bytes, location: str, zone: tzinfo, n
         raise EventError(
             "a DataHub MCP, not an OpenLineage event",
             location=location,
-            remedy="load it with `datahub ingest` (source type `file`); `dh-bridge validate` checks it",
+            remedy="load it with `datahub ingest` (source type `file`); `dh-bridge check` validates it",
         )
     if kind is None:
         raise EventError(

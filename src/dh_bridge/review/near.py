@@ -1,15 +1,13 @@
-"""Near misses: datasets that are there under another spelling, and the setting that would make ours the same."""
+"""Near misses: new datasets of the events that probably exist at the target under another URN."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse_urn
-from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_CHARS
-from dh_bridge.settings.yaml_source import escape_variables
+from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.sinks.abilities import missing_urns
 
 if TYPE_CHECKING:
@@ -19,19 +17,17 @@ if TYPE_CHECKING:
 
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
-_REST = ".{*rest}"
 _MAX_MISSES_PER_DATASET = 5
 #: Their datasets stand beside those of the place where the tables are: siblings, which DataHub's own sources link.
 _SIBLING_PLATFORMS = frozenset({"dbt", "presto", "trino"})
 
 
 class NearMiss(NamedTuple):
-    """A dataset of ours that is not there, one that is, how their URNs differ, and the settings to try ("": none can say it)."""
+    """A new dataset of the events, a dataset that exists, and how their URNs differ."""
 
     urn: str
     found: str
     differs: str
-    rule: str
 
 
 class _Dataset(NamedTuple):
@@ -49,19 +45,16 @@ class _Dataset(NamedTuple):
 
 
 class _SpellingPair(NamedTuple):
-    """One name in two spellings, but for the tiers that only one of them has, and all of theirs that a rule may rename to."""
+    """The common part of two names, in the spelling of each."""
 
     proposed: str
     existing: str
-    full_name: str
 
 
-def near_misses(proposed_urns: Iterable[tuple[str, str | None]], existing_urns: Iterable[str]) -> Iterator[NearMiss]:
-    """Yield the near misses of ``proposed_urns``, (URN, namespace if it is known), among the ``existing_urns`` URNs, few for each."""
-    proposed_datasets = [
-        (proposed, namespace) for urn, namespace in proposed_urns if (proposed := _dataset(urn)) is not None
-    ]
-    last_parts = {_last_part(proposed) for proposed, _ in proposed_datasets}
+def near_misses(proposed_urns: Iterable[str], existing_urns: Iterable[str]) -> Iterator[NearMiss]:
+    """Yield the near misses of ``proposed_urns`` among ``existing_urns``, at most five for each URN."""
+    proposed_datasets = [proposed for urn in proposed_urns if (proposed := _dataset(urn)) is not None]
+    last_parts = {_last_part(proposed) for proposed in proposed_datasets}
     names: dict[Hashable, list[_Dataset]] = defaultdict(list)
     tails: dict[str, list[_Dataset]] = defaultdict(list)
     for urn in existing_urns if last_parts else ():
@@ -72,7 +65,7 @@ def near_misses(proposed_urns: Iterable[tuple[str, str | None]], existing_urns: 
                 names[key].append(existing)
             for tail in _tails(existing.normalized_name):
                 tails[tail].append(existing)
-    for proposed, namespace in proposed_datasets:
+    for proposed in proposed_datasets:
         keys = (*_tails(proposed.normalized_name), ("inner", proposed.normalized_name), _host_and_path(proposed.name))
         candidates = {
             *tails.get(proposed.normalized_name, ()),
@@ -81,7 +74,7 @@ def near_misses(proposed_urns: Iterable[tuple[str, str | None]], existing_urns: 
         misses = [
             miss
             for existing in candidates
-            if _last_part(existing) == _last_part(proposed) and (miss := _near_miss(proposed, existing, namespace))
+            if _last_part(existing) == _last_part(proposed) and (miss := _near_miss(proposed, existing))
         ]
         yield from sorted(misses, key=lambda miss: (miss.differs.count(","), miss.found))[:_MAX_MISSES_PER_DATASET]
 
@@ -111,67 +104,43 @@ def _spellings(proposed: _Dataset) -> Iterator[str]:
             yield proposed._replace(env=env).urn
 
 
-def _near_miss(proposed: _Dataset, existing: _Dataset, namespace: str | None) -> NearMiss | None:
-    """Return how two datasets with one last name differ, None when they are probably two."""
+def _near_miss(proposed: _Dataset, existing: _Dataset) -> NearMiss | None:
+    """Return how two datasets with the same last part differ, None if they are probably two datasets."""
     differs: list[str] = []
-    rule: dict[str, str] = {"namespace": namespace} if namespace else {}
     if proposed.platform != existing.platform:
         if _SIBLING_PLATFORMS & {proposed.platform, existing.platform}:
             return None
         differs.append("platform")
-        rule["platform"] = existing.platform
     if proposed.env != existing.env:
         differs.append("env")
-        rule["env"] = existing.env
     if proposed.normalized_name != existing.normalized_name:
-        tiers = _tier_difference(proposed, existing, namespace)
-        if tiers is not None:
+        spelling_pair = _common_part(proposed, existing)
+        if spelling_pair is not None:
             differs.append("instance or tiers")
-            rule_part, spelling_pair = tiers
-            rule |= rule_part
             if spelling_pair.proposed != spelling_pair.existing:
                 differs.append(_spelling_difference(spelling_pair))
-                rule |= _respelling_rule(proposed.name, spelling_pair, namespace)
         elif _host_and_path(proposed.name) and _host_and_path(proposed.name) == _host_and_path(existing.name):
             differs.append("host")
         else:
             return None
     elif proposed.name != existing.name:
-        spelling_pair = _SpellingPair(proposed.name, existing.name, existing.name)
-        differs.append(_spelling_difference(spelling_pair))
-        rule |= _respelling_rule(proposed.name, spelling_pair, namespace)
-    return (
-        NearMiss(
-            proposed.urn, existing.urn, ", ".join(differs), _settings_line(rule, differs, _hosts(proposed, existing))
-        )
-        if differs
-        else None
-    )
+        differs.append(_spelling_difference(_SpellingPair(proposed.name, existing.name)))
+    return NearMiss(proposed.urn, existing.urn, ", ".join(differs)) if differs else None
 
 
-def _tier_difference(
-    proposed: _Dataset, existing: _Dataset, namespace: str | None
-) -> tuple[dict[str, str], _SpellingPair] | None:
-    """Return what gives a name the parts of theirs, which has one more or less, and what is then the same; None for another name."""
+def _common_part(proposed: _Dataset, existing: _Dataset) -> _SpellingPair | None:
+    """Return what two names have in common if one of them has one level more, None for other names."""
     proposed_name, existing_name = proposed.normalized_name, existing.normalized_name
     if existing_name.endswith(f".{proposed_name}"):
-        instance = _prefix_before(proposed_name, existing.name)
-        remainder = existing.name[len(instance) + 1 :]
-        return {"platform_instance": instance}, _SpellingPair(proposed.name, remainder, remainder)
+        prefix = _prefix_before(proposed_name, existing.name)
+        return _SpellingPair(proposed.name, existing.name[len(prefix) + 1 :])
     if proposed_name.endswith(f".{existing_name}"):
         prefix = _prefix_before(existing_name, proposed.name)
-        rule = {"name": f"{prefix}{_REST}", "rename": "{rest}"}
-        return rule, _SpellingPair(proposed.name[len(prefix) + 1 :], existing.name, existing.name)
+        return _SpellingPair(proposed.name[len(prefix) + 1 :], existing.name)
     if _name_without_schema(existing) != ("inner", proposed_name):
         return None
-    first, schema, remainder = existing.name.split(".", 2)
-    spelling_pair = _SpellingPair(proposed.name, f"{first}.{remainder}", existing.name)
-    if (namespace or "").endswith(f"/{first}"):
-        return {"default_schema": schema}, spelling_pair
-    return {
-        "name": f"{_prefix_before(proposed_name.partition('.')[2], proposed.name)}{_REST}",
-        "default_schema": schema,
-    }, spelling_pair
+    first, _, remainder = existing.name.split(".", 2)
+    return _SpellingPair(proposed.name, f"{first}.{remainder}")
 
 
 def _spelling_difference(spelling_pair: _SpellingPair) -> str:
@@ -179,16 +148,6 @@ def _spelling_difference(spelling_pair: _SpellingPair) -> str:
     return (
         "quoting" if spelling_pair.proposed.translate(_QUOTES) == spelling_pair.existing.translate(_QUOTES) else "case"
     )
-
-
-def _respelling_rule(name: str, spelling_pair: _SpellingPair, namespace: str | None) -> dict[str, str]:
-    """Return what spells a name as theirs: a rule for the case of all names where theirs has one case, else for this name alone."""
-    name_rule = {"name": _event_name(name, namespace), "rename": _event_name(spelling_pair.full_name, namespace)}
-    if _spelling_difference(spelling_pair) == "quoting":
-        return name_rule
-    if spelling_pair.full_name in (spelling_pair.full_name.lower(), spelling_pair.full_name.upper()):
-        return {"case": "lower" if spelling_pair.full_name == spelling_pair.full_name.lower() else "upper"}
-    return {**name_rule, "case": "keep"}
 
 
 def _name_without_schema(dataset: _Dataset) -> tuple[str, str] | None:
@@ -217,31 +176,6 @@ def _prefix_before(remainder: str, name: str) -> str:
 
 def _normalize_name(name: str) -> str:
     return name.translate(_QUOTES).casefold()
-
-
-def _settings_line(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:
-    """Return a line of YAML for the settings file (flow style, which JSON is part of), "" where no pattern can say it."""
-    namespace = rule.get("namespace", "")
-    texts = namespace, rule.get("name", "").removesuffix(_REST), rule.get("rename", "").removeprefix("{rest}")
-    if any(PATTERN_CHARS & set(text) for text in texts):
-        return ""
-    if differs == ["host"]:
-        return f"naming: {{locations: {_flow_yaml({namespace.replace(*hosts, 1): [namespace]})}}}"
-    return f"naming: {{rules: [{_flow_yaml(rule)}]}}"
-
-
-def _flow_yaml(value: dict[str, Any]) -> str:
-    return escape_variables(json.dumps(value, ensure_ascii=False))
-
-
-def _event_name(name: str, namespace: str | None) -> str:
-    """Return the name that events have beside their namespace, which may be a bucket or a host that leads the dataset's name."""
-    first, slash, path = name.partition("/")
-    return path if slash and (namespace or "").endswith(f"//{first}") else name
-
-
-def _hosts(proposed: _Dataset, existing: _Dataset) -> tuple[str, str]:
-    return proposed.name.partition("/")[0], existing.name.partition("/")[0]
 
 
 def _host_and_path(name: str) -> tuple[str, str] | None:

@@ -46,10 +46,7 @@ def _near_miss_rows(state: ReviewState, existing_urns: Iterable[str] | None) -> 
         urn for urn, is_present in state.exists.items() if not is_present and urn.startswith("urn:li:dataset:")
     ]
     candidates = existing_respellings(proposed_urns, state.target) if existing_urns is None else existing_urns
-    urns_and_namespaces = [
-        (urn, next((namespace for namespace, _ in state.raw_names(urn)), None)) for urn in sorted(proposed_urns)
-    ]
-    for miss in near_misses(urns_and_namespaces, candidates):
+    for miss in near_misses(sorted(proposed_urns), candidates):
         yield {"kind": "near", **miss._asdict()}
 
 

@@ -137,10 +137,6 @@ class ReviewState(Closable, Readable):
                 is_replaced, removed_paths = (urn, aspect) in self._replaced, self._removed_paths.get((urn, aspect), ())
                 yield AspectChange(urn, aspect, self._before[urn, aspect], after, is_replaced, frozenset(removed_paths))
 
-    def raw_names(self, urn: str) -> list[tuple[str, str]]:
-        """Return the OpenLineage names that the proposals say a dataset has."""
-        return self._after.raw_names(urn)
-
     def close(self) -> None:
         """Forget the copy."""
         self._after.close()

@@ -7,20 +7,21 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
-from dh_bridge.identity.dbt_nodes import node_job_name
-from dh_bridge.identity.hints import read_hints
-from dh_bridge.identity.normalize import NameNormalizer
-from dh_bridge.identity.runs import normalize_run_id
-from dh_bridge.identity.warnings import LINTS, Sightings, is_dotted_flow
-from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
-from dh_bridge.learning.namespace_aliases import (
+from dh_bridge.checking.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
+from dh_bridge.checking.namespace_aliases import (
     alias_reason,
     best_spelling,
     connected_groups,
     parse_namespace_url,
     unlike_pair_text,
 )
-from dh_bridge.learning.sample import Sample
+from dh_bridge.checking.sample import Sample
+from dh_bridge.checking.varying_jobs import VaryingJobChecker
+from dh_bridge.identity.dbt_nodes import node_job_name
+from dh_bridge.identity.hints import read_hints
+from dh_bridge.identity.normalize import NameNormalizer
+from dh_bridge.identity.runs import normalize_run_id
+from dh_bridge.identity.warnings import LINTS, Sightings, is_dotted_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,18 +36,10 @@ _Key = TypeVar("_Key")
 _MAX_KEYS = 8
 _DEFAULT_PLATFORM_RULE = "platform: default"
 _VERSION = re.compile(r"v?\d+(?:[.-]\w+)+", re.IGNORECASE).fullmatch
-#: Stamps at the end of an application's name, as Spark's listener writes them: lower case, all else an underscore.
-TIMESTAMPS = (
-    r"\d{4}[_-]\d{2}[_-]\d{2}(?:[t_-]\d{2}(?:[_-]?\d{2}){0,2}(?:[_-]\d+)?z?)?",
-    r"\d{8}(?:[t_-]?\d{4,6})?",
-    r"\d{10,14}",
-    r"[0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12}",
-)
-_TIMESTAMPED_NAMES = [re.compile(rf"(?P<app>.*[^_-])[_-]+{timestamp}", re.IGNORECASE) for timestamp in TIMESTAMPS]
 _MIN_SHARED_JOBS = 3
 
 
-class JobLearner:
+class JobChecker:
     """Follows the jobs and runs of events; bounded by ``limit`` jobs and runs."""
 
     def __init__(self, options: Options, limit: int) -> None:
@@ -59,10 +52,9 @@ class JobLearner:
         self._examples: dict[str, str] = {}
         #: platform and name of a job -> namespaces
         self._namespaces_by_job: Sample[Counter[str]] = Sample(limit, Counter)
-        #: namespace -> dotted names of flows; those with a stamp in them apart, by the key of `_stems`
+        #: namespace -> dotted names of flows
         self._dotted: Sample[Counter[str]] = Sample(limit, Counter)
-        #: namespace, stem and form of stamp -> names
-        self._stems: Sample[Counter[str]] = Sample(limit, Counter)
+        self._varying_jobs = VaryingJobChecker(limit)
         #: name by unique id -> names
         self._nodes: Sample[Counter[str]] = Sample(limit, Counter)
         #: run id -> namespace of its job and of its root's -> STARTs
@@ -83,7 +75,7 @@ class JobLearner:
             return
         event_hints = read_hints(event)
         self._see_namespaces(job)
-        self._see_names(job, event_hints)
+        self._see_names(event, job, event_hints)
         self._see_lints(job, event)
         if event_hints.run_id is not None:
             starts = self._runs.note_of(normalize_run_id(event_hints.run_id))
@@ -120,7 +112,7 @@ class JobLearner:
         if namespaces is not None:
             _count_key(namespaces, job.namespace)
 
-    def _see_names(self, job: Job, event_hints: Hints) -> None:
+    def _see_names(self, event: Event, job: Job, event_hints: Hints) -> None:
         name, dag = (
             self._normalizer.name(job.name),
             self._normalizer.name(event_hints.task.dag_id or ""),
@@ -130,15 +122,9 @@ class JobLearner:
             dotted = name
         elif "." in dag and name.startswith(f"{dag}.") and job.flow_name != dag:
             dotted = dag
-        key = job.namespace
-        for position, pattern in enumerate(_TIMESTAMPED_NAMES):
-            match = pattern.fullmatch(dotted or job.flow_name)
-            if match is not None:
-                key = f"{job.namespace}\n{match['app']}\n{position}"
-                _count_key(self._stems.note_of(key), match[0], max_keys=MAX_EVIDENCE_NAMES)
-                break
+        self._varying_jobs.see(event, job, dotted or job.flow_name, event_hints)
         if dotted is not None:
-            _count_key(self._dotted.note_of(key), dotted, max_keys=MAX_EVIDENCE_NAMES)
+            _count_key(self._dotted.note_of(job.namespace), dotted, max_keys=MAX_EVIDENCE_NAMES)
         if event_hints.node is not None and job.platform == "dbt" and not self._has_unique_ids:
             _count_key(self._nodes.note_of(node_job_name(event_hints.node.unique_id, event_hints.job_type)), job.name)
 
@@ -174,17 +160,15 @@ class JobLearner:
                 yield _alias_finding(list(pair), counts, text, sure=False)
 
     def _rule_findings(self, canonical_namespaces: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield the rules; ``canonical_namespaces`` is what namespaces will be called. One that takes the stamp off leaves no dotted flow."""
-        stems = _by_namespace(self._stems, canonical_namespaces)
-        timestamped_keys = {key for key, names in stems.items() if len(names) > 1}
-        dotted_names: dict[str, Counter[str]] = {}
-        for key, names in _by_namespace(self._dotted, canonical_namespaces).items():
-            if key not in timestamped_keys:
-                dotted_names.setdefault(key.partition("\n")[0], Counter()).update(names)
-        for namespace, names in sorted(dotted_names.items()):
-            yield _dotted_flow_finding(namespace, names)
-        for key in sorted(timestamped_keys):
-            yield _timestamp_finding(key, stems[key])
+        """Yield the rules; ``canonical_namespaces`` is what namespaces will be called."""
+        varying_findings = list(self._varying_jobs.findings(canonical_namespaces))
+        # The rule of varying names also gives them a flow.
+        solved_jobs = {job.partition("\n")[2] for finding in varying_findings for job in finding.promise}
+        for namespace, names in sorted(_by_namespace(self._dotted, canonical_namespaces).items()):
+            remaining = Counter({name: count for name, count in names.items() if name not in solved_jobs})
+            if remaining:
+                yield _dotted_flow_finding(namespace, remaining)
+        yield from varying_findings
 
     def _installation_findings(self) -> Iterator[Finding]:
         repeated_runs = []
@@ -240,14 +224,6 @@ def _dotted_flow_finding(namespace: str, names: Counter[str]) -> Finding:
     if len(names) >= MAX_EVIDENCE_NAMES:
         text += f"; the rule lists {len(names):,} of them: add it, and run this command again"
     return Finding("dotted-flow", text, names.total(), ("identity", "rules"), rule)
-
-
-def _timestamp_finding(key: str, names: Counter[str]) -> Finding:
-    namespace, stem, position = key.split("\n")
-    name = rf"(?P<app>{re.escape(stem)})[_-]+(?i:{TIMESTAMPS[int(position)]})(?P<rest>\..*)?"
-    rule = {"namespace": re.escape(namespace), "name": name, "flow": "{app}", "job": "{app}{rest}"}
-    text = f"{count_text(len(names), 'name', limit=MAX_EVIDENCE_NAMES)} that differ only by a timestamp are one application: {list_examples(sorted(names))}"
-    return Finding("timestamped-name", text, names.total(), ("identity", "rules"), rule)
 
 
 def _unknown_producer_finding(producer: str, jobs: Counter[str]) -> Finding:

@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 import yaml
 
-from dh_bridge.learning import Learner, learn
+from dh_bridge.checking import EventChecker, check_events
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.options import Options
 from dh_bridge.settings import Settings
@@ -37,12 +37,12 @@ def event(
 
 
 def findings(*events, **settings):
-    return learn(events, Settings(**settings)).findings()
+    return check_events(events, Settings(**settings)).findings()
 
 
 def loaded(tmp_path, *events, **settings):
     """Return the settings that the page proposes."""
-    page = learn(events, Settings(**settings)).to_yaml()
+    page = check_events(events, Settings(**settings)).to_yaml()
     file = tmp_path / "learned.yml"
     file.write_text(page)
     return load(file, environ={}).settings, page
@@ -185,7 +185,7 @@ def test_a_name_that_lacks_a_part_becomes_the_one_that_has_it(tmp_path, namespac
     settings, page = loaded(tmp_path, *events)
     naming = Options(settings).naming
     assert naming(namespace, short).endpoint == naming(namespace, whole).endpoint
-    assert learn(events, settings).findings() == []
+    assert check_events(events, settings).findings() == []
     assert f"{short} is {whole}".replace('"', "") in page
 
 
@@ -355,13 +355,14 @@ def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
     events = [event(f"orders{stamp}", run=n, producer=SPARK, **app) for n, stamp in enumerate(stamps)]
     events += [event(f"orders{stamps[0]}.execute_insert.t", run=9, producer=SPARK)]
     settings, page = loaded(tmp_path, *events, identity={"varying_names": "keep"})
-    assert "2 names that differ only by a timestamp" in page
     for one in (settings, Settings()):  # by the rule, and by the forms that are cut without one
         identity = Options(one).identity
         jobs = [identity.job("ns", one.name, SPARK) for one in events]
         assert {job.flow_id for job in jobs} == {"orders"}
         assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
     assert findings(*events) == []
+    assert "2 names of the form orders" in page
+    assert "Effect: 2 flows become 1: orders" in page
 
 
 DAG = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
@@ -396,7 +397,7 @@ APPLICATION = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
 def test_with_the_settings_that_were_proposed_there_is_nothing_left_to_propose(tmp_path, events):
     settings, page = loaded(tmp_path, *events, identity={"varying_names": "keep"})
     assert settings != Settings(), page
-    assert [found for found in learn(events, settings).findings() if found.path] == []
+    assert [found for found in check_events(events, settings).findings() if found.path] == []
 
 
 def test_names_are_in_the_case_that_rules_see():
@@ -530,7 +531,7 @@ def test_whatever_names_hold_the_page_is_settings(tmp_path):
 
 
 def test_what_is_proposed_as_a_comment_is_settings_when_the_comment_goes(tmp_path):
-    page = learn(hostile_events(), Settings()).to_yaml()
+    page = check_events(hostile_events(), Settings()).to_yaml()
     bare = [line.replace("# ", "", 1) if _is_yaml(line) else line for line in page.splitlines()]
     file = tmp_path / "all.yml"
     file.write_text("\n".join(bare))
@@ -552,7 +553,7 @@ def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
 
 def test_a_long_list_is_cut_to_what_was_seen_most():
     events = [event(datasets=[(f"acme{number}://h", "t")]) for number in range(130)]
-    page = learn([*events, *events[100:]], Settings()).to_yaml()
+    page = check_events([*events, *events[100:]], Settings()).to_yaml()
     assert page.count("# unknown-namespace (2): ") == 30
     assert page.count("# unknown-namespace (1): ") == 70
     assert "    # unknown-namespace: 30 more, seen less often\n" in page
@@ -563,7 +564,7 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
         event("orders_20260101", producer=SPARK), event("orders_20260102", producer=SPARK, run=1),
         event(datasets=[("postgres://db", "a.b.c"), ("postgres://db:5432", "a.b.c")], run=2),
     ]  # fmt: skip
-    page = learn(events, Settings(identity={"varying_names": "keep"})).to_yaml()
+    page = check_events(events, Settings(identity={"varying_names": "keep"})).to_yaml()
     assert list(yaml.safe_load(page)) == ["naming", "identity"]
     assert "# one-location (2): " in page
     assert page.startswith("# 3 events: 2 suggestions, 0 warnings\n")
@@ -571,10 +572,10 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
 
 def test_the_order_of_events_does_not_matter():
     events = list(hostile_events())
-    page = learn(events, Settings()).to_yaml()
+    page = check_events(events, Settings()).to_yaml()
     for seed in range(3):
         random.Random(seed).shuffle(events)  # noqa: S311 - an order, no secret
-        assert sorted(learn(events, Settings()).to_yaml().splitlines()) == sorted(page.splitlines())
+        assert sorted(check_events(events, Settings()).to_yaml().splitlines()) == sorted(page.splitlines())
 
 
 # -- long inputs ----------------------------------------------------------------------------------------------------
@@ -592,26 +593,26 @@ def many(count):
 def test_a_long_input_takes_no_more_memory_than_a_short_one():
     sizes = []
     for count in (1000, 3000):
-        learner = learn(many(count), Settings(), limit=100)
+        checker = check_events(many(count), Settings(), limit=100)
         samples = [
             sample
-            for part in (learner._jobs, learner._datasets)
+            for part in (checker._jobs, checker._datasets)
             for sample in vars(part).values()
             if hasattr(sample, "sampled_fraction")
         ]
         assert samples
         assert all(len(list(sample.items())) <= 100 for sample in samples)
         sizes.append(len(samples))
-        assert "too many names to count all of them: the counts are of about 1 in " in learner.to_yaml()
+        assert "too many names to count all of them: the counts are of about 1 in " in checker.to_yaml()
     assert sizes[0] == sizes[1]
 
 
 def test_what_is_said_of_a_kept_name_is_all_of_it():
-    learner = Learner(Settings(), limit=10)
+    checker = EventChecker(Settings(), limit=10)
     for _ in range(3):
         for number in range(200):
-            learner.see(event(datasets=[(f"acme{number}://h", "t")]))
-    found = [one for one in learner.findings() if one.kind == "unknown-namespace"]
+            checker.see(event(datasets=[(f"acme{number}://h", "t")]))
+    found = [one for one in checker.findings() if one.kind == "unknown-namespace"]
     assert 0 < len(found) <= 10
     assert {one.count for one in found} == {3}
 

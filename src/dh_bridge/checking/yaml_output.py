@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.learning.finding import count_text, one_line
+from dh_bridge.checking.finding import count_text, list_examples, one_line
 from dh_bridge.settings.yaml_source import escape_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dh_bridge.learning.finding import Finding
+    from dh_bridge.checking.finding import Finding
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*(?:://[\w.-]+(?::\d+)?(?:/[\w./-]*)?)?").fullmatch
 _UNPRINTABLE = re.compile(
@@ -49,7 +49,18 @@ def _rank(finding: Finding) -> tuple[tuple[str, ...], bool, int]:
     return finding.path, finding.kind == "dotted-flow", -finding.count
 
 
-_AREAS = ["naming", "identity", "dbt"]
+_AREAS = ["naming", "identity", "temporary", "dbt"]
+
+
+def rule_lines(finding: Finding) -> Iterator[str]:
+    """Yield the setting of one finding as lines of YAML that a settings file takes."""
+    area, *keys = finding.path
+    yield f"{area}:"
+    if finding.path in _SCALARS:
+        yield f"  {keys[-1]}: {inline_yaml(finding.value)}"
+        return
+    yield f"  {keys[-1]}:"
+    yield f"    {_yaml_member(finding)}"
 
 
 def _area_lines(findings: list[Finding]) -> Iterator[str]:
@@ -96,7 +107,11 @@ def _comment_prefix(findings: list[Finding]) -> str:
 
 
 def _comment(finding: Finding) -> str:
-    return f"{finding.kind} ({finding.count:,}): {' '.join(_one_line_text(finding.text).split())}"
+    examples = f" ({list_examples(list(finding.examples))})" if finding.examples else ""
+    effect = f". Effect: {finding.effect}" if finding.effect else ""
+    return (
+        f"{finding.kind} ({finding.count:,}): {' '.join(_one_line_text(f'{finding.text}{examples}{effect}').split())}"
+    )
 
 
 def _one_line_text(text: str) -> str:

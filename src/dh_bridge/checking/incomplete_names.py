@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
-from dh_bridge.learning.namespace_aliases import alias_reason
-from dh_bridge.learning.sample import Sample
+from dh_bridge.checking.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
+from dh_bridge.checking.namespace_aliases import alias_reason
+from dh_bridge.checking.sample import Sample
 from dh_bridge.naming import Naming
 from dh_bridge.naming.name import FIRST_TIER, SECOND_TIER
 from dh_bridge.naming.reader import DATASET_LEVELS
@@ -46,7 +46,7 @@ class _ShortName(NamedTuple):
     full_columns: frozenset[int]
 
 
-class IncompleteNameLearner:
+class IncompleteNameChecker:
     """Follows names that lack a database or a schema; bounded by ``limit`` of them."""
 
     def __init__(self, options: Options, limit: int) -> None:
@@ -153,7 +153,8 @@ def _build_finding(gap: _Gap, shorts: list[_ShortName], *, is_only_gap: bool) ->
     if not is_only_gap:
         text += f"; other names of this namespace belong to another {lacking_parts}"
     sure = is_only_gap and 2 * difference_count <= len(comparable_names)
-    return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure)
+    promise: dict[str, str | None] = {f"{gap.namespace}\n{short.name}": short.full_urn for short in shorts}
+    return Finding("short-name", text, len(shorts), ("naming", "rules"), gap.rule, sure=sure, promise=promise)
 
 
 def _missing_defaults(short_parts: list[str], full_parts: list[str]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ import ipaddress
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.learning.finding import one_line
+from dh_bridge.checking.finding import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.checking.finding import Finding, one_line
+from dh_bridge.checking.sample import Sample
 from dh_bridge.identity.hints import decode_facet
-from dh_bridge.learning.finding import Finding, one_line
-from dh_bridge.learning.sample import Sample
 from dh_bridge.naming import Naming
 from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
 
@@ -23,7 +23,7 @@ _MAX_TRIED_RULES = 50
 """Rules that are tried; each compiles the naming systems again."""
 
 
-class DoubleNameLearner:
+class DoubleNameChecker:
     """Follows names that make several datasets, and tables that several datasets have as their symlink."""
 
     def __init__(self, options: Options, limit: int) -> None:
@@ -53,7 +53,7 @@ class DoubleNameLearner:
                 tried += 1
                 rule = self._rule(namespace, name, preferred) if tried <= _MAX_TRIED_RULES else None
                 text = f"{one_line(name)} makes {len(names)} datasets, by the facets of its events: {_listed(names)}"
-                yield _finding(text, len(names), rule)
+                yield _finding(text, len(names), rule, preferred)
         for key, names in self._by_table.items():
             if len(names) > 1:
                 preferred = _preferred(names)
@@ -63,7 +63,9 @@ class DoubleNameLearner:
                         continue
                     tried += 1
                     rule = self._rule(double.namespace, double.name, preferred) if tried <= _MAX_TRIED_RULES else None
-                    yield _finding(f"table {table} has {len(names)} datasets: {_listed(names)}", len(names), rule)
+                    yield _finding(
+                        f"table {table} has {len(names)} datasets: {_listed(names)}", len(names), rule, preferred
+                    )
 
     def _rule(self, namespace: str, name: str, preferred: Name) -> dict[str, str] | None:
         """Return the rule that makes ``preferred`` of a name; None when none was found to."""
@@ -100,6 +102,10 @@ def _listed(names: dict[str, Name]) -> str:
     return ", ".join(sorted(one_line(f"{name.platform},{name.dataset_name}") for name in names.values()))
 
 
-def _finding(text: str, count: int, rule: dict[str, str] | None) -> Finding:
-    path = ("naming", "rules") if rule is not None else ()
-    return Finding("double-name", text, count, path, rule, sure=False)
+def _finding(text: str, count: int, rule: dict[str, str] | None, preferred: Name) -> Finding:
+    if rule is None:
+        return Finding("double-name", text, count, sure=False)
+    promise = {f"{rule['namespace']}\n{rule['name']}": preferred.endpoint}
+    return Finding(
+        "double-name", text, count, ("naming", "rules"), rule, sure=False, has_evidence=True, promise=promise
+    )

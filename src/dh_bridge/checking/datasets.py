@@ -7,19 +7,22 @@ from hashlib import blake2b
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.checking.double_names import DoubleNameChecker
+from dh_bridge.checking.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
+from dh_bridge.checking.incomplete_names import IncompleteNameChecker
+from dh_bridge.checking.namespace_aliases import alias_reason, best_spelling, connected_groups, unlike_pair_text
+from dh_bridge.checking.sample import Sample
+from dh_bridge.checking.varying_datasets import VaryingDatasetChecker
 from dh_bridge.identity.hints import decode_facet
-from dh_bridge.learning.double_names import DoubleNameLearner
-from dh_bridge.learning.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
-from dh_bridge.learning.incomplete_names import IncompleteNameLearner
-from dh_bridge.learning.namespace_aliases import alias_reason, best_spelling, connected_groups, unlike_pair_text
-from dh_bridge.learning.sample import Sample
-from dh_bridge.naming.datasets import dataset_name, datasets_of
+from dh_bridge.naming.datasets import dataset_name, enumerate_datasets
+from dh_bridge.naming.name import BY_FACET, BY_FACET_TEXT, UNKNOWN_NAMESPACE
 from dh_bridge.naming.rules import Locations
 from dh_bridge.settings.naming import PATTERN_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.checking.trial import NameSample
     from dh_bridge.naming import Name
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.options import Options
@@ -36,29 +39,43 @@ class _NamespacePair(NamedTuple):
     differ: int
 
 
-class DatasetLearner:
+class DatasetChecker:
     """Follows the datasets of events; bounded by ``limit`` datasets and as many namespaces."""
 
-    def __init__(self, options: Options, limit: int) -> None:
+    def __init__(self, options: Options, limit: int, sample: NameSample) -> None:
         self._naming = options.naming
+        self._sample = sample
+        self._varying_datasets = VaryingDatasetChecker(options, limit)
         self._locations = Locations(options.settings.naming.locations)
         #: key of a dataset -> place -> hash of its columns, the largest, whatever came first (0: not told)
         self._columns_by_dataset: Sample[dict[str, int]] = Sample(limit, dict)
         self._namespaces: Sample[list[int]] = Sample(limit, lambda: [0])
         self._unknown: Sample[Counter[str]] = Sample(limit, Counter)
+        #: unknown namespaces of which facets name the datasets
+        self._by_facet: Sample[Counter[str]] = Sample(limit, Counter)
         self._numbers: Sample[Counter[str]] = Sample(limit, Counter)
         #: dataset and table of BigQuery -> project ids
         self._projects: Sample[set[str]] = Sample(limit, set)
-        self._incomplete_names = IncompleteNameLearner(options, limit)
-        self._double_names = DoubleNameLearner(options, limit)
+        self._incomplete_names = IncompleteNameChecker(options, limit)
+        self._double_names = DoubleNameChecker(options, limit)
 
     def see(self, event: Event) -> None:
-        """Note the datasets of one event."""
-        for dataset in datasets_of(event, self._naming):
-            name = dataset_name(dataset, self._naming)
-            if name.endpoint is not None:
-                self._see(dataset, name)
-                self._double_names.see(dataset, name)
+        """Add the datasets of one event."""
+        for datasets, is_output in ((event.inputs, False), (event.outputs, True)):
+            for _, dataset in enumerate_datasets(datasets, self._naming):
+                name = self._see_dataset(dataset)
+                self._varying_datasets.see(event, dataset, name, is_output=is_output)
+        if event.dataset is not None:
+            for _, dataset in enumerate_datasets([event.dataset], self._naming):
+                self._see_dataset(dataset)
+
+    def _see_dataset(self, dataset: Dataset) -> Name:
+        name = dataset_name(dataset, self._naming)
+        if name.endpoint is not None:
+            self._sample.add_dataset(dataset)
+            self._see(dataset, name)
+            self._double_names.see(dataset, name)
+        return name
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
@@ -68,9 +85,13 @@ class DatasetLearner:
         yield from self._collisions(pairs, counts)
         yield from self._incomplete_names.findings(self._columns_by_dataset)
         yield from self._double_names.findings()
+        yield from self._varying_datasets.findings()
         yield from self._project_numbers()
         for namespace, names in self._unknown.items():
             yield _unknown_namespace_finding(namespace, names)
+        for namespace, names in self._by_facet.items():
+            text = f"{one_line(namespace) or repr('')}: {BY_FACET_TEXT} ({list_examples(sorted(names))})"
+            yield Finding("unknown-namespace", text, names.total())
 
     @property
     def sampled_fraction(self) -> float:
@@ -89,7 +110,9 @@ class DatasetLearner:
         if column_hashes is not None and (namespace in column_hashes or len(column_hashes) < _MAX_NAMESPACES):
             column_hashes[namespace] = max(column_hashes.get(namespace, 0), column_hash)
         self._incomplete_names.see(namespace, name, column_hash)
-        if "unknown-namespace" in name.notes and (names := self._unknown.note_of(name.safe_namespace)) is not None:
+        if (BY_FACET in name.notes and (names := self._by_facet.note_of(name.safe_namespace)) is not None) or (
+            UNKNOWN_NAMESPACE in name.notes and (names := self._unknown.note_of(name.safe_namespace)) is not None
+        ):
             _count_name(names, name.name)
         if name.platform == "bigquery":
             self._see_project(name)
