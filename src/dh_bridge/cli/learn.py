@@ -30,7 +30,7 @@ def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on
 
     It finds servers under several names, two servers that are one, tables without a schema, names with dots and dates, dbt's two
     names, run ids of two installations, project numbers and unknown systems. Copy the correct parts into dh_bridge.yml.
-    `identity-diff` shows which entities they move.
+    `identity --compare` shows which URNs they change.
     """
     bridge = Bridge(settings)
     learner = Learner(settings)
