@@ -70,7 +70,7 @@ def test_diff_writes_what_datahubs_command_reads(run, events, tmp_path):
     new = settings(tmp_path, "new.yml", "identity:\n  rules: [{namespace: one, cluster: prod}]\n")
     result = run("identity", events, "--compare", old, "-c", new, "--to", str(tmp_path / "moves"))
     assert result.stdout.splitlines()[0].split() == ["what", "entity", "from", "to"]
-    assert result.stderr == "2 change their URN (1 dataFlow, 1 dataJob); 1 are no longer written (1 dataJob)\n"
+    assert result.stderr == "2 change their URN (1 dataFlow, 1 dataJob); 1 become obsolete (1 dataJob)\n"
     pairs = _load_mapping_pairs(str(tmp_path / "moves" / "mapping.jsonl"))
     assert next((pair.source_urn, pair.target_urn) for pair in pairs) == (
         "urn:li:dataFlow:(airflow,dag,one)", "urn:li:dataFlow:(airflow,dag,prod)",
@@ -132,7 +132,8 @@ def test_files_need_a_comparison(run, events, tmp_path):
 
 def test_comparison_uses_mode_and_assignments(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
-    flags = ("--mode", "datahub-openlineage", "--set", "identity.cluster=x")
-    compared = run("identity", events, "--compare", empty, *flags)
-    new = settings(tmp_path, "new.yml", "identity: {mode: datahub-openlineage, cluster: x}")
-    assert compared.stderr == run("identity", events, "--compare", empty, "-c", new).stderr != "no URN changes\n"
+    changed = run("identity", events, "--compare", empty, "--set", "identity.cluster=prod")
+    assert changed.stderr == "4 need a decision (2 dataFlow, 2 dataJob)\n"
+    old = settings(tmp_path, "endpoint.yml", "identity: {mode: datahub-openlineage}")
+    assert run("identity", events, "--compare", old).stderr != "no URN changes\n"
+    assert run("identity", events, "--compare", old, "--mode", "datahub-openlineage").stderr == "no URN changes\n"

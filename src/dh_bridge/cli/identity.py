@@ -155,7 +155,7 @@ def _summary(plan: MovePlan) -> str:
     for label, urns in (
         ("change their URN", [move.source for move in plan.moves]),
         ("need a decision", [move.source for move in plan.manual_moves]),
-        ("are no longer written", plan.unwritten_urns),
+        ("become obsolete", plan.unwritten_urns),
     ):
         if urns:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in count_by_type(urns).items())
