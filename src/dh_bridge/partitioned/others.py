@@ -1,8 +1,8 @@
-"""What a run says of other runs, apart from what they share.
+"""Cross-run facts of a run, separate from its other facts.
 
-Three things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
-and temporary datasets that lineage runs through. A run that says such a thing leaves a *witness*: a state that holds no more;
-a run that such a thing may change is *open*, and closes together with all witnesses.
+Three kinds of facts are about other runs: lineage that names another run, tests that dbt skipped because their model failed,
+and temporary datasets across which lineage is collapsed. A run with such facts leaves a *witness*: a state with these facts
+only. A run that such facts may change is *open*, and closes together with all witnesses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def witness_of(state: RunState, options: Options) -> RunState | None:
-    """Return what ``state`` says of other runs, as a state of its own; None if it says nothing."""
+    """Return the facts of ``state`` about other runs, as a state of its own; None if there are none."""
     collapses = can_collapse(options)
     facts: FactsByEntity = {
         urn: registers for urn, registers in state.facts.items() if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
@@ -57,14 +57,14 @@ def named_run_urns(witness_state: RunState) -> list[str]:
 
 
 def is_open(state: RunState, options: Options) -> bool:
-    """Return whether what other runs say may change the state: it may name temporary datasets, or dbt may have skipped it."""
+    """Return whether facts of other runs may change the state: it may name temporary datasets, or dbt may have skipped it."""
     if can_collapse(options):
-        return True  # which datasets are temporary may be known from other runs only
+        return True  # only other runs may know which datasets are temporary
     return has_failed_under_parent(state) and any(RESULTS in registers for registers in state.facts.values())
 
 
 def has_failed_under_parent(state: RunState) -> bool:
-    """Return whether the run failed and names a parent, as dbt's nodes do."""
+    """Return whether the run failed and names a parent, as the runs of dbt nodes do."""
     if state.kind != "run" or PARENT not in state.facts.get(state.urn, {}):
         return False
     return any(event_type == "FAIL" for _, event_type in state.events)
