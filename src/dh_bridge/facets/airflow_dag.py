@@ -63,7 +63,7 @@ def airflow_dag_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 
 def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
-    """Return how long the DAG run took, as it says or from its two dates; it serves where no START was seen (3.6)."""
+    """Return the duration of the DAG run, from the facet or its two dates; it is used if no START was read (3.6)."""
     duration = dag_run.get("duration")
     if isinstance(duration, (int, float)) and not isinstance(duration, bool):
         return duration

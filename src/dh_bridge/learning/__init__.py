@@ -1,7 +1,8 @@
-"""Learning: settings that a sample of events calls for, each with its evidence. It never changes a setting by itself.
+"""Learning: proposes settings for a sample of events, each with its evidence. It never changes a setting.
 
-The story: ``sample`` keeps a bounded part of what was seen, ``places`` tells which namespaces look like one, ``datasets``
-(with ``tiers``) and ``jobs`` follow the events, ``finding`` is what they noticed, ``page`` writes it as YAML to paste.
+``sample`` stores a bounded part of the input, ``namespace_aliases`` finds namespaces of one server, ``datasets`` (with
+``incomplete_names`` and ``double_names``) and ``jobs`` follow the events, ``finding`` is a result, ``yaml_output`` writes
+results as YAML to paste.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LIMIT = 20_000
 
 
 class Learner:
-    """Follows events; what the ``settings`` say already is not proposed again."""
+    """Collects evidence from events; rules that the ``settings`` already have are not proposed again."""
 
     def __init__(self, settings: Settings, *, limit: int = LIMIT) -> None:
         options = Options(settings)

@@ -11,7 +11,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
 _MAX_TEXT_LENGTH = 100
 _MAX_EXAMPLES = 3
 MAX_EVIDENCE_NAMES = 100
-"""Names of one kind that are told apart, as evidence."""
+"""Maximum number of names of one kind in the evidence."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def one_line(text: str) -> str:
-    """Return text from events so that it can stand in a comment: one line, at most 100 characters."""
+    """Return text from events in the form of a comment: one line, at most 100 characters."""
     line = _CONTROL.sub(" ", text)
     return line if len(line) <= _MAX_TEXT_LENGTH else f"{line[:_MAX_TEXT_LENGTH]}…"
 

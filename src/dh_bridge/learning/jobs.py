@@ -1,4 +1,4 @@
-"""What the names of jobs and runs tell: dotted flows, stamps in names, two addresses, two installations, dbt's two names."""
+"""Findings from names of jobs and runs: dotted flows, times in names, two addresses, two installations, dbt's two names."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class JobLearner:
             )
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what there is to say."""
+        """Yield the findings."""
         alias_findings = list(self._alias_findings())
         yield from alias_findings
         # rules see the namespace that a group makes of its aliases
@@ -148,7 +148,7 @@ class JobLearner:
             self._lints[lint] += 1
             self._examples.setdefault(lint, f"{event.namespace} {event.name}")
 
-    # -- telling --------------------------------------------------------------------------------------------------------
+    # -- findings -------------------------------------------------------------------------------------------------------
 
     def _alias_findings(self) -> Iterator[Finding]:
         counts: Counter[str] = Counter()
@@ -174,7 +174,10 @@ class JobLearner:
                 yield _alias_finding(list(pair), counts, text, sure=False)
 
     def _rule_findings(self, canonical_namespaces: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield the rules; ``canonical_namespaces`` is what namespaces will be called. One that takes the stamp off leaves no dotted flow."""
+        """Yield the rules; ``canonical_namespaces`` has the future names of namespaces.
+
+        A rule that removes a time leaves no dotted flow.
+        """
         stems = _by_namespace(self._stems, canonical_namespaces)
         timestamped_keys = {key for key, names in stems.items() if len(names) > 1}
         dotted_names: dict[str, Counter[str]] = {}

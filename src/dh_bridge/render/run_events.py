@@ -49,7 +49,7 @@ def run_event(  # noqa: PLR0913 - the parts of one step
     if point.result is not None:
         native = job.platform if job is not None else DEFAULT_PLATFORM
         kind, native = (
-            ("UP_FOR_RETRY", f"{native}:FAIL")  # a guess from the number of tries: the word says that it failed
+            ("UP_FOR_RETRY", f"{native}:FAIL")  # the attempt number is only a guess, but the type shows the failure
             if point.result == "FAIL" and value(registers, CAN_RETRY)
             else _refine_result(_result_kind(point.result, options), native, value(registers, OUTCOME))
         )
