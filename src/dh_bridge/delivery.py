@@ -134,10 +134,13 @@ def open_target(  # noqa: PLR0913 - what flags may say
 ) -> DeliveryTarget:
     """Open ``target``; its server is asked for its version unless the settings choose a profile.
 
-    ``target_notes``: what the ledger of this destination noted. If it holds the server's version, the server is asked once and briefly,
-    and the noted version is used when the server does not answer. ``dry_run`` opens no place that opening would change: the sink
-    is then one in memory. ``ledger``: as of :func:`wrap_sink`. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the
-    server not be asked.
+    ``target_notes``: the notes of the ledger of this target. If it holds the server's version, the server is asked once and briefly,
+    and the noted version is used when the server does not answer. With
+    ``dry_run``, a target that opening would change is replaced by a sink in memory. ``ledger``: as for :func:`wrap_sink`.
+
+    Raises:
+        SettingsError: A setting or the target is invalid.
+        SinkError: The target cannot be written, or the server does not answer.
     """
     environ = os.environ if environ is None else environ
     target_notes = target_notes or LedgerNotes()

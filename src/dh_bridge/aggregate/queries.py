@@ -1,6 +1,6 @@
 """Queries: the SQL of a run as an entity of its own, where ``optional_metadata: [queries]`` asks for it.
 
-A query is its text and dialect, whoever runs it; lineage between columns, upstreams and operations of the run name it.
+A query is identified by its text and dialect, not by its run; lineage between columns, upstreams and operations of the run name it.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def airflow_tasks(facet: OpenFacet, ctx: FacetContext) -> Facts:
     properties = {}
     for name, value in facet.content.items():
         if name == "tasks" and isinstance(value, dict):
-            value = {task: _drop_colours(definition) for task, definition in value.items()}  # noqa: PLW2901 - the same leaf
+            value = {task: _drop_colours(definition) for task, definition in value.items()}  # noqa: PLW2901 - the same field
         value_text = property_text(f"airflow.{name}", value) if value not in ({}, []) else None
         if value_text:
             properties[f"airflow.{name}"] = value_text

@@ -239,7 +239,7 @@ def _is_password_at_line_end(text: str, value: str, end: int, name: str) -> bool
     return is_last and is_password(name) and len(value) >= _MIN_LENGTH and value.isalnum()
 
 
-def _find_quoted_value(  # noqa: PLR0913 - what is known of the place
+def _find_quoted_value(  # noqa: PLR0913 - the context of the value
     text: str, begin: int, quote_start: int, name: str, *, has_colon: bool, is_name_quoted: bool
 ) -> SecretSpan | None:
     quote = text[quote_start]

@@ -93,7 +93,7 @@ class Assertion:
             aggregator.add(parse_event(json.dumps(event).encode(), self.urn))
             return aggregator.close()
 
-    def report(  # noqa: PLR0913 - what may be said of a result
+    def report(  # noqa: PLR0913 - the attributes of a result
         self,
         success: bool | None = None,  # noqa: FBT001 - the word of the public interface
         *,

@@ -3,7 +3,7 @@
 >>> Checkpoint(                                                                            # doctest: +SKIP
 ...     name="nightly",
 ...     validation_definitions=[…],
-...     actions=[DataHubAction(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
+...     actions=[DataHubAction(name="datahub", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
 ... )
 
 A saved checkpoint is loaded where this module was imported; elsewhere Great Expectations knows ``no action of type dh_bridge``.

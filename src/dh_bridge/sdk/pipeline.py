@@ -139,7 +139,7 @@ class Pipeline(Closable):
             set_deadline(self._sink, self._deadline)
         return self._sink
 
-    def run(  # noqa: PLR0913 - what may be said of a run
+    def run(  # noqa: PLR0913 - the attributes of a run
         self,
         job: tuple[str, str],
         inputs: Iterable[DatasetRef] | str | None = (),
@@ -193,7 +193,7 @@ class Pipeline(Closable):
         run.writes(*to_references(outputs))
         return run
 
-    def assertion(  # noqa: PLR0913 - what may be said of a check
+    def assertion(  # noqa: PLR0913 - the attributes of a check
         self,
         dataset: DatasetRef,
         check: str | Definition,

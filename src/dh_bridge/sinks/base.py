@@ -107,7 +107,7 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sink(Protocol):
-    """A place that takes proposals. An object with ``emit`` and ``close`` is a sink; it needs no base class.
+    """A target that accepts proposals. An object with ``emit`` and ``close`` is a sink; it needs no base class.
 
     Example:
         >>> from dh_bridge.datahub.proposal import upsert
@@ -149,36 +149,36 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkKind:
-    """What a kind of target is, and which abilities its sinks have beside emit and close.
+    """A kind of target, and the abilities of its sinks beside emit and close.
 
-    What a command knows before it opens the target:
+    Known before the target is opened:
 
     Attributes:
-        scheme: what a target of this kind begins with, and the name of its sinks.
+        scheme: the prefix of a target of this kind, and the name of its sinks.
         module: the module whose ``open_target(address, options)`` opens it; empty for a sink that is no target of a command.
-        is_persistent: what arrives is kept when the process ends.
-        is_local_file: the place is the path of a file on this machine; opening it for writing creates the file.
+        is_persistent: proposals outlive the process.
+        is_local_file: the target is the path of a file on this machine; opening it for writing creates the file.
         is_server: the target is a service that others share: it has a login, and ``max_new_entities_per_hour`` holds for it.
         settings_areas: the areas of the settings that its sinks read, fields of :class:`SinkOptions`.
         limits_new_entities: an entity can be new there; in a file of proposals none is.
         is_parallel: several processes may deliver at once.
         rejects_later: it accepts every proposal, and reports in a topic what could not be written.
-        address_pattern: what an address of this kind looks like, for a message to a user who left out the scheme.
-        locate: returns where a target leads, fit to be kept: without secrets, a file with its whole path.
-        by_suffix: ending of a file -> the kind that such a file has, where it differs.
+        address_pattern: the form of its addresses, for a message to a user who left out the scheme.
+        locate: returns the address of a target for notes: without secrets, a file with its whole path.
+        by_suffix: ending of a file -> its kind, if it differs.
 
     Abilities of its sinks:
 
     Attributes:
-        is_readable: ``read`` returns what is there, and ``forbidden_urns`` what may not be read (``Readable``).
+        is_readable: ``read`` returns present aspects, and ``forbidden_urns`` entities that may not be read (``Readable``).
         lists_entities: ``urns`` returns all entities, and the module has ``open_readonly(address)`` (``Listable``).
         reports_version: ``version`` asks DataHub for its version (``SupportsVersion``); opening the target writes nothing.
         needs_version: it cannot ask: which proposals it may write follows from the version in ``SinkOptions.datahub_version``, and it
             counts in ``dropped_counts`` those that it does not write.
         has_deadline: ``set_deadline`` bounds how long emit and read may take (``SupportsDeadline``).
-        atomic_on_close: nothing can be read there before ``close``, which replaces what was there before.
-        has_own_ledger: the target keeps the state of runs itself, in its ``catalog`` (``LedgerHolder``).
-        learns_patch_forms: ``patch_forms`` tells which form of patches the server takes (``SupportsPatchForms``).
+        atomic_on_close: nothing can be read before ``close``, which replaces the older contents.
+        has_own_ledger: the target stores the state of runs itself, in its ``catalog`` (``LedgerHolder``).
+        learns_patch_forms: ``patch_forms`` has the form of patches that the server accepts (``SupportsPatchForms``).
     """
 
     scheme: str

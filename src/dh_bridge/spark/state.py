@@ -1,17 +1,17 @@
-"""What a stream remembers: a folder of Parquet files for each batch, read by those that come after it.
+"""The state of a stream: a folder of Parquet files for each batch, read by later batches.
 
 ::
 
     events/batch=N   the records of batch N                              (key, time, location, raw)
-    pieces/batch=N   what the runs of batch N contribute to entities     (key, urn, data, origin)
-    told/batch=N     what the runs of batch N say of other runs          (key, data)
+    pieces/batch=N   contributions of the runs of batch N to entities      (key, urn, data, origin)
+    told/batch=N     facts of the runs of batch N about other runs       (key, data)
     done/batch=N     all of batch N is written
-    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is refused
-    …/base=N         what batches 0 to N left, in one; done/base=N says that it is whole
+    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is rejected
+    …/base=N         the merged rows of batches 0 to N; done/base=N marks it as complete
 
-Batch N reads what is below N and writes its own: a batch that is run again after a crash reads what it read before and writes
-over what it wrote. Of a run that goes on, the pieces of its last batch count; those of a run that was let go (by the age of its
-last event) are folded together and have no origin.
+Batch N reads the folders below N and writes its own: a batch that is repeated after a crash reads the same rows and replaces its
+own files. Of a continued run, the pieces of its last batch count; those of evicted runs (by the age of their last event) are merged
+and have no origin.
 """
 
 from __future__ import annotations

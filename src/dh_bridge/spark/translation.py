@@ -38,8 +38,8 @@ PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
     " run_id string, location string"
 )
-"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); of what one run says: ``timestamp`` of its
-last event, ``run_id`` of OpenLineage, ``location`` where that event stood; null for what many runs share."""
+"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); ``timestamp`` and
+``location`` of the run's last event, and its ``run_id`` of OpenLineage; null for shared entities."""
 BAD_RECORDS = "location string, reason string, raw binary"
 """Columns of bad records: location, reason, the event as it was read."""
 
