@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 def translate(events: Any, settings: SettingsLike = None, *, report: bool = False) -> Translation:
     """Translate one OpenLineage event or many.
 
-    The bridge is kept for the next call of the thread with the same settings: to make one takes as long as a hundred events.
+    The bridge is cached for the next call of the thread with the same settings: creating one takes as long as a hundred events.
 
     Args:
         events: an event as a dict, JSON text or bytes, or a ``Path``; or an iterable of events

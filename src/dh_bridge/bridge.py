@@ -1,4 +1,4 @@
-"""The bridge: events in, proposals out, by one configuration; what the doors and the Python SDK use."""
+"""The bridge: events in, proposals out, by one configuration; all entry points and the Python SDK use it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Bridge(Closable):
         self._pipeline_lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process (Spark's, multiprocessing's) as what it was made of; a SettingsError for a sink that is open here."""
+        """Pickle the bridge by its arguments (for Spark or multiprocessing); a SettingsError for an open sink."""
         if not isinstance(self._sink, str | None):
             remedy = 'pass its target, e.g. Bridge(sink="catalog:shop.db")'
             raise SettingsError("a sink object cannot be sent to another process", location="sink", remedy=remedy)
@@ -162,9 +162,9 @@ class Bridge(Closable):
             raise SettingsError(
                 "the bridge has no sink", location="sink", remedy='pass one, e.g. Bridge(sink="catalog:shop.db")'
             )
-        with self._pipeline_lock:  # of threads that begin together one opens the place
+        with self._pipeline_lock:  # if several threads begin together, one opens the target
             if self._pipeline is None:
-                # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
+                # loaded by name: the SDK is an entry point, which imports the bridge, not the other way round
                 self._pipeline = import_module("dh_bridge.sdk").Pipeline(
                     self.options, sink=self._sink, on_error=self._on_error
                 )
@@ -215,11 +215,11 @@ _thread_cache = local()
 
 
 def bridge_of(source: SettingsLike) -> Bridge:
-    """Return the bridge that this thread made last, if it was for the same settings, else a new one."""
+    """Return the bridge that this thread made last if it has the same settings, else a new one."""
     last: tuple[SettingsLike, Bridge] | None = getattr(_thread_cache, "last", None)
     if (
         last is None or last[0] is not source or not isinstance(source, Settings | None)
-    ):  # a mapping or a file may say another thing now
+    ):  # a mapping or a file may have changed
         settings = settings_of(source)
         bridge = last[1] if last is not None and last[1].settings == settings else Bridge(settings)
         last = _thread_cache.last = (source, bridge)
@@ -227,7 +227,7 @@ def bridge_of(source: SettingsLike) -> Bridge:
 
 
 def zone_of(settings: Settings) -> tzinfo:
-    """Return the time zone of times that name none; a SettingsError for one that there is not."""
+    """Return the default time zone of times; a SettingsError for an unknown one."""
     name = settings.event_time.default_zone
     if name.upper() == "UTC":
         return timezone.utc

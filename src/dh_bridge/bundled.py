@@ -125,7 +125,7 @@ def _yaml_files(folder: Path) -> dict[str, Path]:
 
 
 def _check_overlay(overlay: Path) -> None:
-    """Raise a MappingError for a file of the user's that stands where nobody looks, or under a name that nobody reads."""
+    """Raise a MappingError for a user's file in a folder, or with a name, that is never read."""
     folders = [overlay / name for name in FOLDERS if (overlay / name).is_dir()]
     if not folders and any(path.suffix in _YAML_SUFFIXES for path in overlay.iterdir()):
         raise MappingError(
@@ -154,9 +154,9 @@ def user_tables(overlay: Path | None) -> dict[str, Path]:
 
 
 def load_table(name: str, build: Callable[[Any, str], _T], overlay: Path | None = None) -> _T:
-    """Return what ``build`` makes of the document and the path of ``mappings/tables/<name>.yaml``, or of the user's file of that name.
+    """Build a table from ``mappings/tables/<name>.yaml``, or from the user's file with that name.
 
-    Of ours it is made once.
+    ``build`` gets the document and its path. The result for a bundled file is cached.
     """
     user_file = user_tables(overlay).get(name)
     return cast("_T", _load_bundled_table(name, build)) if user_file is None else _build_table(user_file, build)
@@ -172,7 +172,7 @@ def _build_table(path: Path, build: Callable[[Any, str], _T]) -> _T:
 
 
 def convert_document(document: Any, kind: type[_T], schema: str, location: str) -> _T:
-    """Return a document of ``mappings/`` as ``kind``; a MappingError names ``location`` and the schema that tells what may stand there."""
+    """Return a document of ``mappings/`` as ``kind``; a MappingError names ``location`` and the schema."""
     try:
         return msgspec.convert(document, prepare_type(kind))
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""What was worked out before: kept when it comes the second time, within bounds that count bytes; and garbage."""
+"""Caches that are bounded in bytes, and settings of the garbage collector."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _MAX_SEEN_HASHES = 65_536
 
 
 def relax_garbage_collection() -> None:
-    """Let the garbage collector look seldom, in a process that is ours alone.
+    """Run the garbage collector rarely, in a process of the bridge alone.
 
-    Translation leaves no cycles behind, and to look through the open runs of a window for some took a tenth of the time.
+    Translation makes no reference cycles, and searching the open runs of a window for cycles took a tenth of the time.
     """
     gc.set_threshold(2_000_000, 20, 50)
 
 
 class GenerationalCache(Generic[Value]):
-    """Key -> value, in two generations of about ``max_bytes`` bytes each; the older one is forgotten whole.
+    """Key -> value, in two generations of about ``max_bytes`` bytes each; the older one is dropped as a whole.
 
-    A value is kept when its key comes the second time: what comes once, and there may be much of it, costs its hash alone
-    (to keep all of it made new tables 15 % slower). A key may name objects by their ``id``: the memory holds those, so
-    that no other object gets it meanwhile.
+    A value is stored when its key is used the second time: a key that is used once costs only its hash (storing all values made
+    new tables 15 % slower). A key may refer to objects by their ``id()``: the cache references these objects, so that no other
+    object gets the same id.
     """
 
     def __init__(self, max_bytes: int = _DEFAULT_MAX_BYTES) -> None:

@@ -1,6 +1,6 @@
-"""The way from settings to an open sink: who is delivered to, with which token, for which version, under which run id.
+"""From settings to an open sink: target, token, DataHub version and run id.
 
-The doors share it: it reads the clock and DataHub's own variables, so that sinks need neither settings nor environment.
+The entry points share it: it reads the clock and DataHub's own variables, so that sinks need neither settings nor environment.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ _VERSION_REMEDY = (
     "check the address of DataHub, or set `datahub_version` to start without asking the server for its version"
 )
 _VERSION_TIMEOUT_SECONDS = 3.0
-"""Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
+"""Seconds for the server to report its version if the last known one can be used: Airflow gives a listener ten in total."""
 _LIBRDKAFKA_TIMEOUTS = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
-"""Names of librdkafka that would win over ``kafka.timeout``, or that it wants to be shorter than that."""
+"""Names of librdkafka that override ``kafka.timeout``, or that must be shorter than it."""
 
 
 class DeliveryTarget(NamedTuple):
-    """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version.
+    """An open sink, the settings with the version of its server, the options of the sink, and the server's version.
 
-    ``address`` is where the sink leads, fit to be kept: a server's address without secrets, a file's whole path. ``is_current_version``: the
-    version is what the server said now, not the last time. ``kind`` is that of the target: the sink of a dry run is another one.
+    ``address`` is the target for notes: a server's address without secrets, a file's whole path. ``is_current_version``: the
+    server reported the version now, not the last time. ``kind`` is that of the target: the sink of a dry run is another one.
     """
 
     sink: Sink
@@ -77,9 +77,9 @@ class DeliveryTarget(NamedTuple):
         return not self.kind.needs_version or drops_creates_silently(self.settings.datahub_version)
 
     def describe(self, target: str, identity: str | None = None) -> str:
-        """Return, for people, where ``target`` leads, as what it is written and under which id.
+        """Return a text about the target: its address, the version and the run id.
 
-        A target that leaves its address to settings and environment is shown with it.
+        The address is added if the settings or the environment define it.
         """
         target = self.address if self.kind.is_server and not address_of(target) else target
         answer_text = "" if self.is_current_version else "unreachable; last seen: "
@@ -88,7 +88,7 @@ class DeliveryTarget(NamedTuple):
         return f"{target}{version}: {self._profile_text()}{identity_text}, run {self.options.run_id}"
 
     def _profile_text(self) -> str:
-        """Return the profile, and why it was chosen where neither the settings nor the server state a version."""
+        """Return the version, and the reason for it if neither the settings nor the server state one."""
         profile_name = profile(self.settings.datahub_version).name
         if self.settings.datahub_version is None:
             return f"for DataHub {profile_name} (the newest: no DataHub version is known; pass --datahub-version VERSION for an older server)"
@@ -98,14 +98,14 @@ class DeliveryTarget(NamedTuple):
 
 
 class WriteFilterSink(SinkWrapper):
-    """A sink that takes only what ``writes`` lets be written; the rest is counted in ``dropped_counts`` by its rule."""
+    """A sink that drops what ``writes`` excludes; ``dropped_counts`` counts it by rule."""
 
     def __init__(self, sink: Sink, writes: WritesSettings) -> None:
         super().__init__(sink)
         self._writes = writes
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Deliver what may be written."""
+        """Deliver what ``writes`` allows."""
         allowed_proposals = []
         for proposal in proposals:
             rule = self._writes.refusal(proposal.entity_type, proposal.aspect_name)
@@ -117,7 +117,7 @@ class WriteFilterSink(SinkWrapper):
 
 
 def new_run_id() -> str:
-    """Return an id for what is written now: ``dh_bridge-2026_11_22-01_02_03-9f3a1c``."""
+    """Return an id for the present delivery: ``dh_bridge-2026_11_22-01_02_03-9f3a1c``."""
     return f"dh_bridge-{datetime.now(timezone.utc):%Y_%m_%d-%H_%M_%S}-{secrets.token_hex(3)}"
 
 
@@ -134,10 +134,13 @@ def open_target(  # noqa: PLR0913 - what flags may say
 ) -> DeliveryTarget:
     """Open ``target``; its server is asked for its version unless the settings choose a profile.
 
-    ``target_notes``: what the ledger of this destination noted. If it holds the server's version, the server is asked once and briefly,
-    and the noted version is used when the server does not answer. ``dry_run`` opens no place that opening would change: the sink
-    is then one in memory. ``ledger``: as of :func:`wrap_sink`. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the
-    server not be asked.
+    ``target_notes``: the notes of the ledger of this target. If it holds the server's version, the server is asked once and briefly,
+    and the noted version is used when the server does not answer. With
+    ``dry_run``, a target that opening would change is replaced by a sink in memory. ``ledger``: as for :func:`wrap_sink`.
+
+    Raises:
+        SettingsError: A setting or the target is invalid.
+        SinkError: The target cannot be written, or the server does not answer.
     """
     environ = os.environ if environ is None else environ
     target_notes = target_notes or LedgerNotes()
@@ -169,7 +172,7 @@ def open_target(  # noqa: PLR0913 - what flags may say
             sink.close()
             raise
     place = f"{kind.scheme}:{kind.locate(address_of(target), options)}"
-    kind = kind if in_memory else kind_of(sink)  # of a file the format may decide
+    kind = kind if in_memory else kind_of(sink)  # the format of a file may decide
     return DeliveryTarget(wrap_sink(sink, settings, ledger=ledger), settings, options, version, place, kind, is_current)
 
 
@@ -183,9 +186,9 @@ def _areas(kind: SinkKind, settings: Settings, target: str, environ: Mapping[str
 
 
 def with_server_version(version: str | None, settings: Settings) -> Settings:
-    """Return the settings with the version of a server; as they are where it names none.
+    """Return the settings with the version of a server; unchanged if it reports none.
 
-    A server that is newer than every profile gets the newest one. A SettingsError when it is older than the oldest.
+    A server that is newer than all known versions gets the newest one. A SettingsError if it is older than the oldest.
     """
     if version is None:
         return settings
@@ -194,7 +197,7 @@ def with_server_version(version: str | None, settings: Settings) -> Settings:
 
 
 def require_ledger(target: str, settings: Settings) -> None:
-    """Refuse, with a SettingsError, to deliver without a ledger what only a ledger can hold back; those call it who have none."""
+    """Raise a SettingsError for settings that need a ledger to hold proposals; for deliveries without a ledger."""
     if settings.max_new_entities_per_hour is not None and target_kind(target).is_server:
         raise SettingsError(
             "requires a ledger, where proposals beyond the limit wait",
@@ -204,7 +207,7 @@ def require_ledger(target: str, settings: Settings) -> None:
 
 
 def delivery_error(failures: Sequence[Failure], total: int) -> SinkError:
-    """Return the error that ``failures`` of ``total`` proposals come to; it is retryable when all of them are."""
+    """Return the error for ``failures`` of ``total`` proposals; it is retryable if all of them are."""
     first = failures[0]
     return SinkError(
         f"the target rejected {len(failures)} of {total} proposals, first: {first.reason}",
@@ -214,9 +217,9 @@ def delivery_error(failures: Sequence[Failure], total: int) -> SinkError:
 
 
 def wrap_sink(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
-    """Put around a sink what the settings want to happen before anything is written.
+    """Wrap a sink in the steps that the settings require before a write.
 
-    ``ledger``: a ledger knows the runs, so that nothing of them needs to be read from the target.
+    ``ledger``: a ledger knows the runs, so nothing of them needs to be read from the target.
     """
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
     if (join or keep_schemas) and can_read(sink):
@@ -269,9 +272,9 @@ def _server_version(
 
 
 def rest_options(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none.
+    """Return the area ``rest`` with the server and token of DataHub's own variables and file, if the settings name none.
 
-    A login of the area, and its headers, are for the server that it names: a ``target`` elsewhere does not see them.
+    The login and headers of the area are for the server that it names: a ``target`` elsewhere does not get them.
     """
     area = plain_values(settings.rest)
     known_accounts = read_accounts(environ, Path(environ.get("HOME") or Path.home()))
@@ -296,9 +299,9 @@ def rest_options(settings: Settings, target: str, environ: Mapping[str, str]) ->
 
 
 def settings_with_deadline(settings: Settings, remaining_seconds: float) -> Settings:
-    """Return the settings with no wait longer than the seconds that are ``remaining_seconds``, and no tries but those of who delivers.
+    """Return the settings with all timeouts limited to ``remaining_seconds`` and without retries of the sink.
 
-    A sink that waits and tries by itself would go on doing so when nobody waits for it any more.
+    Retries are those of the caller: a sink that retries by itself would continue when the caller no longer waits.
     """
     rest, kafka = settings.rest, settings.kafka
     producer = {name: value for name, value in kafka.producer.items() if name not in _LIBRDKAFKA_TIMEOUTS}

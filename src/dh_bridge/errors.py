@@ -4,12 +4,12 @@
 
     BridgeError
     ├── EventError      the sender's fault; permanent          -> dead letter
-    ├── MappingError    our data's fault; found at start       -> refuse to start
-    ├── AspectError     our translation breaks its Avro schema -> permanent, the rest of the event goes on
+    ├── MappingError    our data's fault; found at start       -> does not start
+    ├── AspectError     our translation breaks its Avro schema -> permanent, the rest of the event is written
     ├── SettingsError   the operator's fault                   -> exit code 2, names the key
     └── SinkError       the network's fault or theirs; ``retryable`` decides
 
-Each says where, what, and what now: ``str(error)`` is ``where: what (what now)``.
+Each has a location, a problem and a remedy: ``str(error)`` is ``location: problem (remedy)``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import traceback
 
 
 class BridgeError(Exception):
-    """An error with a place, a reason and, where there is one, a remedy."""
+    """An error with a location, a problem and, if there is one, a remedy."""
 
     def __init__(self, problem: str, *, location: str = "", remedy: str = "") -> None:
         self.problem = problem
         self.location = location
         self.remedy = remedy
-        super().__init__(problem)  # the rest is in __dict__: what else stood here no other process could read back
+        super().__init__(problem)  # the rest is in __dict__: other processes can unpickle one argument only
 
     @property
     def fault(self) -> str:

@@ -1,4 +1,4 @@
-"""What the user leaves out, counted by the rule that did it."""
+"""Filters of the user, which count what they drop by rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATTERN_SETTINGS = ("jobs", "datasets", "producers", "event_types", "facets")
 class Filters:
     """The filters of a configuration; ``drop_counts`` counts events, datasets and facets by rule.
 
-    ``is_empty``: there are none, so that nobody needs to ask.
+    ``is_empty``: there are none, which saves the look-ups.
     """
 
     def __init__(self, settings: FilterSettings, temporary: TemporarySettings) -> None:
@@ -29,7 +29,7 @@ class Filters:
         self.is_empty = not any(self._lists.values())
 
     def copy_without_counts(self) -> Filters:
-        """Return the same filters with nothing counted yet: looking through the settings takes as long as an event."""
+        """Return the same filters with empty counts: reading the settings again takes as long as an event."""
         filters = object.__new__(Filters)
         filters.__dict__.update(self.__dict__)
         filters.drop_counts = Counter()

@@ -1,8 +1,7 @@
-"""Moves: which entities get another URN when the settings change, as far as a sample of events shows.
+"""Finds the entities of a sample of events that get another URN when the settings change.
 
-Both settings name everything that an event names; what differs moves. A plan sorts the moves by what
-``datahub migrate urns-mapping`` can do with them: it takes each URN once on each side, and carries tags, owners and
-documentation along.
+The names of each event are translated with both settings and compared. A plan sorts the moves for ``datahub migrate urns-mapping``,
+which accepts each URN once on each side, and copies tags, owners and documentation.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
 
 MERGE, SPLIT, CYCLE = "many-to-one", "one-to-many", "cycle"
-"""Why a pair is no matter for ``datahub migrate``: a person decides."""
+"""Why ``datahub migrate`` cannot handle a pair: a person decides."""
 
 _RUN = "dataProcessInstance"
 _TYPES = ("dataFlow", "dataJob", "dataset", "assertion", _RUN)
@@ -36,7 +35,7 @@ Pair = tuple[str, "str | None"]
 
 
 class Move(NamedTuple):
-    """An entity that gets another URN; ``reason`` is "" where it can move by itself."""
+    """An entity that gets another URN; ``reason`` is "" if ``datahub migrate`` can move it."""
 
     source: str
     target: str
@@ -49,7 +48,7 @@ class Move(NamedTuple):
 
 
 class MovePlan(NamedTuple):
-    """What to do: move each of ``moves`` in this order, look at ``manual_moves``, remove ``unwritten_urns``, which nothing writes any more."""
+    """What to do: move each of ``moves`` in this order, decide about ``manual_moves``, remove ``unwritten_urns``."""
 
     moves: list[Move]
     manual_moves: list[Move]
@@ -67,7 +66,7 @@ class IdentityDiff:
         self._targets: dict[str, set[str]] = {}
 
     def see(self, event: Event) -> None:
-        """Note what the event's entities are called by both."""
+        """Compare the URNs of the event's entities."""
         for source, target in self._pairs(event):
             targets = self._targets.setdefault(source, set())
             if target is not None:
@@ -105,7 +104,7 @@ class IdentityDiff:
             old_job, new_job = (
                 identity.carrier(identity.job(event.namespace, name, sender), sender) for identity in (old, new)
             )
-            if position:  # a task that its DAG lists: whether it is one, the walk tells
+            if position:  # a task that its DAG lists: the extractor decides whether it is one
                 if JOB in old_facts.get(old_job.job_urn, ()):
                     yield old_job.job_urn, new_job.job_urn if JOB in new_facts.get(new_job.job_urn, ()) else None
                 continue
@@ -134,9 +133,9 @@ class IdentityDiff:
 
 
 def _with_parents(options: Options) -> Options:
-    """Return the options of a home that keeps states: it writes parents that only their children name.
+    """Return options with implied parents, as for a ledger.
 
-    What the mode ``datahub-openlineage`` names was written by DataHub's endpoint, which does not.
+    The mode ``datahub-openlineage`` has none: it stands for DataHub's endpoint, which does not write them.
     """
     options_with_parents = Options(options.settings, is_stateful=True)
     options_with_parents.has_implied_parents = (
@@ -173,7 +172,7 @@ def _checks(datasets: Iterable[Pair], old: FactsByEntity, new: FactsByEntity) ->
 
 
 def _urns_by_check(kinds: Mapping[FactKind, Mapping[Any, Any]]) -> dict[str, list[str]]:
-    """Return check -> its assertions: several where nothing tells them apart."""
+    """Return check -> its assertions: several if they cannot be distinguished."""
     urns_by_check: dict[str, list[str]] = {}
     for urn, (_, check_fact) in kinds.get(CHECKS, {}).items():
         urns_by_check.setdefault(repr(replace(check_fact.check, other_datasets=())), []).append(urn)
@@ -197,7 +196,7 @@ def plan_moves(targets: Mapping[str, set[str]]) -> MovePlan:
             manual_moves += [Move(source, target, SPLIT) for target in new_urns]
         elif new_urns:
             (moves[source],) = new_urns
-    # Onto one that stays, or that several become, nothing moves by itself; who waits for its place stays, too.
+    # No automatic move to a URN that stays in use, or that several become; entities that wait for such a URN stay, too.
     fixed_urns = {source for source in targets if source not in moves}
     while merged_urns := [
         source for source, target in moves.items() if len(sources[target]) > 1 or target in fixed_urns
@@ -220,7 +219,7 @@ def kind_of(urn: str) -> str:
 
 
 def rank(urn: str) -> int:
-    """Return the place of an entity's type in a plan: what others hang on comes first."""
+    """Return the position of an entity's type in a plan: types that others depend on come first."""
     kind = kind_of(urn)
     return _TYPES.index(kind) if kind in _TYPES else len(_TYPES)
 
@@ -234,7 +233,7 @@ def _jobs_of(event: Event) -> Iterator[str]:
 
 
 def _order_moves(moves: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Return the sources so that each target is free before something moves there, and those that go in circles.
+    """Return the sources so that each target is free before something moves there, and those in cycles.
 
     Each target has one source, so that chains and circles do not branch.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PERIOD_SECONDS = 60.0
 """Seconds after which a message of the same kind is logged again."""
 MAX_KINDS = 100
-"""Kinds that are told apart; all others are one kind."""
+"""Maximum number of kinds; all others count as one."""
 _MAX_TEXT_LENGTH = 1_000
 _MAX_KIND_LENGTH = 200
 _VALUES = re.compile(r"'[^']*'?|\"[^\"]*\"?|[0-9]+")

@@ -1,6 +1,6 @@
 """Files that may hold texts of events: only their owner may read those that the program creates.
 
-A file that is there keeps its mode: whoever made it decides who reads it.
+The mode of an existing file does not change: its owner decides who reads it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def open_private(path: str, mode: str, *, buffering: int = 0) -> IO[bytes]:
 def create_private(path: str | Path) -> None:
     """Create an empty file with the mode 0600 if there is none; SQLite gives the mode of a database to the files beside it.
 
-    Where that is not possible nothing happens: the caller opens the file, and says why it cannot.
+    If that is impossible, nothing happens: the caller opens the file, and reports the reason.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
 
 
 def copy_mode(source: str | Path, target: str | Path) -> None:
-    """Give ``target``, which takes the place of ``source``, its mode; nothing where there is no ``source``."""
+    """Give ``target``, which replaces ``source``, the mode of ``source``; do nothing if ``source`` does not exist."""
     with suppress(OSError):
         os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))  # noqa: PTH101, PTH116 - paths as they were named

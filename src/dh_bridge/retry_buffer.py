@@ -1,8 +1,9 @@
-"""What waits to be sent again: the rules that all senders share, and a buffer in memory.
+"""Proposals to send again: the rules that all senders share, and a buffer in memory.
 
-Four kinds of senders send again what did not arrive: the ledger (its outbox in SQLite), the SDK, the transport and the callbacks
-in memory, and the executors of Spark. They share which errors may pass, how the outcome of a batch is divided, and how pauses
-grow. The stores differ: the outbox outlives the process, drops what a newer proposal replaces and keeps dead letters.
+Four kinds of senders send again what did not arrive: the ledger (its outbox in SQLite), the SDK, the transport and the
+callbacks in memory, and the executors of Spark. They share which errors are retryable, how the outcome of a batch is divided,
+and how pauses grow. The stores differ: the outbox outlives the process, drops what a newer proposal replaces and stores dead
+letters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BatchOutcome(NamedTuple):
-    """The outcome of a batch: how many proposals arrived, those that may arrive another time, and those refused for good."""
+    """The outcome of a batch: how many proposals arrived, the retryable failures, and the permanent ones."""
 
     delivered_count: int
     retryable: list[Failure]
@@ -43,9 +44,9 @@ def outcome_of(delivery: Delivery) -> BatchOutcome:
 
 
 def is_retryable(error: Exception) -> bool:
-    """Return whether a batch that broke off with this error may arrive another time.
+    """Return whether a batch that broke off with this error may be delivered later.
 
-    A sink says so itself. Any other error, such as a token's file that is missing, may be mended by somebody.
+    A SinkError has this flag. Any other error, such as a missing token file, may be fixed by somebody.
     """
     return not isinstance(error, SinkError) or error.retryable
 
@@ -74,7 +75,7 @@ class Backoff:
 
 
 class RetryBuffer:
-    """Proposals that a sink did not take yet, in their order and in memory."""
+    """Proposals that a sink did not accept yet, in order and in memory."""
 
     def __init__(self, proposals: Iterable[Proposal] = ()) -> None:
         self.proposals = list(proposals)
@@ -83,25 +84,25 @@ class RetryBuffer:
         return len(self.proposals)
 
     def add(self, proposals: Iterable[Proposal]) -> None:
-        """Let proposals wait behind those that wait."""
+        """Add proposals at the end."""
         self.proposals += proposals
 
     def keep_newest(self, limit: int) -> int:
-        """Forget the oldest proposals, so that ``limit`` wait at most; return how many are forgotten."""
+        """Drop the oldest proposals, so that ``limit`` remain; return how many are dropped."""
         excess = max(0, len(self.proposals) - limit)
         del self.proposals[:excess]
         return excess
 
     def clear(self) -> list[Proposal]:
-        """Return what waits, and forget it."""
+        """Return the waiting proposals, and empty the buffer."""
         proposals, self.proposals = self.proposals, []
         return proposals
 
     def send(self, sink: Sink) -> BatchOutcome:
-        """Send what waits, and keep what may arrive another time.
+        """Send the waiting proposals; those that may arrive later stay.
 
         Raises:
-            Exception: that of the sink; what waits is kept if the error may pass, and forgotten if not.
+            Exception: The sink's error; the waiting proposals stay if it is retryable, and are dropped if not.
         """
         batch: Sequence[Proposal] = self.proposals
         try:

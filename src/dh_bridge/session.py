@@ -1,4 +1,4 @@
-"""One call: events folded into runs, runs closed into translations, and what is counted and reported on the way."""
+"""One call: merges events into runs, closes runs into translations, counts and reports."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PLATFORM = upsert(
 
 
 class Counts(msgspec.Struct):
-    """How much went in and came out; ``mapped``, ``properties`` and ``dropped`` (fields by outcome) are None without a report.
+    """Counts of input and output; ``mapped``, ``properties`` and ``dropped`` (fields by outcome) are None without a report.
 
-    ``lost`` counts the dropped fields that had something to store: no empty values, duplicates or descriptions of facets.
+    ``lost`` counts the dropped fields that had a value to store: no empty values, duplicates or descriptions of facets.
 
-    ``newer`` counts aspects that were left out because the profile does not know them, ``cut`` texts that were cut because
-    they are too long for the search index.
+    ``newer`` counts aspects that were left out because the DataHub version does not support them, ``cut`` texts that were
+    truncated because they are too long for the search index.
     """
 
     events: int = 0
@@ -80,7 +80,7 @@ class Counts(msgspec.Struct):
 
 
 class _CountedEntities:
-    """URNs of the jobs and datasets that the proposals of a call are about, told piece by piece."""
+    """The URNs of jobs and datasets in the proposals of a call, collected piece by piece."""
 
     def __init__(self) -> None:
         self.jobs: set[str] = set()
@@ -88,9 +88,9 @@ class _CountedEntities:
 
 
 def count_entities(proposals: list[Proposal], entity_urns: _CountedEntities | None = None) -> tuple[set[str], Counts]:
-    """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals.
+    """Return the URNs of the flows in the proposals, and the counts of jobs, datasets and proposals.
 
-    ``entity_urns``: the jobs and datasets of those before them, which are not counted again; theirs come to it.
+    ``entity_urns``: the jobs and datasets of earlier proposals, which are not counted again; new ones are added.
     """
     entity_urns = _CountedEntities() if entity_urns is None else entity_urns
     jobs, datasets = len(entity_urns.jobs), len(entity_urns.datasets)
@@ -114,7 +114,7 @@ def count_entities(proposals: list[Proposal], entity_urns: _CountedEntities | No
 
 
 class Translation(msgspec.Struct):
-    """What a call makes of its events: proposals, unusable events, proposals that we refused ourselves, counts."""
+    """The result of a call: proposals, unusable events, proposals that violate their schema, counts."""
 
     proposals: list[Proposal]
     dead: list[DeadLetter]
@@ -135,16 +135,16 @@ class Aggregator(Protocol):
         """The open runs by key."""
 
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
-        """Fold one event into its run; None when a filter left it out."""
+        """Add an event to its run; return None if a filter drops it."""
 
     def close_in_pieces(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
         """Yield the valid proposals of the runs ``keys``, of all by default, piece by piece.
 
-        With the first, ``closed_runs`` has the runs as they were settled.
+        After the first piece, ``closed_runs`` has the runs with their resolved facts.
         """
 
     def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:
-        """Yield what was written in earlier calls of entities that these did not change."""
+        """Yield facts from earlier calls about entities that the events did not change."""
 
 
 class Session:
@@ -165,14 +165,14 @@ class Session:
 
     @property
     def has_pending(self) -> bool:
-        """Whether anything is left to tell: after an input that ends with a window, runs are open all the same."""
+        """Whether anything remains to be returned: runs are open even if the input ends with a window."""
         return bool(self._events or self._aggregator.runs or self.dead)
 
     def add(self, event: Event) -> str | None:
-        """Fold an event; return the key of its run, None when it was filtered out."""
+        """Add an event; return the key of its run, None if it was filtered out."""
         self._options.masking.mask_event(event)
         refusal = self._options.rejection_reason(event)
-        if refusal is not None:  # counted as dead alone: events and dead letters are together all that came
+        if refusal is not None:  # counted as dead only: events and dead letters together are the input
             self.dead.append(DeadLetter(event.location, refusal, event.raw))
             return None
         self._events += 1
@@ -188,7 +188,7 @@ class Session:
         return state.key
 
     def close(self, keys: list[str] | None) -> Translation:
-        """Return the translation of the runs ``keys``, or of all that are open."""
+        """Return the translation of the runs ``keys``, or of all open runs."""
         states = self._open_states(keys)
         pieces = self._aggregator.close_in_pieces(states)
         proposals, counts = self._add_platform(
@@ -198,9 +198,9 @@ class Session:
         return self._build_translation(states, proposals, counts, report)
 
     def close_in_pieces(self, keys: list[str] | None, *, piecewise: bool) -> Iterator[Translation]:
-        """Yield what :meth:`close` returns; ``piecewise``: some hundreds of proposals at a time, each soon after it was made.
+        """Yield what :meth:`close` returns; ``piecewise``: some hundred proposals at a time, each soon after it was made.
 
-        The first tells what came in. A report is told at once, of all of it.
+        The first piece has the counts of the input. A report is returned as a whole.
         """
         if self._has_report or not piecewise:
             yield self.close(keys)
@@ -218,7 +218,7 @@ class Session:
     def _build_translation(
         self, states: dict[str, RunState], proposals: list[Proposal], counts: Counts, report: Report | None
     ) -> Translation:
-        """Return the translation of ``states`` that became ``proposals``, with all that came in beside them."""
+        """Return the translation of ``states`` with their ``proposals``, and the counts of the input."""
         aggregator = self._aggregator
         counts.runs = sum([1 for state in states.values() if state.urn])
         zone_reads = sum([state.zone_reads for state in aggregator.closed_runs])
@@ -245,18 +245,18 @@ class Session:
         return translation
 
     def _open_states(self, keys: list[str] | None) -> dict[str, RunState]:
-        """Return the open ones of the runs ``keys``, or all that are open."""
+        """Return the open ones of the runs ``keys``, or all open runs."""
         runs = self._aggregator.runs
         return dict(runs) if keys is None else {key: runs[key] for key in keys if key in runs}
 
     def _take_rejected(self) -> list[RejectedProposal]:
-        """Return what was refused since the last time; those that are still being made go to the same list."""
+        """Return the invalid proposals since the last call; later ones are added to the same list."""
         rejected = self._aggregator.rejected[:]
         self._aggregator.rejected.clear()
         return rejected
 
     def discard(self) -> None:
-        """Drop what came since the last close: whoever keeps the states took it back."""
+        """Drop the input since the last close: the owner of the states rolled it back."""
         self._events, self._notes, self.dead = 0, [], []
         self._events_by_run.clear()
         self._filtered_events.clear()
@@ -265,14 +265,14 @@ class Session:
         self._aggregator.extractor.filters.drop_counts = Counter()
 
     def _call_redacted(self, function: Callable[..., ResultT], *args: Any) -> ResultT:
-        """Return what ``function`` returns, secrets hidden as the settings say."""
+        """Return the result of ``function``, with secrets masked as the settings define."""
         if self._has_default_redaction:
             return function(*args)
         with redaction_mode(self._options.settings.redaction):
             return function(*args)
 
     def _add_platform(self, proposals: list[Proposal], entity_urns: _CountedEntities) -> tuple[list[Proposal], Counts]:
-        """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself."""
+        """Add the platform ``openlineage`` before its first flow: DataHub does not have it."""
         flows, counts = count_entities(proposals, entity_urns)
         if not self._has_platform and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
             self._has_platform = True
@@ -281,7 +281,7 @@ class Session:
         return proposals, counts
 
     def _build_report(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
-        with redaction_mode(self._options.settings.redaction):  # the report tells what it hid
+        with redaction_mode(self._options.settings.redaction):  # the report contains what was masked
             return self._report_states(states, proposals)
 
     def _report_states(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:

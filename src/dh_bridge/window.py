@@ -1,15 +1,15 @@
-"""Which runs may be closed while a long input goes on."""
+"""Windows: decides which runs of a long input can be closed."""
 
 from __future__ import annotations
 
 #: A window also ends when its raw events are this large, so that memory stays flat whatever the events' size.
 MAX_WINDOW_BYTES = 16 * 1024 * 1024
-#: A run without a terminal event is closed after this many windows of silence.
+#: A run without a terminal event is closed after this many windows without an event.
 MAX_SILENT_WINDOWS = 4
 
 
 class Window:
-    """Counts events and says which runs are due; ``size`` in events, None for no bound."""
+    """Counts events and returns the runs to close; ``size`` in events, None for no bound."""
 
     def __init__(self, size: int | None, *, max_bytes: int = MAX_WINDOW_BYTES) -> None:
         self._size = size

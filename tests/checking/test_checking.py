@@ -1,4 +1,4 @@
-"""Proposals of ``learn``: each with its evidence, and all of them settings that our own loader takes."""
+"""Rules that ``check`` proposes: each with its evidence, and all of them settings that our own loader takes."""
 
 from __future__ import annotations
 

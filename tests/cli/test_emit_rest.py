@@ -25,7 +25,7 @@ def _no_naps(monkeypatch):
 def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db").exit_code == 0
     assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
-    own = run("catalog", "dump", "own.db").stdout
+    own = run("get", "own.db", "--all").stdout
     assert own.encode() == b"".join(gms.dump())
     assert len(gms.dump()) > 100
 
@@ -36,7 +36,7 @@ def test_every_version_takes_all_of_it(run, tmp_path, version):
         result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
         assert result.exit_code == 0, result.stderr
         run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", version)
-        assert run("catalog", "dump", "own.db").stdout.encode() == b"".join(gms.dump())
+        assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
 
 
 def test_destination_profile_identity_and_run_are_said_first(run, gms):

@@ -212,13 +212,13 @@ def test_answers_of_a_ledger_say_what_they_lack_and_leave_it_as_it_is(run, files
         ("search", "orders"),
         ("assertions",),
         ("lineage",),
-        ("catalog", "summary"),
+        ("list",),
     ):
         name, *rest = command
-        result = run("catalog", "summary", "ledger.db") if name == "catalog" else run(name, "ledger.db", *rest)
+        result = run(name, "ledger.db", *rest)
         assert (result.exit_code, f"ledger.db{IS_A_LEDGER}" in result.stderr) == (0, True)
     assert (tmp_path / "ledger.db").read_bytes() == before
-    dump = run("catalog", "dump", "ledger.db")
+    dump = run("get", "ledger.db", "--all")
     assert (dump.exit_code, dump.stdout) == (1, "")
     assert "To get a catalogue, emit the events to catalog:FILE." in dump.stderr
 

@@ -105,9 +105,9 @@ def test_a_limit_needs_a_ledger(run, gms):
 def test_what_is_held_back_is_said_and_is_exit_code_3(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db", "--set", "max_new_entities_per_hour=2")
     assert result.exit_code == 3
-    said = r"(\d+) new entities are held back, more than max_new_entities_per_hour \(2\), the next may go at 20\S+Z\."
+    said = r"(\d+) new entities exceed max_new_entities_per_hour \(2\), the next one is sent from 20\S+Z on\."
     assert int(re.search(said, result.stderr)[1]) > 10
     listed = run("queue", "list", "l.db").stdout
     assert "waits: more new entities than max_new_entities_per_hour" in listed
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db").exit_code == 0
-    assert run("queue", "list", "l.db").stdout == "0 wait, 0 given up\n"
+    assert run("queue", "list", "l.db").stdout == "0 proposals wait, 0 dead letters\n"

@@ -86,8 +86,8 @@ def test_look_at_a_catalogue(run, hostile):
     )
     urns = urns_of("c.db", "dataset", "dataJob", "dataFlow", "dataProcessInstance", "tag")
     assert len(urns) > 6
-    looked(run, "catalog", "summary", "c.db")
-    looked(run, "catalog", "dump", "c.db")
+    looked(run, "list", "c.db")
+    looked(run, "get", "c.db", "--all")
     for urn in urns:
         for more in ([], ["--json"]):
             looked(run, "get", "c.db", urn, *more)
@@ -115,7 +115,7 @@ def test_look_at_events(run, hostile):
     looked(run, "translate", hostile, "bad.ndjson")
     looked(run, "demo", hostile, "--dry-run")
     Path("other.yml").write_text("identity: {mode: datahub-openlineage}\n")
-    looked(run, "identity-diff", "other.yml", "other.yml", hostile)
+    looked(run, "identity", hostile, "--compare", "other.yml")
     Path("g").mkdir()
     Path("g/x.events.json").write_text(Path(hostile).read_text())
     looked(run, "golden", "g", "--update")

@@ -1,4 +1,4 @@
-"""``identity --mode`` and ``identity-diff``."""
+"""``identity`` with ``--mode`` and ``--compare``."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def settings(tmp_path, name, text):
 def test_diff_writes_what_datahubs_command_reads(run, events, tmp_path):
     old = settings(tmp_path, "old.yml", "identity: {mode: datahub-openlineage}")
     new = settings(tmp_path, "new.yml", "identity:\n  rules: [{namespace: one, cluster: prod}]\n")
-    result = run("identity-diff", old, new, events, "--to", str(tmp_path / "moves"))
+    result = run("identity", events, "--compare", old, "-c", new, "--to", str(tmp_path / "moves"))
     assert result.stdout.splitlines()[0].split() == ["what", "entity", "from", "to"]
-    assert result.stderr == "2 move (1 dataFlow, 1 dataJob); 1 are left behind (1 dataJob)\n"
+    assert result.stderr == "2 change their URN (1 dataFlow, 1 dataJob); 1 become obsolete (1 dataJob)\n"
     pairs = _load_mapping_pairs(str(tmp_path / "moves" / "mapping.jsonl"))
     assert next((pair.source_urn, pair.target_urn) for pair in pairs) == (
         "urn:li:dataFlow:(airflow,dag,one)", "urn:li:dataFlow:(airflow,dag,prod)",
     )  # fmt: skip
-    left = (tmp_path / "moves" / "left.txt").read_text()
-    assert left == "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag)\n"
-    assert not (tmp_path / "moves" / "apart.jsonl").exists()
+    unwritten = (tmp_path / "moves" / "unwritten.txt").read_text()
+    assert unwritten == "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag)\n"
+    assert not (tmp_path / "moves" / "manual.jsonl").exists()
 
 
 def test_a_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
@@ -85,40 +85,55 @@ def test_a_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
     one = settings(tmp_path, "one.yml", "identity: {rules: [{namespace: one, name: dag, flow: other, job: other}]}")
     folder = tmp_path / "moves"
     folder.mkdir()
-    (folder / "left.txt").write_text("stale")
-    result = run("identity-diff", empty, one, events, "--to", str(folder), "--json")
+    (folder / "unwritten.txt").write_text("stale")
+    result = run("identity", events, "--compare", empty, "-c", one, "--to", str(folder), "--json")
     assert [json.loads(line)["what"] for line in result.stdout.splitlines()] == ["one-to-many"]
-    assert sorted(file.name for file in folder.iterdir()) == ["apart.jsonl"]
+    assert sorted(file.name for file in folder.iterdir()) == ["manual.jsonl"]
     one = settings(tmp_path, "one.yml", "identity: {rules: [{namespace: two, flow: other}]}")
-    run("identity-diff", empty, one, events, "--to", str(folder))
+    run("identity", events, "--compare", empty, "-c", one, "--to", str(folder))
     assert len(_load_mapping_pairs(str(folder / "mapping.jsonl"))) == 2
 
 
 def test_what_is_merged_is_told_apart(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     new = settings(tmp_path, "new.yml", "identity: {cluster: prod}")
-    result = run("identity-diff", empty, new, events, "--to", str(tmp_path / "moves"))
+    result = run("identity", events, "--compare", empty, "-c", new, "--to", str(tmp_path / "moves"))
     assert result.stderr == "4 need a decision (2 dataFlow, 2 dataJob)\n"
-    lines = [json.loads(line) for line in (tmp_path / "moves" / "apart.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "moves" / "manual.jsonl").read_text().splitlines()]
     assert {line["why"] for line in lines} == {"many-to-one"}
     assert not (tmp_path / "moves" / "mapping.jsonl").exists()
 
 
 def test_the_same_settings_move_nothing(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
-    result = run("identity-diff", empty, empty, events)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing moves\n")
+    result = run("identity", events, "--compare", empty, "-c", empty)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no URN changes\n")
 
 
 def test_events_that_cannot_be_used_are_told(run, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
-    result = run("identity-diff", empty, empty, "-", stdin="{}\n")
+    result = run("identity", "-", "--compare", empty, "-c", empty, stdin="{}\n")
     assert result.exit_code == 1
     assert "not an OpenLineage event: run, job and dataset are missing" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_told(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
-    result = run("identity-diff", empty, empty, events, "--to", "/proc/moves")
+    result = run("identity", events, "--compare", empty, "-c", empty, "--to", "/proc/moves")
     assert result.exit_code == 2
     assert "/proc/moves" in result.stderr
+
+
+def test_files_need_a_comparison(run, events, tmp_path):
+    result = run("identity", events, "--to", str(tmp_path / "moves"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--to needs --compare OLD" in result.stderr
+
+
+def test_comparison_uses_mode_and_assignments(run, events, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    changed = run("identity", events, "--compare", empty, "--set", "identity.cluster=prod")
+    assert changed.stderr == "4 need a decision (2 dataFlow, 2 dataJob)\n"
+    old = settings(tmp_path, "endpoint.yml", "identity: {mode: datahub-openlineage}")
+    assert run("identity", events, "--compare", old).stderr != "no URN changes\n"
+    assert run("identity", events, "--compare", old, "--mode", "datahub-openlineage").stderr == "no URN changes\n"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -239,16 +242,16 @@ def test_known_entity_without_runs_is_no_failure(run, shop):
 
 
 def test_dump_of_equal_catalogues_is_equal_and_sorted(run, shop):
-    lines = run("catalog", "dump", shop).stdout.splitlines()
+    lines = run("get", shop, "--all").stdout.splitlines()
     urns = [json.loads(line)["entityUrn"] for line in lines]
     assert urns == sorted(urns)
-    assert run("catalog", "dump", shop).stdout.splitlines() == lines
+    assert run("get", shop, "--all").stdout.splitlines() == lines
 
 
 def test_summary_counts_what_the_catalogue_holds(run, shop):
-    counts = json.loads(run("catalog", "summary", shop, "--json").stdout)
+    counts = json.loads(run("list", shop, "--json").stdout)
     assert counts["entities"]["dataProcessInstance"] == 2
-    table = [line.split() for line in run("catalog", "summary", shop).stdout.splitlines()]
+    table = [line.split() for line in run("list", shop).stdout.splitlines()]
     assert ["entities", "dataJob", "1"] in table
     assert ["columns", "1"] in table
 
@@ -260,12 +263,65 @@ def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
     assert "not a catalogue" in result.stderr
 
 
+def _other_files(folder):
+    (folder / "table.csv").write_text("a,b\n1,2\n")
+    (folder / "events.json").write_text("{}")
+    (folder / "empty.db").touch()
+    with closing(sqlite3.connect(folder / "other.db")) as other:
+        other.execute("PRAGMA journal_mode = WAL")  # a reader of such a file may create files beside it
+        other.execute("CREATE TABLE t (a)")
+
+
+LOOKS = [
+    ("runs", "FILE"),
+    ("list", "FILE"),
+    ("list", "FILE", "datasets"),
+    ("search", "FILE", "orders"),
+    ("lineage", "FILE"),
+    ("assertions", "FILE"),
+    ("get", "FILE", CLEAN),
+    ("get", "FILE", "--all"),
+    ("urn", "--reverse", "FILE", CLEAN),
+    ("explain", "FILE", "--run", "r"),
+    ("queue", "list", "FILE"),
+    ("plan", "/dev/null", "--to", "catalog:FILE"),
+    ("verify", "/dev/null", "--to", "catalog:FILE"),
+    ("prune", "--to", "catalog:FILE", "--dry-run"),
+]
+
+
+@pytest.mark.parametrize("command", LOOKS, ids=" ".join)
+def test_look_commands_create_and_change_no_file(command, run, shop, tmp_path):
+    _other_files(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("table.csv", "events.json", "empty.db", "other.db", "absent.db"):
+        result = run(*(word.replace("FILE", name) for word in command))
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert result.stderr.startswith(f"Error: {name}: ")
+    run(*(word.replace("FILE", shop) for word in command))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_log_that_a_writer_left_stays_as_it_is(run, tmp_path):
+    with Catalog(tmp_path / "open.db") as catalog:
+        catalog.apply(_run(RUN, "r1", 0, JOB))
+        for path in tmp_path.glob("open.db*"):  # as after a kill: the rows are in the log
+            shutil.copy(path, tmp_path / path.name.replace("open", "killed"))
+    logs = {path: path.read_bytes() for path in tmp_path.glob("killed.db*") if path.suffix != ".db-shm"}
+    assert "r1" in run("runs", "killed.db").stdout
+    assert {path: path.read_bytes() for path in logs} == logs
+
+
+def test_queue_takes_the_file_as_it_was_written_to(run, shop):
+    assert run("queue", "list", f"catalog:{shop}").stdout == run("queue", "list", shop).stdout != ""
+
+
 @pytest.mark.parametrize(
     "command",
     [
         ("get", "absent.db", CLEAN),
         ("explain", "absent.db", "--run", "r"),
-        ("urn", "--reverse", CLEAN, "--catalog", "absent.db"),
+        ("urn", "--reverse", "absent.db", CLEAN),
         ("plan", "/dev/null", "--to", "catalog:absent.db"),
         ("queue", "list", "absent.db"),
         ("prune", "--to", "rest:http://127.0.0.1:9", "--ledger", "absent.db"),

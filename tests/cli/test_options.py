@@ -22,7 +22,7 @@ def _shop(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [("get", "FILE", URN), ("runs", "FILE", URN), ("lineage", "FILE", URN), ("catalog", "dump", "FILE")]
+    "command", [("get", "FILE", URN), ("runs", "FILE", URN), ("lineage", "FILE", URN), ("get", "FILE", "--all")]
 )
 def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
     plain = run(*("shop.db" if word == "FILE" else word for word in command))

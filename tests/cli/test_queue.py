@@ -71,11 +71,11 @@ def test_a_server_that_is_down_gets_everything_later_and_in_order(run, undisturb
     assert server.proposals == []
     listed = run("queue", "list", "ledger.db").stdout
     assert "server: does not answer" in listed
-    assert listed.splitlines()[0].endswith(" wait, 0 given up")
+    assert listed.splitlines()[0].endswith(" wait, 0 dead letters")
     server.mood = "well"
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
-    assert run("queue", "list", "ledger.db").stdout == "0 wait, 0 given up\n"
+    assert run("queue", "list", "ledger.db").stdout == "0 proposals wait, 0 dead letters\n"
 
 
 def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
@@ -91,9 +91,9 @@ def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
     assert "not delivered: urn:li:dataset:" in result.stderr
     assert "proposals wait" not in result.stderr
     shown = run("queue", "list", "ledger.db").stdout.splitlines()
-    number = int(shown[0].removeprefix("0 wait, ").removesuffix(" given up").replace(",", ""))
+    number = int(shown[0].removeprefix("0 proposals wait, ").removesuffix(" dead letters").replace(",", ""))
     assert number >= len(rows)  # what had been refused for good is said again
-    assert shown[1].split() == ["given", "up", "aspect", "since", "reason"]
+    assert shown[1].split() == ["dead", "letter", "aspect", "since", "reason"]
     assert shown[2].endswith("datasets? never")
     assert shown[-1] == f"… and {number - 100:,} more (--json)"
 
@@ -103,10 +103,10 @@ def test_dead_letters_are_retried_or_dropped(run, server):
     run("emit", EVENTS, *OUT)
     before = len(server.proposals)
     number = run("queue", "list", "ledger.db").stdout.split(", ")[1].split()[0]
-    assert run("queue", "retry", "ledger.db").stdout == f"{number} wait again\n"
+    assert run("queue", "retry", "ledger.db").stdout == f"{number} dead letters are queued again\n"
     run("emit", EVENTS, *OUT)
     assert len(server.proposals) == before
-    assert run("queue", "drop", "ledger.db").stdout == "0 dropped\n"
+    assert run("queue", "drop", "ledger.db").stdout == "0 proposals deleted\n"
     dropped = run("queue", "drop", "--dead", "ledger.db").stdout
     assert int(dropped.split()[0].replace(",", "")) >= int(number.replace(",", ""))
     server.mood = "well"
@@ -121,7 +121,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
         before = dict(SentFingerprints(file.connection).sent_between(0, 2**60))
     server.mood = "strict"
     run("emit", EVENTS, *OUT, "--full")
-    assert "wait again" in run("queue", "retry", "ledger.db").stdout
+    assert "queued again" in run("queue", "retry", "ledger.db").stdout
     server.mood = "well"
     taken = len(server.proposals)
     assert run("emit", EVENTS, *OUT).exit_code == 0
@@ -142,13 +142,16 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
     server.mood = "well"
     run("emit", EVENTS + "/dbt.ndjson", *OUT)
     before = len(server.proposals)
-    assert run("queue", "pause", "ledger.db").stdout == "deliveries pause, 0 wait\n"
+    assert run("queue", "pause", "ledger.db").stdout == "Deliveries are paused. 0 proposals wait.\n"
     result = run("emit", EVENTS, *OUT)
     assert result.exit_code == 3
-    assert "deliveries pause until `dh-bridge queue resume`. The next emit with this ledger after that" in result.stderr
+    assert (
+        "deliveries are paused until `dh-bridge queue resume`. The next emit with this ledger after that"
+        in result.stderr
+    )
     assert len(server.proposals) == before > 0
-    assert ", deliveries pause" in run("queue", "list", "ledger.db").stdout
-    assert run("queue", "resume", "ledger.db").stdout.startswith("deliveries go on, ")
+    assert ", deliveries are paused" in run("queue", "list", "ledger.db").stdout
+    assert run("queue", "resume", "ledger.db").stdout.startswith("Deliveries are resumed. ")
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
 
@@ -162,7 +165,7 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
         outbox.set_paused(is_paused=command == "resume")
     before = run("queue", "list", "ledger.db").stdout
     dry = run("queue", command, "ledger.db", "--dry-run")
-    assert dry.stderr == "a dry run: nothing was changed\n"
+    assert dry.stderr == "Dry run: nothing was changed.\n"
     assert run("queue", "list", "ledger.db").stdout == before
     assert run("queue", command, "ledger.db").stdout == dry.stdout
     assert run("queue", "list", "ledger.db").stdout != before
@@ -201,7 +204,7 @@ def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp
         gms.faults = []
         assert run("emit", EVENTS, *to, *told).exit_code == 0
         assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
-        assert run("catalog", "dump", "own.db").stdout.encode() == b"".join(gms.dump())
+        assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
 
 
 def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run, tmp_path, monkeypatch):

@@ -90,10 +90,10 @@ def test_lines_that_cannot_be_read_are_answered_too_and_give_exit_code_1(run):
 def test_system_to_choose_that_there_is_not_is_refused(run):
     result = run("urn", "s3://lake", "a", "--select", "nosuch")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--select nosuch: no system applies when that is chosen; one of delta, iceberg" in result.stderr
+    assert "--select nosuch: unknown system; use one of delta, iceberg" in result.stderr
     answered = run("urn", "-", stdin='{"namespace": "s3://lake", "name": "a", "select": "nosuch"}')
     assert answered.exit_code == 1
-    assert json.loads(answered.stdout)["error"].startswith("line 1: select nosuch: no system applies")
+    assert json.loads(answered.stdout)["error"].startswith("line 1: select nosuch: unknown system")
 
 
 def test_folder_of_mappings_that_is_none_is_refused(run):
@@ -114,15 +114,17 @@ def test_name_is_needed(run):
     assert "NAME is missing: dh-bridge urn NAMESPACE NAME" in result.stderr
     result = run("urn", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,PROD)")
     assert result.exit_code == 2
-    assert "NAME is missing: dh-bridge urn --reverse URN" in result.stderr
+    assert "NAME is missing: dh-bridge urn --reverse [FILE] URN" in result.stderr
 
 
 def test_name_before_its_namespace_is_told(run):
     result = run("urn", "shop.public.orders", "postgres://db:5432", "--json")
     assert (result.exit_code, json.loads(result.stdout)["system"]) == (0, None)
-    assert result.stderr.endswith("the namespace comes first: dh-bridge urn postgres://db:5432 shop.public.orders\n")
+    assert result.stderr.endswith(
+        "The namespace is the first argument: dh-bridge urn postgres://db:5432 shop.public.orders\n"
+    )
     for namespace, name in (("file", "s3://lake/a"), ("food://x", "s3://y"), ("food://x", "y"), ("s3://lake", "a")):
-        assert "comes first" not in run("urn", namespace, name).stderr
+        assert "first argument" not in run("urn", namespace, name).stderr
 
 
 def test_way_back_is_unique_where_the_urn_keeps_the_server(run):
@@ -133,11 +135,11 @@ def test_way_back_is_unique_where_the_urn_keeps_the_server(run):
 def test_way_back_without_the_server_fails_unless_the_catalogue_knows(run, tmp_path):
     result = run("urn", "--reverse", ORDERS)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "try --catalog FILE" in result.stderr
+    assert "pass a catalogue before the URN: dh-bridge urn --reverse FILE URN" in result.stderr
     bag = {"openlineage.namespace": "postgres://db:5432", "openlineage.name": "shop.public.orders"}
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.apply([upsert("dataset", ORDERS, "datasetProperties", {"customProperties": bag, "tags": []})])
-    found = run("urn", "--reverse", ORDERS, "--catalog", "c.db", "--json")
+    found = run("urn", "--reverse", "c.db", ORDERS, "--json")
     assert found.exit_code == 0
     assert json.loads(found.stdout) == {"namespace": "postgres://db:5432", "name": "shop.public.orders"}
 
@@ -152,11 +154,9 @@ def test_way_back_from_another_environment_names_it(run):
     dev = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,DEV)"
     result = run("urn", "--reverse", dev)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == (
-        "no candidate: names are of the environment PROD here, and the URN is of DEV; try --env DEV\n"
-    )
+    assert result.stderr == ("no candidate: names have the environment PROD, but the URN has DEV; try --env DEV\n")
     assert run("urn", "--reverse", dev, "--env", "DEV").stdout == "s3://lake  a/b\n"
-    assert "does not keep the server" in run("urn", "--reverse", ORDERS.replace("PROD", "DEV")).stderr
+    assert "does not contain the server" in run("urn", "--reverse", ORDERS.replace("PROD", "DEV")).stderr
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,8 @@ def test_way_back_from_another_environment_names_it(run):
     [
         (("-", "name"), "leave out NAME and --select"),
         (("-", "--select", "delta"), "leave out NAME and --select"),
-        (("--reverse", ORDERS, "name"), "--reverse takes a URN or FQN alone"),
-        (("--reverse", ORDERS, "--select", "delta"), "--reverse takes a URN or FQN alone"),
-        (("s3://lake", "a", "--catalog", "c.db"), "--catalog goes with --reverse"),
+        (("--reverse", ORDERS, "c.db"), "FILE comes before the URN: dh-bridge urn --reverse [FILE] URN"),
+        (("--reverse", ORDERS, "--select", "delta"), "--reverse and --select exclude each other"),
     ],
 )
 def test_what_would_be_ignored_is_a_usage_error(words, reason, run, tmp_path):

@@ -279,12 +279,12 @@ def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
         (one.entityUrn, one.aspectName, f"no {one.aspectName} today") for one in (*chosen, tag)
     }
     assert "no ownership today" in ran("queue", "list", "--dead").stdout
-    assert ran("queue", "retry", "--dead").stdout == "3 wait again\n"
+    assert ran("queue", "retry", "--dead").stdout == "3 dead letters are queued again\n"
     again = proposals_of(emitted()[len(proposals) :], registry.url)
     assert {(one.entityUrn, one.aspectName, one.aspect.value) for one in (*chosen, tag)} <= {
         (one.entityUrn, one.aspectName, one.aspect.value) for one in again
     }
-    assert ran("queue", "list").stdout == "0 wait, 0 given up\n"
+    assert ran("queue", "list").stdout == "0 proposals wait, 0 dead letters\n"
 
 
 def told(proposal):

@@ -193,7 +193,7 @@ class Gms:
         return [one for one in self.requests if "ingestProposal" in one.path]
 
     def dump(self) -> list[bytes]:
-        """Return what the catalogue says, as ``dh-bridge catalog dump`` does."""
+        """Return what the catalogue says, as ``dh-bridge get --all`` does."""
         with Catalog(self.place, readonly=True) as catalog:
             return list(dump_catalog(catalog))
 

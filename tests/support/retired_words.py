@@ -1,118 +1,103 @@
-"""Words that code, messages and texts for users no longer use; the glossary of ARCHITECTURE.md has the words that replace them."""
+"""Words that names, messages, pages and docstrings no longer use; the glossary of ARCHITECTURE.md has the words that replace them."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-RETIRED_WORDS = frozenset(
-    [
-        "courier",
-        "door",
-        "doors",
-        "floor",
-        "heart",
-        "heirs",
-        "heritage",
-        "house",
-        "kin",
-        "ladder",
-        "law",
-        "laws",
-        "leaf",
-        "leaves",
-        "mending",
-        "newcomer",
-        "newcomers",
-        "rung",
-        "rungs",
-        "settle",
-        "settled",
-        "settling",
-        "slot",
-        "slots",
-        "stub",
-        "stubs",
-        "tally",
-        "tell",
-        "telling",
-        "told",
-        "twin",
-        "twins",
-    ]
+
+class RetiredWord(NamedTuple):
+    """A word or phrase, what to write instead, and the kinds of text that do not contain it."""
+
+    pattern: str
+    instead: str
+    scopes: str
+    """``n``: names of the code; ``m``: messages; ``t``: texts, which are pages, help, settings, docstrings and comments."""
+
+
+RETIRED = (
+    # nouns of the old design
+    RetiredWord("courier", "outbox relay", "nmt"),
+    RetiredWord("doors?", "entry point", "nm"),  # a sensor of a real door may be in an event
+    RetiredWord("floor", "layer", "nm"),  # also a function of SQL
+    RetiredWord("heart|house", "core, package", "nm"),
+    RetiredWord("heirs|heritage|kin", "ancestry, related runs", "nmt"),
+    RetiredWord("ladder|rungs?", "precedence", "nmt"),
+    RetiredWord("laws?", "merge function", "nmt"),
+    RetiredWord("leaf", "field", "nmt"),
+    RetiredWord("leaves", "fields", "nm"),  # also a verb
+    RetiredWord("newcomers?", "new entity", "nmt"),
+    RetiredWord("slots?", "kind of fact", "nm"),  # also of Python's classes
+    RetiredWord("stubs?", "implied parent", "nmt"),
+    RetiredWord("tally", "row estimate", "nmt"),
+    RetiredWord("twins?", "flow job", "nmt"),
+    RetiredWord("places?", "target; location; position", "t"),
+    RetiredWord("(?:the|its|a|this|one|own|no|which|whose) places?", "target; location; position", "m"),
+    RetiredWord("story|stories", "history of a run; scenario", "mt"),
+    # data that speaks
+    RetiredWord("tell|telling|told", "report, send, print, state, configure", "nmt"),
+    RetiredWord("tells", "report, send, print, state, configure", "mt"),
+    RetiredWord("said|unsaid", "state, report", "mt"),
+    RetiredWord("says?", "state, report", "m"),
+    RetiredWord("hear|hears|heard|heed|heeds|heeded", "read, receive; apply", "mt"),
+    RetiredWord("(?:in )?(?:its|their)? ?own words", "with its error message", "mt"),
+    RetiredWord("behind (?:its|his) back", "in the background", "t"),
+    RetiredWord("wants?|wanted", "require", "m"),
+    # verbs with another meaning
+    RetiredWord("anew", "again", "mt"),
+    RetiredWord("comes? to|came to|come of|came of|comes of", "become, result in", "mt"),
+    RetiredWord("goes by|went by", "use, follow", "t"),
+    RetiredWord("hand over|handed over|handover", "pass, send", "t"),
+    RetiredWord("kept", "stored, retained; property (an outcome)", "mt"),
+    RetiredWord("left alone|passed over", "skip", "m"),
+    RetiredWord("let go|lets go", "evict, delete, release", "mt"),
+    RetiredWord("mending", "fix, repair", "nmt"),
+    RetiredWord("mend|mends|mended", "fix, repair", "mt"),
+    RetiredWord("on purpose", "deliberately", "t"),
+    RetiredWord("settled?|settling", "resolve, complete", "nmt"),
+    RetiredWord("settles", "resolve, complete", "t"),
+    RetiredWord("shall", "must, should", "t"),
+    RetiredWord("spoilt", "damaged, corrupted", "m"),
+    RetiredWord("stands?", "be, be listed, be written", "mt"),
+    RetiredWord("stood", "be, be listed, be written", "t"),
+    RetiredWord("withheld", "dropped, excluded", "mt"),
+    RetiredWord("withhold|withholds", "drop, exclude", "t"),
+    # negations and pronouns as nouns
+    RetiredWord("has a home|no home", "is written", "t"),
+    RetiredWord("illness|silence", "failure; without events, without a message", "t"),
+    RetiredWord("(?<!there )(?:is|are) no(?:ne)?", "is not a", "m"),
+    RetiredWord("knows? no(?:thing)?|names? no|takes? no", "does not know, name, accept", "m"),
+    RetiredWord("nobody|such a thing", "no user, no program", "m"),
+    RetiredWord("nowhere", "is not written", "mt"),
+    RetiredWord("we|us|our|ours", "dh-bridge", "m"),
+    RetiredWord("whoever|whosoever", "the program, the person", "t"),
+    RetiredWord("who is who", "names, identity", "mt"),
 )
-"""Words that neither an identifier nor a message contains."""
 
-RETIRED_IDIOMS = (
-    r"tells",
-    r"kept",
-    r"withheld",
-    r"(?:the|its|a|this|one|own|no|which|whose) places?",
-    r"let go",
-    r"comes? to",
-    r"story",
-    r"hear[ds]?",
-    r"who is who",
-    r"anew",
-    r"heed(?:s|ed)?",
-    r"mend(?:s|ed)?",
-    r"own words",
-    r"said",
-    r"spoilt",
-    r"nobody",
-    r"nowhere",
-    r"stands?",
-    r"(?<!there )(?:is|are) no(?:ne)?",
-    r"knows? no(?:thing)?",
-    r"names? no",
-    r"says?",
-    r"wants?|wanted",
-    r"takes? no",
-    r"left alone",
-    r"passed over",
-    r"such a thing",
-    r"we|us|our|ours",
-)
-"""Regular expressions of phrases that a message does not contain."""
-
-find_retired = re.compile(rf"\b(?:{'|'.join([*sorted(RETIRED_WORDS), *RETIRED_IDIOMS])})\b", re.IGNORECASE).findall
-"""Return the retired words and phrases of a text."""
-
-RETIRED: dict[str, str] = {
-    r"tell|tells|told|telling": "report, send, print, state, configure",
-    r"said|unsaid": "state, report",
-    r"heard|hears|heed|heeded|heeds": "read, receive; apply",
-    r"kept": "stored, retained; property (an outcome)",
-    r"withheld|withhold|withholds": "dropped",
-    r"places?": "target; location; position",
-    r"let go|lets go": "evict, delete, release",
-    r"comes? to|came to|come of|came of|comes of": "become, result in",
-    r"story|stories": "history of a run; scenario",
-    r"who is who": "names, identity",
-    r"behind its back|behind his back": "in the background",
-    r"in its own words|in their own words": "with its error message",
-    r"mend|mends|mended|mending": "fix, repair",
-    r"settle|settles|settled|settling": "resolve, complete",
-    r"stand|stands|stood": "be, be listed, be written",
-    r"goes by|went by": "use, follow",
-    r"has a home|no home|nowhere": "is written, is not written",
-    r"illness|silence": "failure; without events, without a message",
-    r"whoever|whosoever": "the program, the person",
-    r"anew": "again",
-    r"shall": "must, should",
-    r"twins?|stubs?|heirs?|kin|newcomers?|leaf": "see the glossary",
-    r"on purpose": "deliberately",
-    r"hand over|handed over|handover": "pass, send",
-}
-"""Patterns of whole words, and what to write instead."""
-
-_WORDS = re.compile("|".join(rf"\b(?:{pattern})\b" for pattern in RETIRED), re.IGNORECASE)
 _ALLOWED = re.compile(
-    r"\bstand(?:s)?(?=-in\b|s? for\b)|\bstand-ins?\b|\bstanding\b|\bin place\b|\btakes? place\b|\bplaceholder",
-    re.IGNORECASE,
+    r"\bstands?(?=-in\b| for\b)|\bstand-ins?\b|\bstanding\b|\bin place\b|\btakes? place\b|\bplaceholder", re.IGNORECASE
 )
-_CODE = re.compile(r"`[^`\n]+`|https?://\S+|<!--.*?-->", re.DOTALL)
+_CODE = re.compile(r"``[^`\n]+``|`[^`\n]+`|https?://\S+|<!--.*?-->", re.DOTALL)
+
+
+def _pattern(scope: str) -> re.Pattern[str]:
+    patterns = "|".join(word.pattern for word in RETIRED if scope in word.scopes)
+    return re.compile(rf"\b(?:{patterns})\b", re.IGNORECASE)
+
+
+_NAMES, _MESSAGES, _TEXTS = _pattern("n"), _pattern("m"), _pattern("t")
+
+
+def is_retired_name(word: str) -> bool:
+    """Return whether no identifier may contain the word."""
+    return _NAMES.fullmatch(word) is not None
+
+
+def find_retired(message: str) -> list[str]:
+    """Return the retired words and phrases of a message."""
+    return _MESSAGES.findall(message)
 
 
 def retired_words(text: str) -> list[str]:
-    """Return the retired words of a text, without those in code spans, addresses and comments."""
-    return [found[0].lower() for found in _WORDS.finditer(_ALLOWED.sub("", _CODE.sub("", text)))]
+    """Return the retired words of a text, without those in code spans, addresses and comments of Markdown."""
+    return [match[0].lower() for match in _TEXTS.finditer(_ALLOWED.sub("", _CODE.sub("", text)))]

@@ -1,1 +1,1 @@
-"""What a run comes to: its state, what others say of it, and what it contributes to what many runs share."""
+"""The facts of one run: its state, what other runs state about it, and what it contributes to shared entities."""

@@ -1,7 +1,7 @@
-"""What a run has from those above it: its type, and whether it is a stream.
+"""Attributes that a run inherits from its ancestors: its type, and whether it is a stream.
 
-A run's own words come first, then those that its parent facet forwards, then those of the nearest ancestor that has any. It takes
-the events of all of them, so only a home that keeps states asks for it.
+The run's own values win, then those that its parent facet forwards, then those of the nearest ancestor that has any. This needs
+the events of all of them, so only a ledger or a partitioned translation does it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
 
 _MAX_ANCESTORS = 50
-#: own words first, then those forwarded with the parent facet, then those from above
+#: own values first, then those of the parent facet, then those of ancestors
 _PROCESSING = (TYPE_PROCESSING, TYPE_INHERITED, TYPE_PROCESSING_OF_ANCESTOR)
 
 
@@ -43,7 +43,7 @@ def parent_urn_of(state: RunState) -> str | None:
 
 
 def run_type_of(registers: Registers) -> str | None:
-    """Return the type of a run by the cells of its own URN."""
+    """Return the type of a run from the facts of its URN."""
     if RUN_TYPE not in registers:
         return None
     return run_type(
@@ -61,7 +61,7 @@ def run_type_of(registers: Registers) -> str | None:
 
 
 def inheritable_types(registers: Registers) -> tuple[str | None, str | None]:
-    """Return a run's own processing type and type: what those below it may have from it."""
+    """Return a run's own processing type and type, which its descendants may inherit."""
     if RUN_TYPE not in registers:
         return None, None
     return value(registers, RUN_TYPE, TYPE_PROCESSING) or value(registers, RUN_TYPE, TYPE_INHERITED), run_type_of(
@@ -70,7 +70,7 @@ def inheritable_types(registers: Registers) -> tuple[str | None, str | None]:
 
 
 def inherit_types(state: RunState, registers_of: Callable[[str], Registers | None]) -> None:
-    """Fold into a settled run what its ancestors hand down; ``registers_of`` gives the cells of a run, None for an unknown one."""
+    """Add inherited attributes to a resolved run; ``registers_of`` returns the facts of a run, None for an unknown one."""
     processing: str | None = None
     kind: str | None = None
     for registers in reversed(_ancestors(state, registers_of)):
@@ -90,7 +90,7 @@ def _inherited_hints(processing: str | None, kind: str | None) -> list[tuple[str
 
 
 def _ancestors(state: RunState, registers_of: Callable[[str], Registers | None]) -> list[Registers]:
-    """Return the cells of a run's ancestors, the nearest first; a chain that comes back to a run ends there."""
+    """Return the facts of a run's ancestors, the nearest first; a cycle ends the chain."""
     ancestors: list[Registers] = []
     visited = {state.urn}
     parent = value(state.facts.get(state.urn, {}), PARENT)

@@ -1,7 +1,7 @@
-"""Checks that expire by `assertions.expire`: the runs of their job no longer make them.
+"""Assertions that expire by `assertions.expire`: the runs of their job no longer evaluate them.
 
-Whether a check has expired follows from folded facts: when the runs of each job ended that ever made it, and when one of them made
-it last. It is expired when all of those jobs have gone on without it.
+Expiry follows from merged facts: when the runs of each job that ever evaluated the assertion ended, and when one of them
+evaluated it last. It has expired if all of those jobs ran on without it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DAY = 86_400_000_000
 
 
 def add_check_runs(state: RunState, history: History, shared: FactsByEntity) -> None:
-    """Fold when a run ended, and which checks it made; an open run made them at its last event."""
+    """Merge when a run ended and which assertions it evaluated; an open run evaluated them at its last event."""
     job = state.job()
     if job is None or state.kind != "run":
         return
@@ -39,7 +39,7 @@ def add_check_runs(state: RunState, history: History, shared: FactsByEntity) -> 
 
 
 def is_expired(urn: str, registers_of: Callable[[str], Registers], rule: str) -> bool:
-    """Whether all jobs that ever made a check have gone on without it; ``registers_of`` looks entities up."""
+    """Whether all jobs that ever evaluated an assertion ran on without it; ``registers_of`` looks entities up."""
     job_versions = registers_of(urn).get(CHECK_JOB, {})
     return bool(job_versions) and all(
         _is_missed(registers_of(job), version[0], rule) for job, (version, _) in job_versions.items()
@@ -47,7 +47,7 @@ def is_expired(urn: str, registers_of: Callable[[str], Registers], rule: str) ->
 
 
 def missed_checks(job_registers: Registers, rule: str) -> Iterator[str]:
-    """Yield the checks of a job that it has gone on without."""
+    """Yield the assertions of a job that have expired."""
     for assertion, (version, _) in job_registers.get(JOB_CHECK, {}).items():
         if _is_missed(job_registers, version[0], rule):
             yield assertion
@@ -56,10 +56,10 @@ def missed_checks(job_registers: Registers, rule: str) -> Iterator[str]:
 def successors(
     job_registers: Registers, registers_of: Callable[[str], Registers], rule: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield (check, the expired one that it replaces): one of the same kind and column, whose parameters have changed.
+    """Yield (assertion, the expired one that it replaces): the same kind and column, with other parameters.
 
-    It can be told where the job makes one such check alone, and neither has a name of its own; of several that expired it is
-    the one that was made last.
+    This is known only if the job has one such assertion and neither has a name; of several expired ones, the one that was
+    evaluated last.
     """
     expired_urns = {urn for urn in missed_checks(job_registers, rule) if is_expired(urn, registers_of, rule)}
     last_expired: dict[Any, tuple[int, str]] = {}
@@ -78,7 +78,7 @@ def successors(
 
 
 def _likeness(registers: Registers) -> Any:
-    """Return what a check and its successor have in common, None for one that has a name: its URN does not change."""
+    """Return what an assertion and its successor have in common; None for one with a name, because its URN does not change."""
     stated_check = value(registers, ASSERTION)
     if stated_check is None or meaningful_value(stated_check.check.name) not in (None, stated_check.check.assertion):
         return None

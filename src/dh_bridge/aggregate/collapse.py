@@ -1,7 +1,9 @@
-"""Temporary datasets: lineage runs through them, or no edge names them (settings ``temporary``).
+"""Temporary datasets: lineage is collapsed across them (settings ``temporary``).
 
-What was made of a dataset that lineage runs through was made of its inputs. Which ones are temporary, one run may state of a
-dataset that others name, so the runs of a call are resolved together.
+Or no edge names them (``temporary.dataset_type``).
+
+What a job reads from a collapsed dataset, it reads from the inputs of that dataset's writers. One run may declare a dataset
+temporary that other runs name, so the runs of a call are resolved together.
 """
 
 from __future__ import annotations
@@ -50,13 +52,16 @@ def lineage_datasets(state: RunState) -> set[str]:
 
 
 def collapse_temporary(states: list[RunState]) -> None:
-    """Let lineage of all runs of the call run through temporary datasets, and take edges from those that get none."""
+    """Collapse the lineage of all runs of the call across temporary datasets.
+
+    Drop the edges of temporary datasets that are not collapsed.
+    """
     collapsed_urns = set().union(*[state.collapsed_urns for state in states])
     if collapsed_urns:
         sources = _sources(states, collapsed_urns)
         for state in states:
             for urn in collapsed_urns & state.facts.keys():
-                state.facts[urn].pop(DATASET, None)  # a facet may have named it
+                state.facts[urn].pop(DATASET, None)  # a facet may name it
             _replace_temporary(state, collapsed_urns, sources)
     policies = [
         (urn, registers[TEMPORARY][""][1])
@@ -69,9 +74,9 @@ def collapse_temporary(states: list[RunState]) -> None:
 
 
 def _apply_policy(states: list[RunState], temporary: frozenset[str], *, collapse: bool) -> None:
-    """Take the edges of what some run calls temporary; what an event names without calling it so is written all the same.
+    """Drop the edges of datasets that some run declares temporary; datasets that an event names otherwise are still written.
 
-    A dataset or an operation that was written once cannot be withdrawn when a later event makes the dataset temporary; edges can.
+    A dataset or an operation that was written cannot be withdrawn when a later event declares the dataset temporary; edges can.
     """
     sources = _sources(states, temporary) if collapse else {}
     for state in states:
@@ -114,7 +119,7 @@ def _replace_temporary(state: RunState, temporary: AbstractSet[str], sources: Ma
 def _add_sources(
     inputs: dict[Any, Versioned], temporary: AbstractSet[str], sources: Mapping[str, AbstractSet[str]]
 ) -> None:
-    """Add to inputs what the temporary ones among them were made of."""
+    """Add to inputs the sources of the temporary ones among them."""
     for urn in sorted(temporary & inputs.keys()):
         versioned = inputs[urn]
         for source in sorted(sources.get(urn, ())):
@@ -167,7 +172,7 @@ def _replace_upstreams(
 
 
 def _sources(states: list[RunState], temporary: AbstractSet[str]) -> dict[str, set[str]]:
-    """Return, for each temporary dataset, the lasting ones that it was made of, through other temporary ones too."""
+    """Return, for each temporary dataset, its persistent sources, also across other temporary ones."""
     inputs_by_urn: dict[str, set[str]] = {urn: set() for urn in temporary}
     for state in states:
         for registers in state.facts.values():

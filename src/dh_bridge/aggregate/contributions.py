@@ -106,7 +106,7 @@ def resolve_snapshots(state: RunState) -> None:
 
 
 def _keep_last_snapshot(registers: Registers, fact_kind: FactKind) -> frozenset[str]:
-    """Reduce one side to what the last event lists that lists any; return what is left out."""
+    """Reduce one side to what the last event with datasets lists; return what is left out."""
     elements = registers.get(fact_kind)
     if not elements:
         return frozenset()
@@ -189,7 +189,7 @@ def actor_of(registers: Registers, options: Options) -> str:
 
 
 def _add_edge_facts(task: str, state: RunState, end_version: Version | None, shared: FactsByEntity, actor: str) -> None:
-    """Merge the edges of one job: first and, for a run that ended (``end_version``), last time, properties."""
+    """Merge the edges of one job: the first use, for a run that ended (``end_version``) the last use, and properties."""
     registers = state.facts[task]
     properties_by_edge = edge_properties(task, state) if end_version is not None else {}
     plain_facts: list[Fact] = []
@@ -242,7 +242,7 @@ def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def outputs_of(state: RunState) -> set[str]:
-    """Return the datasets that the run writes or, by an older snapshot, wrote, or that a dataset event is about."""
+    """Return the datasets that the run writes or wrote by an older snapshot, or that a dataset event is about."""
     urns = {*(state.snapshot_outputs - state.collapsed_urns)}
     for urn, registers in state.facts.items():
         if OUTPUT in registers:
@@ -266,11 +266,13 @@ def io_of(state: RunState, fact_kind: FactKind) -> dict[str, Versioned]:
 
 
 def add_upstreams(state: RunState, unnamed_urns: frozenset[str], shared: FactsByEntity, options: Options) -> None:
-    """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there; of ``unnamed_urns``, always.
+    """Add inputs x outputs of the run's jobs to the outputs' upstreams if the settings ask for it.
 
-    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about: but the
-    only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
-    a run says is complete only at its end, so this is no matter of single events.
+    For ``unnamed_urns``, always.
+
+    Only for outputs without a ``lineage`` facet or column lineage of the run. The only output of a query whose job has no edges
+    depends on all inputs, whether its columns come from them or they only filter. The facts of a run are complete only at its
+    end, so this is not done for single events.
     """
     for_all_jobs = options.settings.column_lineage.target in ("dataset", "both")
     edgeless_tasks = unnamed_urns | {ANY_TASK} if state.kind == "job" else unnamed_urns
@@ -287,7 +289,7 @@ def add_upstreams(state: RunState, unnamed_urns: frozenset[str], shared: FactsBy
             if output in excluded_urns or output in state.unlinked_urns:
                 continue
             for source, (input_version, _) in inputs.items():
-                # a MERGE reads what it writes: an edge of the job, no upstream
+                # a MERGE reads its target: an edge of the job, but no upstream
                 if source != output and source not in state.unlinked_urns:
                     query = single_query_of(state, output)
                     add_facts(shared, ((output, UPSTREAM, ("", source), query),), max(version, input_version))

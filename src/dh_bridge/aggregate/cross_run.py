@@ -1,4 +1,4 @@
-"""Steps of closing runs: what runs state of themselves and of each other, their history, and what they contribute.
+"""Steps of closing runs: cross-run facts, history, and contributions.
 
 `dh_bridge.closing` takes these steps in order.
 """
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 
 def resolve_run(state: RunState) -> None:
-    """Resolve what a run states of itself: the integration, placeholders and snapshots."""
+    """Resolve the facts of a single run: its integration, placeholders and snapshots."""
     resolve_integration(state)
+
     resolve_placeholders(state)
     resolve_snapshots(state)
 
 
 def resolve_between_runs(states: list[RunState], fact_kinds: set[FactKind], options: Options) -> None:
-    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``fact_kinds`` as of `fact_kinds_of`."""
+    """Resolve facts between runs: temporary datasets, and tests of a failed model; ``fact_kinds`` as in `fact_kinds_of`."""
     if TEMPORARY in fact_kinds or any([state.collapsed_urns for state in states]):  # noqa: C419 - a list is faster
         collapse_temporary(states)
     if RESULTS in fact_kinds and len(states) > 1:
@@ -44,7 +45,7 @@ def resolve_between_runs(states: list[RunState], fact_kinds: set[FactKind], opti
 
 
 def history_of(state: RunState, options: Options) -> History:
-    """Return the history of a settled run, by the settings."""
+    """Return the history of a resolved run, by the settings."""
     settings = options.settings.runs
     stated_numbers = stated_attempts(state.facts.get(state.urn, {}))
     run_history = (None if stated_numbers else single_event_history(state.events)) or build_history(
@@ -61,7 +62,7 @@ def history_of(state: RunState, options: Options) -> History:
 
 
 def contribution(state: RunState, run_history: History, options: Options) -> FactsByEntity:
-    """Return the cells that a settled run contributes to what many runs share, other runs among it."""
+    """Return the facts that a resolved run contributes to shared entities and other runs."""
     foreign_facts = {
         urn: registers for urn, registers in state.facts.items() if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
     }
@@ -71,13 +72,13 @@ def contribution(state: RunState, run_history: History, options: Options) -> Fac
     shared: FactsByEntity = {}
     contribute(state, run_history, shared, options)
     shared.update(foreign_facts)
-    for placeholder in [urn for urn in shared if urn.startswith("?")]:  # of no job that is written
+    for placeholder in [urn for urn in shared if urn.startswith("?")]:  # of a job that is not written
         del shared[placeholder]
     mark_written(state, shared)
     return shared
 
 
 def mark_written(state: RunState, shared: FactsByEntity) -> None:
-    """Note in ``shared`` which datasets a run wrote, or a dataset event is about."""
+    """Record in ``shared`` which datasets a run wrote, or a dataset event is about."""
     for urn in outputs_of(state):
         add_facts(shared, ((urn, IS_WRITTEN, "", None),), MIN_VERSION)

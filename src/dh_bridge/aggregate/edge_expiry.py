@@ -1,8 +1,8 @@
-"""Edges of a job that leave, where `edges` says so: what its newest COMPLETE run names no more.
+"""Edges of a job that expire by `edges`: the newest COMPLETE run does not name them.
 
-Whether an edge is there follows from folded facts alone: when the newest COMPLETE run was that names anything on its side, and
-when a run last named it. A run that is open or did not complete counts by its events: what it names after the newest COMPLETE run
-stays. Inputs and outputs leave separately, and a run that lists none on a side is no statement about it.
+Expiry follows from merged facts: the time of the newest COMPLETE run that names any dataset on that side, and the time of the
+last run that names the edge. An open or failed run counts by its events: what it names after the newest COMPLETE run stays.
+Inputs and outputs expire separately; a run without datasets on a side says nothing about that side.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FIELD_PREFIX = "urn:li:schemaField:("
 
 
 def add_edge_uses(task: str, state: RunState, history: History, shared: FactsByEntity) -> None:
-    """Fold when a run named the edges of one of its jobs: a COMPLETE run at its end, another one when it named them."""
+    """Merge when a run named the edges of a job: a COMPLETE run at its end, other runs at the time of the event."""
     end = max(history.terminals) if history.has_completed and not state.has_failed_operation else None
     for direction, fact_kind in _DIRECTIONS:
         elements = state.facts[task].get(fact_kind)
@@ -52,7 +52,7 @@ def add_edge_uses(task: str, state: RunState, history: History, shared: FactsByE
 
 
 def drop_expired_edges(registers: Registers, settings: Settings) -> Registers:
-    """Return the cells of a job without the edges that have left, and without the columns that went with them."""
+    """Return the facts of a job without its expired edges and their columns."""
     if settings.edges == "accumulate" or LAST_COMPLETE_RUN not in registers:
         return registers
     expired = {direction: frozenset(_expired_edges(direction, registers, settings)) for direction, _ in _EDGES}
@@ -74,7 +74,7 @@ def drop_expired_edges(registers: Registers, settings: Settings) -> Registers:
 
 
 def drop_columns(registers: Registers, removed: dict[str, frozenset[str]]) -> None:
-    """Drop, in place, what is said of the columns of datasets that are no ``input`` or ``output`` of a job any more."""
+    """Drop, in place, the facts about columns of datasets that are no longer ``input`` or ``output`` of a job."""
     fields = registers.get(INPUT_FIELD, {})
     _set_or_remove(
         registers,
@@ -97,7 +97,7 @@ def _expired_edges(direction: str, registers: Registers, settings: Settings) -> 
     since = end if settings.edges == "last_run" else (end[0] - _window_days(settings.edges) * _DAY,)
     for dataset, (_, edge) in registers.get(dict(_EDGES)[direction], {}).items():
         use = uses.get((direction, dataset))
-        # without it the edge is of a time when edges did not leave: all that is known is when it was named last
+        # otherwise the edge is older than edge expiry: only the time of its last use is known
         last_use = use[0] if use is not None else (max(edge[0][0], edge[1][0]),)
         if last_use < since:
             yield dataset
@@ -119,7 +119,7 @@ def _remaining_columns(
 
 
 def _dataset_of(field: str) -> str:
-    """Return the URN of the dataset that a schemaField is of, or the URN itself."""
+    """Return the dataset URN in a schemaField URN, or the URN itself."""
     return field[len(_FIELD_PREFIX) :].partition("),")[0] + ")" if field.startswith(_FIELD_PREFIX) else field
 
 

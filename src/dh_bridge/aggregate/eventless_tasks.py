@@ -1,8 +1,7 @@
-"""Tasks of Airflow that send no events of their own: empty operators, skipped tasks, those behind a failure.
+"""Airflow tasks without events of their own: empty operators, skipped tasks, and tasks after a failure.
 
-That they are there stands in the START of their DAG, how they ended in the end of the DAG's run. Their runs are told with
-`airflow.tasks_without_events: runs`. Whether a task was silent follows from what the DAG's run says alone, so that a point that was told
-is never to be taken back.
+The START of their DAG lists them, and the end of the DAG's run has their states. `airflow.tasks_without_events: runs` writes
+their runs. Whether a task sent events follows from the DAG's run alone, so a written point is never withdrawn.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
     from dh_bridge.options import Options
 
-#: A DAG of more tasks is written without its graph: each task is several proposals.
+#: A DAG with more tasks is written without its graph: each task is several proposals.
 _MAX_TASKS = 1000
 _STATES_WITHOUT_RUN = frozenset({"skipped", "upstream_failed", "removed"})
-"""States that a task reaches without running; one that skips itself while it runs has sent events, and has a duration."""
+"""States that a task reaches without running. A task that skips itself while it runs has events and a duration."""
 
 
 def task_jobs(tasks: Collection[str], ctx: FacetContext) -> dict[str, Job]:
-    """Return the jobs of a DAG's tasks by task id; none where the event's job is no DAG, or one of thousands."""
+    """Return the jobs of a DAG's tasks by task id; empty if the event's job is no DAG, or has thousands of tasks."""
     flow = ctx.job
     if len(tasks) > _MAX_TASKS or flow is None or flow.placeholder or flow.skip or flow.level != "flow":
         return {}
@@ -43,7 +42,7 @@ def task_jobs(tasks: Collection[str], ctx: FacetContext) -> dict[str, Job]:
 
 
 def add_eventless_runs(state: RunState, shared: FactsByEntity, options: Options) -> None:
-    """Fold into ``shared`` the runs of tasks that were silent in the DAG run ``state``."""
+    """Add to ``shared`` the runs of tasks without events in the DAG run ``state``."""
     registers = state.facts.get(state.urn, {})
     eventless, label = registers.get(EVENTLESS_TASK, {}), value(registers, RUN_NAME, NAME_DAG_RUN)
     for (task, time), (version, (job, airflow_state, has_run)) in registers.get(TASK_STATE, {}).items():
@@ -55,7 +54,7 @@ def add_eventless_runs(state: RunState, shared: FactsByEntity, options: Options)
 
 
 def _eventless_run_urn(job: Job, dag_run: str, label: Any, options: Options) -> str | None:
-    """Return the URN of a silent run: one for each task and DAG run; None where DataHub's plugin tells of runs itself."""
+    """Return the URN of a run without events: one for each task and DAG run; None if DataHub's plugin writes runs itself."""
     if not options.identity.has_foreign_runs(job):
         return run_urn(datahub_guid({"name": job.name, "namespace": job.namespace, "runId": dag_run}))
     if options.settings.identity.airflow_plugin.runs != "plugin" or label is None:

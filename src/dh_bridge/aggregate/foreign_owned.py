@@ -30,7 +30,7 @@ _RELATIONSHIPS = "dataProcessInstanceRelationships"
 _RUN_ASPECTS = ("dataProcessInstanceProperties", _RELATIONSHIPS, "dataProcessInstanceRunEvent")
 _JOB_ASPECTS = ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput", "ownership", "globalTags", "dataTransformLogic")
 _EDGES = "dataJobInputOutput"
-#: What DataHub's endpoint leaves out of a run's relationships
+#: Relationships of a run that DataHub's endpoint does not write
 _ENDPOINT_OMISSIONS = (f"{_RELATIONSHIPS}.parentInstance", f"{_RELATIONSHIPS}.upstreamInstances")
 
 
@@ -60,7 +60,7 @@ def merge_aliases(states: list[RunState]) -> list[RunState]:
     for state in unique_states:
         rewrite_run_urns(state, urns)
         run_aliases = state.facts.get(state.urn, {}).get(RUN_ALIAS)
-        if run_aliases:  # of several tries the last one names the run
+        if run_aliases:  # of several tries, the last one names the run
             state.run_id = max(run_aliases.values())[1]
     return unique_states
 
@@ -114,7 +114,7 @@ def _drop_connector_aspects(
             continue
         yield proposal
     for state, history in zip(states, histories, strict=True):
-        # SQL of a task, which folds into it, has no run there.
+        # SQL that is merged into a task has no run there
         if state.urn in linked_urns and history.terminals and MERGED_OPERATION not in state.facts.get(state.urn, {}):
             yield from _link_proposals(state, jobs[state.urn], options)
 
@@ -144,7 +144,7 @@ def _is_linked(job: Job, settings: IdentitySettings) -> bool:
 
 
 def _is_written_by_plugin(urn: str, flow_end: str) -> bool:
-    """Whether the plugin writes the flow or job: all of its cluster."""
+    """Whether the plugin writes the flow or job: it writes all of its cluster."""
     if urn.startswith("urn:li:dataFlow:(airflow,"):
         return urn.endswith(flow_end)
     return urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,") and f"{flow_end}," in urn

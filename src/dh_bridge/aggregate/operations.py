@@ -1,7 +1,7 @@
-"""Operations that fold into a task or an application: what their runs read and wrote goes to the run above.
+"""Operations that are merged into a task or application: the run of the task gets their inputs and outputs.
 
-Only to a run that is open in the same call; else the operation's own run is written, with the task or application as its
-template, so that nothing is lost.
+This needs the run of the task in the same call; otherwise the operation's own run is written, with the task or application as
+its template, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
 
 OPERATION_OWNER = "?operation"
-"""Entity for what facets say of a folded operation's job: it is not written."""
+"""Entity for the facts of a merged operation's job, which is not written."""
 
 _MERGED_KINDS = (INPUT, OUTPUT, EDGE_PROPERTIES, OPERATION)
 _TYPE_PRECEDENCE = {"COMPLETE": 0, "ABORT": 1, "FAIL": 2}
 
 
 def merge_operations(states: list[RunState]) -> frozenset[str]:
-    """Hand inputs, outputs, what was done to them, statistics and failures of folded operations to the runs above; return the runs that did so.
+    """Move inputs, outputs, lifecycle changes, statistics and failures of merged operations to the runs of their tasks.
+
+    Return the changed runs.
+
 
     Counts are summed, as each operation counts its own rows.
     """
@@ -72,13 +75,13 @@ def drop_runs(proposals: Iterator[Proposal], runs: frozenset[str]) -> Iterator[P
 
 
 def _operation_name(state: RunState) -> str | None:
-    """Return the operation's name, None when the run is none of a folded operation."""
+    """Return the operation's name; None if the run is no merged operation."""
     name = value(state.facts.get(state.urn, {}), MERGED_OPERATION)
     return name if isinstance(name, str) else None
 
 
 def _target_run(state: RunState, by_urn: dict[str, RunState]) -> RunState | None:
-    """Return the run of the task or application that the operation belongs to, if it is at hand."""
+    """Return the run of the operation's task or application, if it is in the call."""
     visited = {state.urn}
     while True:
         parent = value(state.facts.get(state.urn, {}), PARENT)
@@ -96,7 +99,7 @@ def _add_to_target(
 ) -> None:
     if (
         state.snapshot_outputs or target_run.snapshot_outputs
-    ):  # what a snapshot leaves out was written, and so was what it is silent of
+    ):  # datasets that a snapshot leaves out were written, and so were those of a side without datasets
         target_run.snapshot_outputs = frozenset({*_output_urns(target_run), *_output_urns(state)})
     for entity, registers in state.facts.items():
         for fact_kind in _MERGED_KINDS:
@@ -112,7 +115,7 @@ def _add_to_target(
             )
     named_urns = {
         urn for urn, registers in target_run.facts.items() if DATASET in registers
-    }  # that is written all the same
+    }  # which is written all the same
     target_run.collapsed_urns |= state.collapsed_urns - named_urns
 
 
@@ -121,7 +124,7 @@ def _output_urns(state: RunState) -> Iterable[str]:
 
 
 def _record_end(state: RunState, ends_by_name: dict[str, tuple[Version, str]]) -> None:
-    """Note how the last run of each operation ended: FAIL beats what else a run says."""
+    """Record how the last run of each operation ended: FAIL wins over the other results of a run."""
     job = state.job()
     ends = [(version, kind) for version, kind in state.events if kind in TERMINAL_TYPES]
     if job is None or job.granularity != APPLICATION or not ends:

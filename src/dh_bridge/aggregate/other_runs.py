@@ -1,7 +1,7 @@
-"""What the lineage of one run says of other runs: handed to those that are open in the same call, or kept for them.
+"""Facts in the lineage of one run about other runs: they are added to runs of the same call, or stored for later.
 
-A run's inputs and relationships are written whole. What is known of a run that is not at hand is therefore not written
-to it (it would erase what that run's own events wrote); it stays as the property ``lineage.jobs`` of the one that said it.
+A run's inputs and relationships are written as a whole. Facts about a run outside of the call are therefore not written to it
+(they would erase what its own events wrote); they stay in the property ``lineage.jobs`` of the run that states them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RUN_URN_PREFIX = "urn:li:dataProcessInstance:"
 
 
 def resolve_other_runs(states: list[RunState]) -> None:
-    """Move upstream runs and inputs of other runs to those runs' states; forget those of runs that are not there."""
+    """Move upstream runs and inputs of other runs to the states of those runs; drop those of runs outside of the call."""
     open_runs = {state.urn: state for state in states if state.urn}
     mentions = [
         (state, urn) for state in states for urn in state.facts if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
@@ -32,7 +32,7 @@ def resolve_other_runs(states: list[RunState]) -> None:
 
 
 def apply_foreign_facts(state: RunState, registers: Registers) -> None:
-    """Fold into a run what the lineage of others says of it."""
+    """Add to a run what the lineage of other runs states about it."""
     job = state.job()
     if is_application(state):
         for fact_kind in APPLICATION_KINDS:

@@ -1,6 +1,6 @@
 """Queries: the SQL of a run as an entity of its own, where ``optional_metadata: [queries]`` asks for it.
 
-A query is its text and dialect, whoever runs it; lineage between columns, upstreams and operations of the run name it.
+A query is identified by its text and dialect, not by its run; lineage between columns, upstreams and operations of the run name it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def sql_text(versioned: Versioned) -> tuple[Version, str]:
 
 
 def sql_digest(text: str) -> str:
-    """Return the hash by which a statement is known."""
+    """Return the hash that identifies a statement."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sql_properties(text: str) -> dict[str, str]:
-    """Return the properties of a statement: its text, capped, and its hash."""
+    """Return the properties of a statement: its text, truncated, and its hash."""
     return {"sql.query": truncate(text), "sql.sha256": sql_digest(text)}
 
 
@@ -58,10 +58,10 @@ def urn_of_query(text: str, dialect: str | None) -> str:
 
 
 def add_queries(state: RunState, history: History, actor: str, options: Options) -> None:
-    """State the queries of the run's jobs in its own cells, and let what was made by one query name it.
+    """Add the queries of the run's jobs to its facts, and to lineage that one query made.
 
-    Subjects replace each other on the wire, so they are told by a call that holds the START (as a run's
-    properties are), or by a job event; the text is the same whoever tells it.
+    Subjects replace each other on the server, so only a call with the START of the run (as for its properties) or a job event
+    writes them; the text is the same in every call.
     """
     is_complete = history.has_start or state.is_single_event or not state.urn
     query_urns: dict[str, str] = {}
@@ -96,13 +96,13 @@ def queries_of(state: RunState, dataset: str) -> list[str]:
 
 
 def single_query_of(state: RunState, dataset: str) -> str | None:
-    """Return the URN of the query that wrote the dataset, None when none is known or several did."""
+    """Return the URN of the query that wrote the dataset; None if none is known or several did."""
     query_urns = queries_of(state, dataset) if state.queries else []
     return query_urns[0] if len(query_urns) == 1 else None
 
 
 def _add_queries_to_lineage(state: RunState, options: Options) -> None:
-    """Put the query into the keys of the lineage between columns, and into what the run says of upstreams."""
+    """Add the query to the keys of the lineage between columns, and to the upstreams of the run."""
     for task, query in state.queries.items():
         registers = state.facts.get(task, {})
         if FINE_LINEAGE in registers:

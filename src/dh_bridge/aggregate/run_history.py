@@ -19,11 +19,11 @@ _HOUR = 3600 * _SECOND
 _DAY = 24 * _HOUR
 _HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": _DAY}
 THINNING_INTERVAL = 200
-"""Events of one run after which those are let go that say nothing more: a run of a million events fits."""
+"""Events of a run after which redundant ones are dropped: the history of a run with a million events fits in memory."""
 
 
 class Point(msgspec.Struct, gc=False):
-    """One point of a run's timeline: ``time`` in microseconds, ``result`` the word of the attempt's terminal event."""
+    """One point of a run's timeline: ``time`` in microseconds; ``result`` is the type of the attempt's terminal event."""
 
     time: int
     attempt: int
@@ -32,10 +32,10 @@ class Point(msgspec.Struct, gc=False):
 
 
 class History(msgspec.Struct):
-    """What the events of a run say together; times in microseconds.
+    """The history that the events of a run result in; times in microseconds.
 
-    ``start`` is the first START (else the first event), ``end`` the last terminal event of the last attempt;
-    ``terminals`` are the stamps of all terminal events; ``final_type`` is the word that counts for the last attempt.
+    ``start`` is the first START (else the first event), ``end`` the last terminal event of the last attempt; ``terminals`` are
+    the versions of all terminal events; ``final_type`` is the event type that counts for the last attempt.
     """
 
     start: int
@@ -68,11 +68,14 @@ def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
     batches: bool = False,
     stated_numbers: Mapping[tuple[int, int], int] | None = None,
 ) -> History:
-    """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``.
+    """Return the history of (version, type) pairs, in any order and with duplicates; other arguments as in ``RunSettings``.
 
-    ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
-    ``batches``: its producer tries no run again; what begins after an end is the next batch of the same attempt.
+    ``restarts``: the producer sends one RUNNING when it continues after an end, and then nothing for a long time.
+
+    ``batches``: the producer never retries a run; events after an end are the next batch of the same attempt.
+
     ``stated_numbers``: the attempts that events state, by (time, rank of the type).
+
     """
     if not stated_numbers and (single_event := single_event_history(events)) is not None:
         return single_event
@@ -104,7 +107,7 @@ def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
                 run_history, points, number, [version for version, _ in attempt.terminals if version < last_running]
             )
     if late_start is not None:
-        # Its point is there already where the START came first: it tells of the end now, lest the run seem to go on.
+        # The point exists already if the START came first: it now shows the end, or the run would seem to continue.
         _put_point(points, Point(late_start, attempts[-1][0], run_history.final_type))
         run_history.start = ordered[0][0][0]
     run_history.attempts = attempts[-1][0]
@@ -113,9 +116,9 @@ def build_history(  # noqa: PLR0913 - what runs are, and the settings of runs
 
 
 def mark_failed(run_history: History) -> History:
-    """Return the history of a run that failed: the COMPLETE of an application says nothing of its jobs (OpenLineage issue 4183).
+    """Return the history of a failed run: the COMPLETE of an application does not cover its jobs (OpenLineage issue 4183).
 
-    What it wrote by then was written: it counts as completed all the same.
+    Its outputs were written, so for edges it counts as completed.
     """
     if run_history.final_type == "COMPLETE":
         run_history.final_type = "FAIL"
@@ -126,11 +129,13 @@ def mark_failed(run_history: History) -> History:
 
 
 def thin_events(events: list[tuple[Version, str | None]], heartbeat: str = "5m") -> list[tuple[Version, str | None]]:
-    """Return the events, sorted, without those that no :func:`build_history` of this ``heartbeat`` needs, whatever else comes.
+    """Return the events, sorted, without those that no :func:`build_history` with this ``heartbeat`` needs.
 
-    Of the RUNNING of one beat the first and the last stay: what falls between them has one on either side. So a run of a
-    million events is held in the memory of some hundreds. The exception: of two ends that come later and both fall between
-    the two, nobody knows any more whether it ran in between; they are of one attempt.
+    Whatever else arrives.
+
+    Of the RUNNING events of one heartbeat the first and the last stay: an event between them has one on either side. So a run
+    with a million events takes the memory of some hundreds. One exception: if two ends arrive later and both are between these
+    two events, it is unknown whether the run was active between them; they belong to one attempt.
     """
     beat_micros = _HEARTBEATS.get(heartbeat, _DAY)
     selection: list[tuple[Version, str | None]] = []
@@ -144,7 +149,10 @@ def thin_events(events: list[tuple[Version, str | None]], heartbeat: str = "5m")
 
 
 def thin_periodically(events: list[tuple[Version, str | None]], heartbeat: str) -> list[tuple[Version, str | None]]:
-    """Return the events of a run; whenever there are THINNING_INTERVAL more, those that say nothing more, and the bytes of the others, go."""
+    """Return the events of a run.
+
+    After each THINNING_INTERVAL more, redundant events and the bytes of the others are dropped.
+    """
     if len(events) % THINNING_INTERVAL:
         return events
     remaining = thin_events(events, heartbeat)
@@ -158,7 +166,7 @@ def _beat(event: tuple[Version, str | None], beat_micros: int) -> int | None:
 
 
 def single_event_history(events: list[tuple[Version, str | None]]) -> History | None:
-    """Return the history of a run of which a START or an end is all that is known, whatever its settings; None for others."""
+    """Return the history of a run of which only a START or an end is known, whatever its settings; None for others."""
     if len(events) != 1:
         return None
     ((version, kind),) = events
@@ -179,7 +187,7 @@ def single_event_history(events: list[tuple[Version, str | None]]) -> History | 
 
 
 def _drop_duplicates(ordered: list[tuple[Version, str | None]]) -> list[tuple[Version, str | None]]:
-    """Return the events without doubles, which stand side by side: two events never share a stamp."""
+    """Return the events without duplicates, which are adjacent: two events never have the same version."""
     return [event for position, event in enumerate(ordered) if not position or event[0] != ordered[position - 1][0]]
 
 
@@ -223,7 +231,7 @@ def _attempt_of(events: list[tuple[Version, str | None]]) -> _Attempt:
 
 
 def _late_start(ordered: list[tuple[Version, str | None]], skew: int) -> int | None:
-    """Return the time of a run's only START where that comes last, less than ``skew`` after the end; None where it is none such."""
+    """Return the time of a run's only START if it comes last and less than ``skew`` after the end; None otherwise."""
     if len(ordered) < 2 or ordered[-1][1] != "START" or ordered[-2][1] not in TERMINAL_TYPES:
         return None
     time = ordered[-1][0][0]
@@ -232,7 +240,7 @@ def _late_start(ordered: list[tuple[Version, str | None]], skew: int) -> int | N
 
 
 def _add_terminal_points(run_history: History, points: dict[int, Point], number: int, attempt: _Attempt) -> None:
-    """Add the terminal points of an attempt, all with the word that won in it."""
+    """Add the terminal points of an attempt, all with the result that won in it."""
     strongest = max(attempt.terminals, key=lambda terminal: (_TYPE_PRECEDENCE[terminal[1]], terminal[0]))
     for version, kind in attempt.terminals:
         duration = version[0] - attempt.start if attempt.start is not None and version[0] >= attempt.start else None
@@ -244,10 +252,10 @@ def _add_terminal_points(run_history: History, points: dict[int, Point], number:
 
 
 def _add_resume_points(run_history: History, points: dict[int, Point], number: int, ends: list[Version]) -> None:
-    """Add a point a millisecond behind each of the ``ends`` of an attempt after which the run went on, whenever that was.
+    """Add a point one millisecond after each of the ``ends`` of an attempt that were followed by later events.
 
-    That there is one rests on an end and on any later RUNNING, so no event that comes late takes it back. It tells that the
-    next attempt runs, or once more what came of this one, where a later end is of the same.
+    The point depends on an end and any later RUNNING, so no late event withdraws it. It shows that the next attempt runs or, if
+    a later end belongs to the same attempt, its result again.
     """
     for version in ends:
         is_last = version[0] == run_history.end
@@ -258,7 +266,7 @@ def _add_resume_points(run_history: History, points: dict[int, Point], number: i
 
 
 def _put_point(points: dict[int, Point], point: Point) -> None:
-    """Keep one point per millisecond: a terminal one stands (highest attempt first), else the smallest time."""
+    """Keep one point per millisecond: a terminal one wins (highest attempt first), else the smallest time."""
     key = point.time // 1000
     existing = points.get(key)
     if existing is None or (point.result is not None, point.attempt if point.result else 0, -point.time) > (

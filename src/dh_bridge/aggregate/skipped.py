@@ -1,8 +1,8 @@
-"""dbt tests that dbt skipped: told by the run of their model, which failed under the same parent, or by their own.
+"""dbt tests that dbt skipped: reported by the run of their model, which failed under the same parent, or by their own run.
 
-dbt's events call such a test failed. Of those that are written when all is over, all that differs is that no value stands in
-them. Its own events do not tell that from a test that broke, so it takes the runs of one call together; a test whose model is
-not among them stays an ERROR. Events that follow dbt's log end the run of a skipped test with ABORT, and invent a value.
+dbt's events report such a test as failed. Events that are written at the end differ from a failed test only in a missing value.
+Its own events have no difference at all, so the runs of one call are compared; a test whose model is not in the call stays an
+ERROR. Events from dbt's log end the run of a skipped test with ABORT and an invented value.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _PLATFORM = "dbt"
 
 
 def is_skipped_test(ctx: FacetContext) -> bool:
-    """Return whether dbt came to none of the tests of this event."""
+    """Return whether dbt ran none of the tests of this event."""
     return ctx.assertion_platform == _PLATFORM and ctx.event.type == "ABORT"
 
 
 def drop_skipped_results(states: list[RunState], table: AssertionTable) -> None:
-    """Forget the results of tests that dbt skipped, and keep their names on their runs, as those of a status ``skip``."""
+    """Drop the results of tests that dbt skipped; their names stay on their runs, as for a status ``skip``."""
     failed_runs = [
         (state, parent) for state in states if _has_event(state, "FAIL") and (parent := _parent_urn(state)) is not None
     ]
-    if len(failed_runs) < 2:  # the model's run and the test's
+    if len(failed_runs) < 2:  # the run of the model and that of the test
         return
     failed_writers: dict[tuple[str, str], set[str]] = {}
     for state, parent in failed_runs:
@@ -58,7 +58,7 @@ def drop_skipped_results(states: list[RunState], table: AssertionTable) -> None:
 
 
 def resolve_notes(notes: Notes, state: RunState) -> Notes:
-    """Return the notes of an event of a closed run: what they say of results that may be withdrawn is known now."""
+    """Return the dropped fields of an event of a closed run; it is now known which results are withdrawn."""
     if not any(isinstance(note, str) and note.startswith(RESULT_NOTE) for _, note in notes):
         return notes
     facet = value(state.facts.get(state.urn, {}), RUN_PROPERTIES, _FACET) or {}
@@ -70,7 +70,7 @@ def resolve_notes(notes: Notes, state: RunState) -> Notes:
         if isinstance(note, str) and note.startswith(RESULT_NOTE):
             urn, _, dataset = note.removeprefix(RESULT_NOTE).partition(" ")
             if any(key[0] == urn for key in state.facts.get(dataset, {}).get(RESULTS, ())):
-                continue  # the result stands, as the facet's row says
+                continue  # the result stays valid, as the row of the facet states
             resolved_notes.append((path, outcome))
         else:
             resolved_notes.append((path, note))
@@ -101,7 +101,7 @@ def _is_skipped_result(check: Check, stated_check: StatedCheck, table: Assertion
 
 
 def _add_skipped_names(state: RunState, names: set[str], version: Version) -> None:
-    """Add names to the property that the facet ``test`` has for tests that it calls skipped."""
+    """Add names to the property that the facet ``test`` writes for skipped tests."""
     properties = dict(value(state.facts.get(state.urn, {}), RUN_PROPERTIES, _FACET) or {})
     previous_names = _skipped_names(properties.get(PROPERTY))
     if previous_names is None:
@@ -113,7 +113,7 @@ def _add_skipped_names(state: RunState, names: set[str], version: Version) -> No
 
 
 def _skipped_names(text: str | None) -> list[str] | None:
-    """Return the names of the property, None when it was cut: no more go in."""
+    """Return the names in the property; None if it was truncated: no more fit."""
     try:
         return msgspec.json.decode(text or "[]", type=list[str])
     except msgspec.DecodeError:

@@ -1,8 +1,8 @@
 """Queries without a name of their own, which share one job (``shared`` in mappings/producers).
 
-Trino names a job by its query's id unless it is told otherwise. What an event says of such a job is said of this query alone:
-it is kept on the run, where no other query replaces it. The job reads and writes nothing, as a union over all queries would
-invent lineage; that of each query stands on the datasets.
+By default, Trino uses the query id as the name of the job. Facts about such a job are about this query alone: they are stored
+on the run, where no other query replaces them. The job has no inputs and outputs, because a union over all queries would be
+wrong lineage; the lineage of each query is on the datasets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dh_bridge.model.properties import truncate
 if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
 
-#: What a job would have of its inputs, beside their edges.
+#: Facts of a job about its inputs, other than edges.
 _INPUT_KINDS = (INPUT_FIELD, JOB_EDGE, LINEAGE_JOB)
 
 
@@ -41,12 +41,12 @@ def unnamed_job_urns(state: RunState) -> frozenset[str]:
 
 
 def has_only_unnamed_jobs(state: RunState) -> bool:
-    """Whether all that a run's events name are shared jobs."""
+    """Whether all jobs that a run's events name are shared."""
     return bool(state.jobs) and all(job.shared for job, _ in state.jobs.values())
 
 
 def move_facts_to_run(state: RunState, job_urns: frozenset[str]) -> None:
-    """Move what the run's events say of ``job_urns`` jobs to the run; the query's id, or what else the job was called, names it."""
+    """Move the facts of the run's events about ``job_urns`` to the run; the query id, or another name of the job, names it."""
     for urn in sorted(job_urns) if state.urn else ():
         job, (_, version) = state.jobs[urn]
         registers = state.facts.get(urn, {})
@@ -57,7 +57,7 @@ def move_facts_to_run(state: RunState, job_urns: frozenset[str]) -> None:
         if SQL in registers:
             properties |= sql_properties(sql_text(registers[SQL][""])[1])
         facts: list[Fact] = [(state.urn, RUN_PROPERTIES, "job", properties)]
-        if not any(map(str.isspace, job.name)):  # Flink has no id there but the text
+        if not any(map(str.isspace, job.name)):  # Flink's id there is only the text
             facts.append((state.urn, RUN_NAME, NAME_QUERY, job.name))
         add_facts(state.facts, facts, version)
         for fact_kind in _INPUT_KINDS:

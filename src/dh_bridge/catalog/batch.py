@@ -75,14 +75,14 @@ class _PendingAspect:
         return self.draft
 
     def render_draft(self) -> bool:
-        """Render the draft; tell whether there is anything to write."""
+        """Render the draft; return whether there is anything to write."""
         if self.draft is not None and self.draft.is_changed:
             self.value = self.draft.value()
             self.encoded_bytes = _encode(self.value)
         return self.encoded_bytes != self.stored_bytes
 
     def may_change_columns(self, aspect: str) -> bool:
-        """Say whether the column lineage of the aspect may have changed: no other patch touches it."""
+        """Return whether the column lineage of the aspect may have changed: only its patches affect it."""
         return aspect in COLUMN_LINEAGE_ASPECTS and (
             self.is_upserted or self.draft is None or COLUMN_LINEAGE_FIELD in self.draft.patched_fields
         )
@@ -102,7 +102,7 @@ class CatalogBatch:
         self.failures: list[Failure] = []
 
     def apply(self, proposal: Proposal) -> None:
-        """Apply one proposal in memory; what DataHub would refuse becomes a Failure."""
+        """Apply one proposal in memory; a proposal that DataHub would reject becomes a Failure."""
         try:
             self._apply(proposal)
         except (PatchError, timeseries.InvalidPointError) as error:
@@ -194,7 +194,7 @@ class CatalogBatch:
                 (name, id_of(target), lineage) for (name, target), lineage in relations(aspect, value).items()
             }
             is_new = pending.stored_bytes is None
-            # a key aspect that is told by itself has its rows since the first aspect of its entity
+            # the rows of a key aspect are written with the first aspect of its entity
             relationships.replace((entity_id, aspect), relation_rows, is_new=is_new and aspect != key_aspect(urn))
             if is_new:
                 new_urns.add(urn)
@@ -234,7 +234,7 @@ class OwnedRows:
         self._deleted_rows: list[tuple[Any, ...]] = []
 
     def replace(self, owner: tuple[int, str], rows: set[tuple[Any, ...]], *, is_new: bool) -> None:
-        """Let ``owner`` have exactly ``rows``; ``is_new`` says that it has none yet."""
+        """Replace the rows of ``owner`` by ``rows``; ``is_new``: it has none yet."""
         if not is_new:
             stored_rows = set(self._connection.execute(self._select_query, owner))
             self._deleted_rows.extend((*owner, *row) for row in stored_rows - rows)

@@ -1,8 +1,8 @@
-"""The whole catalogue as canonical NDJSON: two catalogues say the same iff their dumps are equal.
+"""The whole catalogue as canonical NDJSON: two catalogues are equal if and only if their dumps are.
 
-Each line is a proposal that writes the aspect or point again. What is only layout is evened out: keys and keyed arrays are
-sorted, nulls dropped, an emptied aspect equals an absent one and ``status{removed: false}`` equals none.
-The catalogue stores no systemMetadata, receive times or version counters, so none are in a dump.
+Each line is a proposal that writes the aspect or point again. Differences of layout are removed: keys and keyed arrays are
+sorted, nulls dropped, an emptied aspect equals an absent one and ``status{removed: false}`` equals none. The catalogue stores
+no systemMetadata, receive times or version counters, so none are in a dump.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def dump_catalog(catalog: Catalog) -> Iterator[bytes]:
 
 
 def canonical_aspect(aspect: str, value: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the aspect in the one form that says what it says; None when it says nothing."""
+    """Return the canonical form of an aspect; None if it is empty."""
     template = TEMPLATES.get(aspect)
     value = _without_nulls(value)
     if template is not None:
@@ -49,7 +49,7 @@ def canonical_aspect(aspect: str, value: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _sorted_tree(shape: AspectShape, tree: Any) -> Any:
-    """Return a tree with its keys in order, without what removals leave: empty parts, columns of which only the path is left."""
+    """Return a tree with sorted keys, without the remains of removals: empty parts, and columns with a path only."""
     if not isinstance(tree, dict):
         return tree
     sorted_tree = {key: _sorted_tree(shape.child(key), tree[key]) for key in sorted(tree)}
@@ -69,7 +69,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _has_content(template: PatchTemplate | None, value: dict[str, Any]) -> bool:
-    """Say whether anything is left beside empty arrays and maps, defaults, and the stamps of when it was written."""
+    """Return whether it has values other than empty arrays and maps, defaults, and audit stamps."""
     default = {} if template is None else template.default
     return any(
         _has_value(item)

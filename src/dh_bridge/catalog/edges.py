@@ -1,4 +1,4 @@
-"""What an aspect says about other entities: its relationships, and the column lineage inside it; pure."""
+"""The relationships of an aspect, and the column lineage inside it; pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 UPSTREAM, DOWNSTREAM, NEITHER = 1, -1, 0
 
 _DOWNSTREAM_RELATIONSHIPS = {"Produces", "DataProcessInstanceProduces"}
-"""Lineage whose target is downstream: those that DataHub annotates ``isUpstream: false``, which the bundle leaves out."""
+"""Lineage with a downstream target: fields that DataHub annotates ``isUpstream: false``, which the bundled schemas lack."""
 
 COLUMN_LINEAGE_FIELD = "fineGrainedLineages"
 COLUMN_LINEAGE_ASPECTS = frozenset({"dataJobInputOutput", "upstreamLineage"})
@@ -22,7 +22,7 @@ COLUMN_LINEAGE_ASPECTS = frozenset({"dataJobInputOutput", "upstreamLineage"})
 
 
 def entity_type(urn: str) -> str:
-    """Return the entity type in a URN, or "" for a string that is none."""
+    """Return the entity type in a URN, or "" for any other string."""
     parts = urn.split(":", 3)
     return parts[2] if len(parts) > 3 and parts[0] == "urn" else ""
 

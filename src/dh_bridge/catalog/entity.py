@@ -19,7 +19,7 @@ _NAME_ASPECTS = {
     "dataJob": "dataJobInfo",
     "dataProcessInstance": "dataProcessInstanceProperties",
 }
-"""The aspect whose ``name`` people see; a dataset is called by its URN, whose name is the fuller one."""
+"""The aspect whose ``name`` people see; a dataset is displayed by its URN, whose name is more complete."""
 
 _TYPES_WITH_SECOND_NAME = {"dataFlow", "dataJob", "dataset", "schemaField"}
 
@@ -73,7 +73,7 @@ def display_name(catalog: Catalog, urn: str) -> str:
 
 
 def key_parts(urn: str) -> tuple[str, ...]:
-    """Return the parts of a URN's key; the whole text for what is no URN."""
+    """Return the parts of a URN's key; the whole text if it is no URN."""
     try:
         return parse_urn(urn)[1]
     except AspectError:

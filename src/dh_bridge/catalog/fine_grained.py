@@ -1,7 +1,7 @@
 """The shape of ``fineGrainedLineages``: transform operation / downstream field / query / upstream field.
 
-Source: FineGrainedLineageTemplateHelper in DataHub's entity-registry. The server writes ``NONE`` where an entry names no
-operation, takes the lowest confidence of an entry's upstreams, and refuses entries with another number of downstreams than one.
+Source: FineGrainedLineageTemplateHelper in DataHub's entity-registry. The server writes ``NONE`` for an entry without an
+operation, takes the lowest confidence of an entry's upstreams, and rejects entries unless they have exactly one downstream.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - the statements are made of constants
-"""What an entity comes from and what comes from it: a tree of datasets and jobs, or of columns."""
+"""The upstream and downstream lineage of an entity: a tree of datasets and jobs, or of columns."""
 
 from __future__ import annotations
 
@@ -66,10 +66,9 @@ class ColumnPair(msgspec.Struct, frozen=True):
 class LineageNode(msgspec.Struct, omit_defaults=True):
     """An entity in the tree.
 
-    ``via`` is what links it to its parent: the aspects that say so, for a column the jobs and datasets that do, for a run
-    ``ChildOf`` and ``UpstreamOf``.
-    ``mark`` says why nothing hangs below: ``cycle`` (it is above itself), ``again`` (it is followed elsewhere),
-    ``deeper`` (the depth asked for ends here, the lineage does not).
+    ``via`` is its link to the parent: the aspects with the edge, for a column the jobs and datasets with it, for a run
+    ``ChildOf`` and ``UpstreamOf``. ``mark`` says why there is nothing below: ``cycle`` (it is above itself), ``again`` (it is
+    followed elsewhere), ``deeper`` (the requested depth ends here, the lineage does not).
     """
 
     urn: str
@@ -190,7 +189,7 @@ class _LineageTreeBuilder:
 
 
 def _is_ancestor(urn: str, start: str, parents: dict[str, str]) -> bool:
-    """Say whether ``urn`` lies on the way from ``start`` to the root."""
+    """Return whether ``urn`` is on the path from ``start`` to the root."""
     while start:
         if start == urn:
             return True

@@ -16,7 +16,7 @@ KEY_PATH_SEPARATOR = "\u241f"
 
 
 class PatchError(ValueError):
-    """A patch that DataHub would refuse; the text says why."""
+    """A patch that DataHub would reject; the text has the reason."""
 
 
 class AspectShape(Protocol):
@@ -29,7 +29,7 @@ class AspectShape(Protocol):
         """Return the JSON value of a tree."""
 
     def child(self, segment: str) -> AspectShape:
-        """Return the shape of what lies under a path segment."""
+        """Return the shape of the values below a path segment."""
 
 
 def _copy_value(value: Any) -> Any:
@@ -67,7 +67,7 @@ class ObjectShape:
         self.fields: Mapping[str, AspectShape] = fields
 
     def tree(self, value: Any) -> Any:
-        """Return the object with the trees of its fields, nulls left out; a PatchError when it is no object."""
+        """Return the object with the trees of its fields, without nulls; a PatchError if it is no object."""
         if not isinstance(value, dict):
             raise PatchError(f"expected an object, got {type(value).__name__}")
         fields = self.fields
@@ -93,7 +93,7 @@ class StringArrayShape:
         return {text: text for text in value}
 
     def value(self, tree: Any) -> Any:
-        """Return the words in the order in which they came."""
+        """Return the words in the order of their insertion."""
         return [text or key for key, text in tree.items()]
 
     def child(self, segment: str) -> AspectShape:  # noqa: ARG002 - the protocol's signature
@@ -160,7 +160,7 @@ class ObjectArrayShape:
 
 
 def _merge_elements(elements: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return elements of one key as one: a later one's fields stand over an earlier one's, as ``setAll`` does it."""
+    """Merge elements with one key: the fields of a later one win, as ``setAll`` does it."""
     if len(elements) == 1:
         return elements[0]
     return {field: value for element in elements for field, value in element.items()}

@@ -1,7 +1,7 @@
 """JSON patches, applied as DataHub's server applies them; pure.
 
-A path walks the tree of a shape (``/inputDatasetEdges/<urn>``), so intermediate levels spring into being, and the removal
-of what is absent does nothing (TemplateUtil.populateTopLevelKeys in DataHub's entity-registry).
+A path follows the tree of a shape (``/inputDatasetEdges/<urn>``), so intermediate levels are created, and the removal of an
+absent value does nothing (TemplateUtil.populateTopLevelKeys in DataHub's entity-registry).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _ABSENT: Any = object()
 
 
 class AspectDraft:
-    """An aspect that is being patched; ``is_changed`` says whether a patch did anything.
+    """An aspect that is being patched; ``is_changed``: a patch had an effect.
 
-    A field is laid out when a patch first names it (``patched_fields``): most patches leave the longest array of an aspect alone.
+    A field becomes a tree when a patch first names it (``patched_fields``): most patches do not touch the longest array of an
+    aspect.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class AspectDraft:
         return self.template.drop_emptied(value)
 
     def lay_out(self, field: str) -> None:
-        """Replace a field by its tree, which shares nothing with what it was made of."""
+        """Replace a field by its tree, which shares nothing with its source."""
         if field in self.tree:
             self.tree[field] = self.template.child(field).tree(self.tree[field])
         self.patched_fields.add(field)
@@ -97,7 +98,7 @@ class AspectDraft:
 
 
 def _apply_operation(operation: Any, draft: AspectDraft, undo_log: list[tuple[dict[str, Any], str, Any]]) -> None:
-    """Apply one operation to the draft's tree, noting in ``undo_log`` what each changed place held."""
+    """Apply one operation to the draft's tree; ``undo_log`` gets the old values."""
     operation_name, path = _name_and_path(operation)
     segments = pointers.steps(path)
     if segments[0] not in draft.patched_fields:

@@ -1,7 +1,7 @@
-"""What DataHub can patch: for each aspect its shape, the value a first patch starts from, and what it cannot do without.
+"""The aspects that DataHub can patch: the shape of each, the initial value of a first patch, and required fields.
 
-Source: the templates of DataHub's entity-registry (AspectTemplateEngine). Where they stamp the present time, ours takes the
-Avro default (time 0, ``urn:li:corpuser:unknown``), so that equal patches give equal aspects.
+Source: the templates of DataHub's entity-registry (AspectTemplateEngine). Where they set the present time, ours use the Avro
+default (time 0, ``urn:li:corpuser:unknown``), so that equal patches give equal aspects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the namespaces and names of datasets tell: one server twice, two servers as one, numbers, unknown systems."""
+"""Findings from namespaces and names of datasets.
+
+One server under two names, two servers under one, numbers, unknown systems.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 _MAX_NAMESPACES = 8
-"""Namespaces that are told apart for one dataset; more say nothing new."""
+"""Maximum number of namespaces that are stored for one dataset; more add no evidence."""
 
 
 class _NamespacePair(NamedTuple):
     reason: str | None
     names: list[str]
-    #: datasets of which both told columns, and of these those with others
+    #: datasets of which both namespaces have columns, and of these those with different columns
     compared: int
     differ: int
 
@@ -47,7 +50,7 @@ class DatasetChecker:
         self._sample = sample
         self._varying_datasets = VaryingDatasetChecker(options, limit)
         self._locations = Locations(options.settings.naming.locations)
-        #: key of a dataset -> place -> hash of its columns, the largest, whatever came first (0: not told)
+        #: key of a dataset -> namespace -> hash of its columns, the largest in any order of events (0: no columns)
         self._columns_by_dataset: Sample[dict[str, int]] = Sample(limit, dict)
         self._namespaces: Sample[list[int]] = Sample(limit, lambda: [0])
         self._unknown: Sample[Counter[str]] = Sample(limit, Counter)
@@ -78,7 +81,7 @@ class DatasetChecker:
         return name
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what there is to say."""
+        """Yield the findings."""
         counts = {namespace: counter[0] for namespace, counter in self._namespaces.items()}
         pairs = self._pairs()
         yield from _alias_findings(pairs, counts)
@@ -160,7 +163,7 @@ class DatasetChecker:
             yield Finding("collision", text, len(pair.names), ("naming", "rules"), rule, sure=False)
 
     def _have_same_fqn(self, first_namespace: str, second_namespace: str, name: str) -> bool:
-        """Whether the naming system itself reads two namespaces as one place: ``s3://aws@lake`` is the bucket ``s3://lake``."""
+        """Whether the naming system itself maps two namespaces to one: ``s3://aws@lake`` is the bucket ``s3://lake``."""
         first_fqn, second_fqn = (self._naming(namespace, name).fqn for namespace in (first_namespace, second_namespace))
         return first_fqn is not None and first_fqn == second_fqn
 
@@ -225,7 +228,7 @@ def _unknown_namespace_finding(namespace: str, names: Counter[str]) -> Finding:
 
 
 def _column_hash(dataset: Dataset) -> int:
-    """Return a hash of the columns' names, 0 when the event does not tell them."""
+    """Return a hash of the columns' names, 0 if the event has no columns."""
     fields = decode_facet(dataset.facets, "schema").get("fields")
     names = {
         str(field.get("name")).lower()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 _MAX_NAMES = 8
-"""Datasets that are told apart for one name; more say nothing new."""
+"""Maximum number of datasets that are stored for one name; more add no evidence."""
 _MAX_TRIED_RULES = 50
 """Rules that are tried; each compiles the naming systems again."""
 

@@ -24,7 +24,7 @@ _MAX_TRIED_RULES = 50
 
 
 class _Gap(NamedTuple):
-    """Names of a place that begin alike, and what they lack."""
+    """Names of a namespace with a common prefix, and the levels that they lack."""
 
     namespace: str
     prefix: str
@@ -51,9 +51,9 @@ class IncompleteNameChecker:
 
     def __init__(self, options: Options, limit: int) -> None:
         self._settings = options.settings
-        #: place and name as sent -> its dataset -> hash of its columns
+        #: namespace and name as sent -> its dataset -> hash of its columns
         self.short_names: Sample[dict[str, int]] = Sample(limit, dict)
-        #: place and missing levels -> names as sent
+        #: namespace and missing levels -> names as sent
         self._gaps_by_namespace: Sample[Counter[str]] = Sample(limit, Counter)
 
     def see(self, namespace: str, name: Name, columns: int) -> None:
@@ -67,7 +67,7 @@ class IncompleteNameChecker:
             columns_by_dataset[dataset] = max(columns_by_dataset.get(dataset, 0), columns)
 
     def findings(self, columns_by_urn: Sample[dict[str, int]]) -> Iterator[Finding]:
-        """Yield a rule for the names of which ``columns_by_urn`` has the whole: dataset -> place -> hash of columns."""
+        """Yield a rule for the names whose complete form is in ``columns_by_urn``: dataset -> namespace -> hash of columns."""
         gaps = self._gaps(dict(columns_by_urn.items()))
         prefix_counts = Counter((gap.namespace, gap.prefix) for gap in gaps)
         candidates = sorted(gaps.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_TRIED_RULES]
@@ -167,7 +167,7 @@ def _missing_defaults(short_parts: list[str], full_parts: list[str]) -> tuple[tu
 
 
 def _parts(urn: str) -> list[str]:
-    """Return the parts of a dataset's name, instance and all; [] for what is no URN, or no table's name."""
+    """Return the parts of a dataset's name with its instance; [] for a text that is no URN, or no name of a table."""
     name = urn.partition(",")[2].rpartition(",")[0]
     return [] if "/" in name or not urn.startswith("urn:") else name.split(".")
 

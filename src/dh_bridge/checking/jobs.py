@@ -1,4 +1,4 @@
-"""What the names of jobs and runs tell: dotted flows, stamps in names, two addresses, two installations, dbt's two names."""
+"""Findings from names of jobs and runs: dotted flows, times in names, two addresses, two installations, dbt's two names."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class JobChecker:
             )
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what there is to say."""
+        """Yield the findings."""
         alias_findings = list(self._alias_findings())
         yield from alias_findings
         # rules see the namespace that a group makes of its aliases
@@ -134,7 +134,7 @@ class JobChecker:
             self._lints[lint] += 1
             self._examples.setdefault(lint, f"{event.namespace} {event.name}")
 
-    # -- telling --------------------------------------------------------------------------------------------------------
+    # -- findings -------------------------------------------------------------------------------------------------------
 
     def _alias_findings(self) -> Iterator[Finding]:
         counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Namespaces that look like one place: one server under its name and its address, with and without its port."""
+"""Namespaces that look like one server: by name and by address, with and without port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HostAddress(NamedTuple):
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it is an IP address, or the machine itself: no name that tells one machine from another."""
+        """Whether it is an IP address, or the machine itself, and so does not identify a machine."""
         if self.host == _LOCAL:
             return True
         try:
@@ -42,7 +42,7 @@ class NamespaceUrl(NamedTuple):
 
 
 def parse_namespace_url(namespace: str) -> NamespaceUrl | None:
-    """Return the parts of a namespace, None when it names no host."""
+    """Return the parts of a namespace, None if it has no host."""
     scheme, separator, address = namespace.partition("://")
     hosts, slash, path = address.partition("/")
     if not separator or not hosts or hosts.startswith("/"):
@@ -53,7 +53,7 @@ def parse_namespace_url(namespace: str) -> NamespaceUrl | None:
 
 
 def alias_reason(namespace: str, other_namespace: str) -> str | None:
-    """Return why two namespaces look like one place, None when they do not."""
+    """Return why two namespaces look like one server, None if they do not."""
     namespace_url, other_url = parse_namespace_url(namespace), parse_namespace_url(other_namespace)
     if (
         namespace_url is None
@@ -85,7 +85,7 @@ def connected_groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def unlike_pair_text(group: Iterable[str]) -> str:
-    """Return which two of a group do not look like one place themselves, "" where all do: an address may be either's."""
+    """Return two namespaces of a group that do not look like one server, "" if all do: an address may belong to either."""
     pairs = (
         f", but {one_line(first)} and {one_line(second)} do not look alike"
         for first, second in combinations(group, 2)

@@ -1,4 +1,4 @@
-"""A sample of bounded size: what is kept of a long input, the same whatever its order."""
+"""A sample of bounded size of a long input, which does not depend on the order of the input."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HASH_RANGE = 1 << 64
 
 
 class Sample(Generic[_Value]):
-    """Notes about keys: of at most ``limit``, chosen by a hash, so that what is said of a kept key is all of it.
+    """Values by key, for at most ``limit`` keys, chosen by a hash, so that all values of a stored key are stored.
 
-    Over the limit the keys with the larger hashes are forgotten, and never taken again (bottom-k sampling).
+    Beyond the limit, the keys with the larger hashes are dropped, and never stored again (bottom-k sampling).
     """
 
     def __init__(self, limit: int, make_note: Callable[[], _Value]) -> None:
@@ -44,7 +44,7 @@ class Sample(Generic[_Value]):
 
     @property
     def sampled_fraction(self) -> float:
-        """The part of all keys that is kept, 0 to 1."""
+        """The share of all keys that is stored, 0 to 1."""
         return self._max_hash / _HASH_RANGE
 
     def _shrink(self) -> None:

@@ -1,4 +1,4 @@
-"""The proposals as a page of YAML that a settings file takes as it is; what nobody can be sure of stands in comments."""
+"""The proposals as YAML in the form of a settings file; uncertain ones are comments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def format_findings(findings: Sequence[Finding], *, events: int, sampled_fractio
 
 
 def _rank(finding: Finding) -> tuple[tuple[str, ...], bool, int]:
-    """Return the place on the page: of rules the first that matches holds, and a dotted flow takes all that begin like it."""
+    """Return the position in the file.
+
+    The first rule that matches applies, and a dotted flow matches all names that begin like it.
+    """
     return finding.path, finding.kind == "dotted-flow", -finding.count
 
 
@@ -102,7 +105,7 @@ def _yaml_member(finding: Finding) -> str:
 
 
 def _comment_prefix(findings: list[Finding]) -> str:
-    """Return what makes a key a comment where nothing below it is more than one: an empty key is no setting."""
+    """Return the lines that make a key a comment if everything below it is one: a key without a value is no setting."""
     return "" if any(finding.sure for finding in findings) else "# "
 
 
@@ -134,5 +137,5 @@ def inline_yaml(value: Any) -> str:
         return text
     if not _UNPRINTABLE.search(text):
         return "'" + text.replace("'", "''") + "'"
-    # YAML knows no pairs of surrogates, as JSON writes what is beyond the Basic Multilingual Plane
+    # YAML has no surrogate pairs, in which JSON writes characters beyond the Basic Multilingual Plane
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))

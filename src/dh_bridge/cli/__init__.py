@@ -43,15 +43,13 @@ MENU: dict[str, dict[str, str]] = {
     },
     "Look": {
         "runs": "Show runs: all of them, or those of a job, flow or dataset.",
-        "list": "List the datasets, jobs, flows, runs or checks of a catalogue or ledger.",
+        "list": "List the datasets, jobs, flows, runs or checks of a catalogue or ledger, or count them.",
         "search": "Find entities by a text in their URN, name or description, or in the name of a column.",
         "lineage": "Show the lineage of a dataset, job, column or run, or of the whole graph.",
         "assertions": "Show the results of the data quality checks of a dataset, or of all datasets.",
         "get": "Show the aspects of one entity, its points in time and its relationships.",
-        "catalog": "Count or export the contents of a catalogue.",
         "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that it follows from.",
         "identity": "Show the flow, job and run of each event.",
-        "identity-diff": "List the entities of EVENTS whose URNs differ between the settings OLD and NEW.",
     },
     "Operate": {
         "serve": "Run an OpenLineage HTTP endpoint that forwards events to DataHub.",

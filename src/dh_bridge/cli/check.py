@@ -60,7 +60,7 @@ def check(
     YAML. The most harmful kind comes first: invalid events, job names that change with every run, staging folders, temporary
     tables, part files, dates and queries in names, names that lack a level, one table under several names, unknown
     platforms, runs without an end. A rule is shown only if a test on all names of EVENTS gives the intended names and
-    changes no others. Copy rules into dh_bridge.yml, and check again. `identity-diff` shows which entities they move.
+    changes no others. Copy rules into dh_bridge.yml, and check again. `identity --compare` shows whose URNs they change.
 
     EVENTS may also be proposals, such as the output of `translate`: these are checked against DataHub's schemas.
 

@@ -8,11 +8,13 @@ import click
 import msgspec
 import orjson
 
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.entity import find_entity
+from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.lookup import exit_unknown, file_argument, open_contents, resolve_urn
+from dh_bridge.cli.lookup import exit_unknown, file_argument, is_ledger, open_contents, resolve_urn
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
 
@@ -24,22 +26,45 @@ _TIERS: tuple[list[str], ...] = (["dataset", "dataJob", "dataFlow", "container",
 
 @click.command()
 @file_argument
-@click.argument("urn", metavar="URN", type=utf_8)
+@click.argument("urn", metavar="[URN]", required=False, type=utf_8)
 @click.option("--aspect", metavar="NAME", help="Only this aspect: its value, or its points in time.")
+@click.option("--all", "is_whole", is_flag=True, help="All entities of a catalogue, as sorted NDJSON.")
 @json_option
 @with_settings
 @examples(
     "dh-bridge get out/demo.db mart.daily_revenue",
     "dh-bridge get out/demo.db 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --aspect datasetProperties",
+    "dh-bridge get out/demo.db --all > demo.ndjson",
 )
-def get(*, settings: Settings, file: str, urn: str, aspect: str | None, as_json: bool) -> None:
+def get(  # noqa: PLR0913 - one parameter per option
+    *, settings: Settings, file: str, urn: str | None, aspect: str | None, is_whole: bool, as_json: bool
+) -> None:
     """Show the aspects of one entity, its points in time and its relationships.
 
     FILE is a catalogue or a ledger. URN is a URN, or a part of it that is unique, such as a name. The output is indented JSON, or
     one line with `--json`.
+
+    With --all, the whole catalogue is written in a canonical form: two catalogues are equal if and only if their outputs are.
     """
-    if show_server_help(file, settings, urn=urn):
+    if is_whole == (urn is not None) or (is_whole and aspect is not None):
+        raise click.UsageError("Pass a URN, or --all without --aspect.")
+    if show_server_help(file, settings, urn=urn or ""):
         return
+    if urn is None:
+        _write_all(file)
+    else:
+        _write_entity(settings, file, urn, aspect, as_json=as_json)
+
+
+def _write_all(file: str) -> None:
+    with Catalog(file, readonly=True) as catalog:
+        if is_ledger(catalog):
+            say(f"{file} is a ledger, which stores no aspects. To get a catalogue, emit the events to catalog:FILE.")
+            raise click.exceptions.Exit(EXIT_EVENTS)
+        write(dump_catalog(catalog))
+
+
+def _write_entity(settings: Settings, file: str, urn: str, aspect: str | None, *, as_json: bool) -> None:
     with open_contents(file, settings) as contents:
         entity = resolve_urn(contents, file, urn, _TIERS)
         record = find_entity(contents.load([entity]), entity)

@@ -45,6 +45,6 @@ def golden(*, settings: Settings, directory: str, update: bool) -> None:
     if difference_count:
         say(
             f"{difference_count} of {len(results)} cases differ"
-            + ("" if update else "; --update takes what is shown as right")
+            + ("" if update else "; --update writes the new proposals")
         )
         raise click.exceptions.Exit(EXIT_EVENTS)

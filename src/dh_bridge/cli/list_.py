@@ -11,9 +11,19 @@ from dh_bridge.catalog.check_results import find_checks
 from dh_bridge.catalog.entity import display_name
 from dh_bridge.catalog.listing import ENTITY_TYPES
 from dh_bridge.catalog.runs import list_runs
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.summary import summarize
 from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, say_hidden, shell_quote, sql_limit
+from dh_bridge.cli.lookup import (
+    file_argument,
+    is_ledger,
+    limit_option,
+    open_contents,
+    say_hidden,
+    shell_quote,
+    sql_limit,
+)
 from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.server_help import show_server_help
 from dh_bridge.cli.times import short_time
@@ -21,7 +31,6 @@ from dh_bridge.cli.times import short_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.cli.lookup import Contents
     from dh_bridge.settings import Settings
 
@@ -30,18 +39,28 @@ Rows = tuple[list[dict[str, Any]], int]
 
 @click.command("list")
 @file_argument
-@click.argument("kind", metavar="KIND", type=click.Choice(list(ENTITY_TYPES)))
+@click.argument("kind", metavar="[KIND]", required=False, type=click.Choice(list(ENTITY_TYPES)))
 @limit_option
 @json_option
 @with_settings
-@examples("dh-bridge list out/demo.db datasets", "dh-bridge list out/demo.db checks --limit 0")
-def list_(*, settings: Settings, file: str, kind: str, limit: int, as_json: bool) -> None:
-    """List the datasets, jobs, flows, runs or checks of a catalogue or ledger.
+@examples(
+    "dh-bridge list out/demo.db",
+    "dh-bridge list out/demo.db datasets",
+    "dh-bridge list out/demo.db checks --limit 0",
+)
+def list_(*, settings: Settings, file: str, kind: str | None, limit: int, as_json: bool) -> None:
+    """List the datasets, jobs, flows, runs or checks of a catalogue or ledger, or count them.
 
     FILE is a catalogue or a ledger. KIND is datasets, jobs, flows, runs or checks. URNs are quoted for the shell. `runs` and
     `assertions` have filters; `search` looks for a text.
+
+    Without KIND, the output has the number of entities, aspects, points in time, relationships and lineage edges. Of a ledger, only
+    entities are counted.
     """
-    if show_server_help(file, settings, entity=ENTITY_TYPES[kind]):
+    if show_server_help(file, settings, entity="" if kind is None else ENTITY_TYPES[kind]):
+        return
+    if kind is None:
+        _write_counts(_count(file, settings), as_json=as_json)
         return
     with open_contents(file, settings) as contents:
         if kind == "runs":
@@ -55,6 +74,28 @@ def list_(*, settings: Settings, file: str, kind: str, limit: int, as_json: bool
     if not total:
         say(f"{file} has no {kind}.")
     say_hidden(len(rows), total, kind)
+
+
+def _count(file: str, settings: Settings) -> dict[str, Any]:
+    """Return the number of each thing that a file has: name -> number, or name -> type -> number."""
+    with Catalog(file, readonly=True) as catalog:
+        if not is_ledger(catalog):
+            counts: dict[str, Any] = msgspec.to_builtins(summarize(catalog))
+            return counts
+    with open_contents(file, settings) as contents:
+        return {"entities": contents.count_types()}
+
+
+def _write_counts(counts: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        write([json_line(counts)])
+        return
+    rows = [
+        (name, inner, amount)
+        for name, count in counts.items()
+        for inner, amount in (count.items() if isinstance(count, dict) else [("", count)])
+    ]
+    write_table(("what", "of", "number"), rows)
 
 
 def entity_rows(contents: Contents, urns: Sequence[str]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ _SETTING_FLAGS = {
 
 
 class _EventsPath(click.Path):
-    """A file or folder of events; of a place or an address that stands there the message says where it belongs."""
+    """A file or folder of events; for a target or an address, the message names the right option or command."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -42,8 +42,8 @@ class _EventsPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class _CatalogPath(click.Path):
-    """A catalogue's file, which people also write as they wrote it behind ``--to``."""
+class _DatabasePath(click.Path):
+    """The file of a catalogue or ledger; the form of ``--to`` (``catalog:FILE``) is accepted, too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -54,7 +54,7 @@ class _CatalogPath(click.Path):
 
 
 events_path = _EventsPath(exists=True, allow_dash=True)
-catalog_path = _CatalogPath(dir_okay=False)
+catalog_path = _DatabasePath(dir_okay=False)
 
 events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
 datahub_version_option = click.option(
@@ -68,7 +68,7 @@ ledger_option = click.option(
     help="The file of the ledger (default: the setting ledger.file).",
 )
 ledger_argument = click.argument(
-    "ledger", metavar="[LEDGER]", required=False, type=click.Path(dir_okay=False, path_type=Path)
+    "ledger", metavar="[LEDGER]", required=False, type=_DatabasePath(dir_okay=False, path_type=Path)
 )
 new_ledger_option = click.option(
     "--ledger",

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from dh_bridge.storage.database import Database
 
 _MAX_SHOWN_LETTERS = 100
-"""Dead letters that the table shows one by one; --json has all of them."""
+"""Dead letters that the table lists; --json lists all."""
 
 
 def waiting_summary(relay: OutboxRelay) -> tuple[int, str]:
-    """Return how many proposals wait, and the sentence that says so; not those that another process brought and delivers."""
+    """Return the number of waiting proposals and a sentence about them, without those that another process delivers."""
     outbox = relay.outbox
     waiting_count, _ = outbox.count(max_id=relay.last_own_id)
     oldest = outbox.oldest_time()
@@ -39,11 +39,11 @@ def waiting_summary(relay: OutboxRelay) -> tuple[int, str]:
         return 0, ""
     held_back_text = _held_back_text(relay.new_entities)
     if outbox.is_paused:
-        reason = "deliveries pause until `dh-bridge queue resume`"
+        reason = "deliveries are paused until `dh-bridge queue resume`"
     elif relay.last_error is not None:
         reason = "; ".join(filter(None, (str(relay.last_error), held_back_text)))
     else:
-        reason = held_back_text or "the server took them not yet"
+        reason = held_back_text or "the server has not accepted them yet"
     return waiting_count, (
         f"{waiting_count:,} proposals wait in the ledger, the oldest since {_format_time(oldest)}: {reason}."
         f" The next emit with this ledger{' after that' if outbox.is_paused else ''} sends them; `dh-bridge queue list` shows them."
@@ -51,12 +51,12 @@ def waiting_summary(relay: OutboxRelay) -> tuple[int, str]:
 
 
 def _held_back_text(entity_limit: NewEntityLimit) -> str:
-    """Say how many new entities are held back and until when; nothing when there are none."""
+    """Return how many new entities exceed the limit and until when, or an empty text."""
     number, next_time = entity_limit.held_status()
     if not number:
         return ""
-    suffix = "" if next_time is None else f", the next may go at {_format_time(next_time)}"
-    return f"{number:,} new entities are held back, more than max_new_entities_per_hour ({entity_limit.limit}){suffix}"
+    suffix = "" if next_time is None else f", the next one is sent from {_format_time(next_time)} on"
+    return f"{number:,} new entities exceed max_new_entities_per_hour ({entity_limit.limit}){suffix}"
 
 
 @click.group()
@@ -89,8 +89,8 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
             return
         waiting_count, dead_count = outbox.count()
         echo(
-            f"{waiting_count:,} {'waits' if waiting_count == 1 else 'wait'}, {dead_count:,} given up"
-            + (", deliveries pause" if outbox.is_paused else "")
+            f"{waiting_count:,} proposals wait, {dead_count:,} dead letters"
+            + (", deliveries are paused" if outbox.is_paused else "")
         )
         if waiting_count and not dead:
             _write_groups(outbox.iter_queued())
@@ -110,7 +110,7 @@ def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool)
         sent_aspects = SentFingerprints(file.connection)
         for entry in outbox.iter_queued(is_dead=True):
             sent_aspects.mark_sent(entry.proposal, entry.queued_at)
-        echo(f"{outbox.retry_dead():,} wait again")
+        echo(f"{outbox.retry_dead():,} dead letters are queued again")
 
 
 @queue.command()
@@ -128,7 +128,7 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
         sent_aspects = SentFingerprints(file.connection)
         for entry in outbox.iter_queued(is_dead=dead):
             sent_aspects.mark_unsent(entry.proposal)
-        echo(f"{outbox.delete(is_dead=dead):,} dropped")
+        echo(f"{outbox.delete(is_dead=dead):,} {'dead letters' if dead else 'proposals'} deleted")
 
 
 @queue.command()
@@ -140,7 +140,7 @@ def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Pause deliveries: emit still processes events, and its proposals wait."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.set_paused(is_paused=True)
-        echo(f"deliveries pause, {outbox.count()[0]:,} wait")
+        echo(f"Deliveries are paused. {outbox.count()[0]:,} proposals wait.")
 
 
 @queue.command()
@@ -152,21 +152,21 @@ def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Resume deliveries: the next emit sends the waiting proposals."""
     with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.set_paused(is_paused=False)
-        echo(f"deliveries go on, {outbox.count()[0]:,} wait")
+        echo(f"Deliveries are resumed. {outbox.count()[0]:,} proposals wait.")
 
 
 @contextmanager
 def _edit_outbox(path: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Database, Outbox]]:
-    """Yield the ledger that is named and its outbox, to be changed in one transaction, which a dry run takes back."""
+    """Yield the ledger and its outbox for changes in one transaction, which a dry run rolls back."""
     with open_outbox(path, settings) as (file, outbox):
         with file.transaction(commit=not dry_run):
             yield file, outbox
         if dry_run:
-            say("a dry run: nothing was changed")
+            say("Dry run: nothing was changed.")
 
 
 def _write_groups(entries: Iterator[QueuedProposal]) -> None:
-    """Write a table of what waits: one line for each type of entity and reason, the most first."""
+    """Write a table of the waiting proposals: one line for each entity type and reason, the largest number first."""
     counts: Counter[tuple[str, str]] = Counter()
     oldest: dict[tuple[str, str], int] = {}
     for entry in entries:
@@ -184,7 +184,7 @@ def _write_letters(letters: list[QueuedProposal], total: int) -> None:
         (entry.proposal.entity_urn, entry.proposal.aspect_name, _format_time(entry.queued_at), entry.reason)
         for entry in letters
     ]
-    write_table(("given up", "aspect", "since", "reason"), rows)
+    write_table(("dead letter", "aspect", "since", "reason"), rows)
     if total > len(rows):
         echo(f"… and {total - len(rows):,} more (--json)")
 

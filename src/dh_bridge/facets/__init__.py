@@ -29,9 +29,9 @@ def registry() -> dict[AttachPoint, dict[str, FacetSpec]]:
 
 
 def find_misplaced_facet(attach: AttachPoint, key: str, event: Event) -> FacetSpec | None:
-    """Return the facet of the other bag of the two, where that bag has none itself.
+    """Return the facet from the other group (run or job) if its own group does not have it.
 
-    Producers put ``parent`` into the job and ``sql`` into the run; null in its own bag says nothing.
+    Some producers put ``parent`` into the job and ``sql`` into the run; null in its own group counts as absent.
     """
     other_attach: AttachPoint = "job" if attach == "run" else "run"
     own_facets = event.job_facets if attach == "run" else event.run_facets

@@ -179,7 +179,7 @@ def _external_task_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
     """Yield the tasks of another DAG that a sensor waits for; a marker names those that wait for it."""
     dag_id = task.get("external_dag_id")
     if not isinstance(dag_id, str) or not dag_id or str(task.get("operator_class")).endswith("Marker"):
-        return  # a DAG as a whole is no job: such an edge is not legal
+        return  # a DAG is no job, so such an edge is invalid
     for name in parse_names(task.get("external_task_ids") or task.get("external_task_id") or ""):
         job = ctx.identity.job(ctx.event.namespace, f"{dag_id}.{name}", ctx.sender)
         if job.level == "job" and not job.placeholder and not job.skip:

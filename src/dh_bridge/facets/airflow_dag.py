@@ -64,7 +64,7 @@ def airflow_dag_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 
 def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
-    """Return how long the DAG run took, as it says or from its two dates; it serves where no START was seen (3.6)."""
+    """Return the duration of the DAG run, from the facet or its two dates; it is used if no START was read (3.6)."""
     duration = dag_run.get("duration")
     if isinstance(duration, (int, float)) and not isinstance(duration, bool):
         return duration
@@ -156,7 +156,7 @@ def airflow_tasks(facet: OpenFacet, ctx: FacetContext) -> Facts:
     properties = {}
     for name, value in facet.content.items():
         if name == "tasks" and isinstance(value, dict):
-            value = {task: _drop_colours(definition) for task, definition in value.items()}  # noqa: PLW2901 - the same leaf
+            value = {task: _drop_colours(definition) for task, definition in value.items()}  # noqa: PLW2901 - the same field
         value_text = property_text(f"airflow.{name}", value) if value not in ({}, []) else None
         if value_text:
             properties[f"airflow.{name}"] = value_text

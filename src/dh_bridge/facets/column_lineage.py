@@ -123,7 +123,7 @@ def column_lineage(facet: ColumnLineage, ctx: FacetContext) -> Facts:
 
 
 class _ParsedLineage(msgspec.Struct, frozen=True):
-    """What a facet says: pairs of columns, columns that touch the whole output (by dataset), the datasets, descriptions."""
+    """The content of a facet: pairs of columns, columns that affect the whole output (by dataset), datasets, descriptions."""
 
     pairs: PlainPairs | ValidPairs
     indirect_fields: tuple[tuple[str, str, str], ...]
@@ -131,7 +131,7 @@ class _ParsedLineage(msgspec.Struct, frozen=True):
     descriptions: MergedProperty | None
 
 
-_BYTES_PER_PAIR = 1000  # with its operation, and what is said of it
+_BYTES_PER_PAIR = 1000  # with its operation, and its further facts
 _OBJECT_SIZE_FACTOR = 6  # the facet, which is held too, takes about six times its JSON
 
 
@@ -188,7 +188,7 @@ def _has_indirect(operation: str | None) -> bool:
 
 
 def _read_pairs(facet: ColumnLineage, ctx: FacetContext) -> ColumnPairs:
-    """Return (operation, output field URN, input field URN) of every pair, and what else is said, looking at each."""
+    """Return (operation, output field URN, input field URN) of every pair, and further facts about each."""
     columns = SchemaColumns(ctx.columns)
     spelling = ctx.name.column_speller if ctx.name is not None else None
     downstream_urns = FieldUrns(ctx.dataset_urn, spelling)
@@ -233,7 +233,7 @@ def _read_pairs(facet: ColumnLineage, ctx: FacetContext) -> ColumnPairs:
                     note_dropped_field(f"fields.{name}.inputFields[{position}]", source_info[0].endpoint, ctx)
                 continue
             pairs.add((operation, downstream_urn, upstream_urn))
-            if has_notes:  # for the leaf report
+            if has_notes:  # for the report of fields
                 located_pairs.append(
                     LocatedPair(
                         (operation, downstream_urn, upstream_urn),

@@ -1,4 +1,4 @@
-"""dagster_asset_check (run): what dataQualityAssertions cannot say of Dagster's checks of an asset.
+"""dagster_asset_check (run): facts about Dagster's asset checks that dataQualityAssertions does not have.
 
 https://github.com/dagster-io/community-integrations/tree/main/libraries/dagster-openlineage
 """
@@ -27,7 +27,7 @@ class AssetCheck(Facet):
 
 
 class DagsterAssetCheck(Facet):
-    """The evaluations that one event tells of: Dagster sends an event for each."""
+    """The evaluations in one event: Dagster sends an event for each."""
 
     checks: list[AssetCheck] | None = None
 
@@ -60,7 +60,7 @@ def dagster_asset_check(facet: DagsterAssetCheck, ctx: FacetContext) -> Facts:
 
 
 def check_severities(ctx: FacetContext) -> dict[str, str]:
-    """Return how severe the checks of the event are, by name: Dagster says so here, and not where their results are."""
+    """Return the severity of the checks of the event by name: Dagster states it here, and not with their results."""
     checks = run_facet(ctx, _KEY).get("checks")
     check_objects = [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
     severity_pairs = ((check.get("assertion"), check.get("severity")) for check in check_objects)

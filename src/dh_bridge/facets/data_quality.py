@@ -141,9 +141,9 @@ _FIELD_NAMES = ("rowCount", "bytes", "fileCount", "lastUpdated", "captureDate", 
 _PROFILE = METRIC["column"]
 _MEDIAN = 0.5
 _COUNT_FIELDS = ("nullCount", "distinctCount")
-#: What tells of the values in a column; how many they are tells nothing of them.
+#: Metrics about the values of a column; their number is no such metric.
 _VALUE_FIELDS = ("sum", "min", "max")
-#: What gives a profile nothing by itself, and what it takes beside it: one of these.
+#: Fields that give no profile alone, and the fields of which one is required beside them.
 _REQUIRED_WITH = {"sum": ("count",), "count": ("sum", "distinctCount")}
 _COLUMNS = DATASET_PROPERTIES["dataQualityMetrics.columns"]
 
@@ -268,7 +268,7 @@ def _column_facts(columns: ColumnsByName, ctx: FacetContext) -> Facts:
 
 
 def _parse_quantiles(quantiles: dict[str, int | float], path: str, ctx: FacetContext) -> dict[float, int | float]:
-    """Return the values by what part of the column lies below them; of two spellings of one part the first counts."""
+    """Return the values by the part of the column; of two spellings of one part the first counts."""
     spellings: dict[float, str] = {}
     for quantile in sorted(quantiles):
         fraction = quantile_fraction(quantile)

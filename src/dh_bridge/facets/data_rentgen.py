@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
 
 
-# -- dataRentgen_run (run): what a sender tells Data.Rentgen of a run (https://data-rentgen.readthedocs.io).
+# -- dataRentgen_run (run): attributes of a run for Data.Rentgen (https://data-rentgen.readthedocs.io).
 
 _URL_PRECEDENCES = {"persistent_log_url": URL_PERSISTENT_LOG, "running_log_url": URL_RUNNING_LOG}
 _DIGITS = re.compile(r"\s*(\d{1,10})").match
@@ -78,7 +78,7 @@ def _parse_attempt(value: Any) -> int | None:
     return int(match[1]) if match and 0 < int(match[1]) < _MAX_ATTEMPTS else None
 
 
-# -- dataRentgen_operation (run): what a sender tells Data.Rentgen of an operation (https://data-rentgen.readthedocs.io).
+# -- dataRentgen_operation (run): attributes of an operation for Data.Rentgen (https://data-rentgen.readthedocs.io).
 
 
 @facet(

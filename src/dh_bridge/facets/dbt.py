@@ -181,7 +181,7 @@ def dbt_model(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 
 def _partition_columns(incremental: Any) -> dict[str, Any]:
-    """Return the columns that the model is said to be partitioned by, by where it is said."""
+    """Return the partition columns of the model, by the setting that names them."""
     partition = incremental.get("partition_by") if isinstance(incremental, dict) else None
     if not isinstance(partition, dict):
         return {}
@@ -201,7 +201,7 @@ def _partition_key_facts(partition_columns: dict[str, Any], ctx: FacetContext, n
 
 
 def _note_columns(partition_columns: dict[str, Any], ctx: FacetContext, name: Name) -> None:
-    """Note for the report what is no column of the schema beside: no key is marked, the configuration is kept."""
+    """Report keys that are no columns of the schema: no key is marked, the configuration is stored."""
     schema_columns = [field.get("name") for field in schema_field_objects(sibling_facet(ctx, "schema"))]
     columns = {name.spell_column(column) for column in schema_columns if isinstance(column, str)}
     for field_path, column in partition_columns.items():

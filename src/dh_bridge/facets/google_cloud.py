@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
 
 
-# -- bigQueryJob (run): what BigQuery says of a query (Airflow's Google provider; older releases wrote ``bigQuery_job``).
+# -- bigQueryJob (run): statistics of a BigQuery query (Airflow's Google provider; older releases wrote ``bigQuery_job``).
 
 
 @facet(

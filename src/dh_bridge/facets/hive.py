@@ -52,7 +52,7 @@ def hive_query(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 # -- hive_session (run): who is connected from where (OpenLineage integration/hive).
 
-#: Of a session that nobody has logged in to
+#: Of a session without a login
 _PLACEHOLDER_USERS = ("anonymous", "hive")
 
 

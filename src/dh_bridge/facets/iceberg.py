@@ -44,7 +44,7 @@ def whole_number(number: Number | None) -> Number | None:
 
 
 def snapshot_id(number: Number | None, ctx: FacetContext) -> Number | None:
-    """Return the id of a snapshot; of one that JSON told as a float, without its last digits, as the facet ``version`` has it."""
+    """Return the id of a snapshot; if JSON has it as a float, without its last digits, as the facet ``version`` has it."""
     if isinstance(number, float) and abs(number) >= _MAX_EXACT_FLOAT:
         version = str(sibling_facet(ctx, "version").get("datasetVersion"))
         if version.isdecimal() and float(version) == number:
@@ -65,7 +65,10 @@ def nonzero_metrics(report: Struct | None, names: tuple[str, ...]) -> dict[str, 
 
 
 def note_zeros(path: str, report: Struct | None, names: tuple[str, ...], ctx: FacetContext) -> None:
-    """Note the zeros that :func:`nonzero_metrics` leaves out; not of those that were told to be elsewhere before."""
+    """Report the zeros that :func:`nonzero_metrics` leaves out.
+
+    Except those that are already reported as written elsewhere.
+    """
     if ctx.notes is not None and report is not None:
         for name in names:
             if getattr(report, name) == 0:
@@ -114,7 +117,7 @@ class IcebergScanReport(Facet):
 
 _SCAN_METRIC_NAMES = tuple(name for name in ScanMetrics.__struct_fields__ if name not in Facet.__struct_fields__)
 _SCAN_PROPERTY_OUTCOME = as_property(RUN_BY_DATASET, EDGE_PROPERTIES, DATASET_PROPERTIES)
-#: inputStatistics that the report tells when the facet itself does not
+#: fields of inputStatistics that the report adds if the facet does not have them
 _STATISTIC_FIELDS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
 
 
@@ -338,7 +341,7 @@ def _affected_row_facts(facet: IcebergCommitReport, ctx: FacetContext) -> Facts:
 
 
 def _total_facts(metrics: CommitMetrics | None, ctx: FacetContext) -> Facts:
-    """Yield the table's totals; rows that deletes hide at reading are still counted, so such a total is no row count."""
+    """Yield the table's totals; rows that are hidden by delete files are still counted, so such a total is no row count."""
     if metrics is None:
         return
     rows = valid_count(metrics.totalRecords)

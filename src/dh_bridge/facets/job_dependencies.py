@@ -41,7 +41,7 @@ class Dependency(Facet):
 
 
 class JobDependencies(Facet):
-    """What comes before, what comes after, and when the job runs."""
+    """The upstream and downstream jobs, and the schedule of the job."""
 
     upstream: list[Dependency] | None = None
     downstream: list[Dependency] | None = None
@@ -112,13 +112,13 @@ def job_dependencies(facet: JobDependencies, ctx: FacetContext) -> Facts:
 
 
 def _has_edges(ctx: FacetContext) -> bool:
-    """Whether the run's own job has a dataJob for edges: a flow-level job has its twin only with inputs or outputs."""
+    """Whether the run's own job has a dataJob for edges: a flow-level job has a flow job only with inputs or outputs."""
     job = ctx.job
     return job is not None and ctx.identity.has_job(job, has_io=bool(ctx.event.inputs or ctx.event.outputs))
 
 
 def _job_urn(dependency: Dependency, ctx: FacetContext) -> str | None:
-    """Return the dataJob URN of a dependency; None when it is a flow, or nobody can tell."""
+    """Return the dataJob URN of a dependency; None if it is a flow, or unknown."""
     if dependency.job is None or not dependency.job.name or ctx.job is None:
         return None
     job = ctx.identity.reference(dependency.job.namespace or "", dependency.job.name, referrer=ctx.job)

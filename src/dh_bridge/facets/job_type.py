@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class EmissionPattern(Facet):
-    """When events are sent and what they hold."""
+    """When events are sent and which facts they have."""
 
     eventTrigger: str | None = None
     eventContentMode: str | None = None

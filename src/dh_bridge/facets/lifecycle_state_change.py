@@ -85,7 +85,7 @@ def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Fa
 
 
 def _rename_facts(previous: PreviousIdentifier, ctx: FacetContext) -> Facts:
-    """Yield that the dataset of the earlier name is gone, by ``lifecycle.soft_delete``, else what it is called now."""
+    """Yield that the dataset with the old name is removed, by ``lifecycle.soft_delete``, else its new name."""
     name = _resolve_previous_name(previous, ctx)
     if name.endpoint is None or name.endpoint == ctx.dataset_urn:
         return
@@ -100,9 +100,9 @@ def _rename_facts(previous: PreviousIdentifier, ctx: FacetContext) -> Facts:
 
 
 def _resolve_previous_name(previous: PreviousIdentifier, ctx: FacetContext) -> Name:
-    """Return the name that the dataset had: that of its catalogue, as it has one now, where only the last part is new.
+    """Return the old name of the dataset: in its catalogue, if it is in one now and only the last part is new.
 
-    Spark tells two folders, of a table that goes by its name in a metastore: /lake/shop.db/orders is shop.orders.
+    Spark names two folders for a table of a metastore: /lake/shop.db/orders is shop.orders.
     """
     previous_name, current_name = ctx.dataset_name(previous.namespace, previous.name), ctx.name
     folder, slash, last_part = previous.name.rpartition("/")

@@ -59,7 +59,7 @@ def _owner_facts(facet: Ownership, ctx: FacetContext) -> Facts:
 
 def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
     if not ctx.options.is_stateful:
-        ctx.note_dropped("_deleted", "policy:state=none")  # what was said before cannot be known
+        ctx.note_dropped("_deleted", "policy:state=none")  # earlier values are unknown
     yield entity_urn(ctx), OWNER, TOMBSTONE_KEY, None
 
 

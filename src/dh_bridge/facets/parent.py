@@ -97,7 +97,7 @@ def parent(facet: Parent, ctx: FacetContext) -> Facts:
         else:
             yield ctx.run_urn, PARENT, "", (urn, job.namespace, job.name)
             if ctx.notes is not None and urn == ctx.identity.run_urn("", "", run.runId):
-                for field_name in ("job.namespace", "job.name"):  # the run's id alone says which run it is
+                for field_name in ("job.namespace", "job.name"):  # the run id alone identifies the run
                     ctx.note_outcome(field_name, JOB_PROPERTIES)
             if ctx.options.has_implied_parents:
                 yield from _implied_parent_facts(urn, run, job, ctx)
@@ -118,7 +118,7 @@ def parent(facet: Parent, ctx: FacetContext) -> Facts:
 
 
 def _root_properties(root: Root, ctx: FacetContext) -> dict[str, str]:
-    """Return the properties that tell of the outermost run."""
+    """Return the properties with the outermost run."""
     properties: dict[str, str] = {}
     run, job = root.run or RunReference(), root.job or JobReference()
     if run.runId:
@@ -139,7 +139,7 @@ def _parent_edge_facts(ctx: FacetContext) -> Facts:
 
 
 def _implied_parent_facts(urn: str, run: RunReference, job: JobReference, ctx: FacetContext) -> Facts:
-    """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more."""
+    """The parent's run, job and flow as its child knows them, with low precedence: the parent's own events have more facts."""
     resolved_job = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, ctx)
     unresolved = resolved_job is None
     # a run of a task that DataHub's plugin writes has the plugin's id: under this one it is no run of that task

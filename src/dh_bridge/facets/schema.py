@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dh_bridge.identity.producers import ProducerFamily
 
 
-# -- Columns that a query can ask for although no table has them: some producers tell them behind those of the table.
+# -- Virtual columns that a query can select although no table has them: some producers list them after those of the table.
 
 
 def drop_hidden_columns(fields: list[SchemaFacetField], ctx: FacetContext) -> list[SchemaFacetField]:
@@ -84,7 +84,7 @@ def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
     if not fields or ctx.name is None:
         return
     rendered_fields = _render_fields(fields, ctx)
-    if rendered_fields.has_types:  # an untyped list is no statement of what there is
+    if rendered_fields.has_types:  # a list without types does not state which columns exist
         ctx.columns = ctx.schemas[ctx.dataset_urn] = rendered_fields.columns
     if rendered_fields.has_types and ctx.name.platform in ctx.options.settings.schema_.skip_platforms:
         ctx.note_dropped("", "schema-owned")
@@ -116,7 +116,7 @@ def _input_fields(fields: list[SchemaFacetField], ctx: FacetContext) -> Facts:
 
 
 def _output_schema_path(ctx: FacetContext) -> str:
-    """Return where an output says what its schema is, of an input that is that output too; "" where none does."""
+    """Return where an output, which is also this input, has its schema; "" if it has none."""
     if ctx.role != "input":
         return ""
     own_outputs = [

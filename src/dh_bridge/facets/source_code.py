@@ -1,4 +1,4 @@
-"""Facets of the code of a job: its SQL, its text, and where it is kept."""
+"""Facets of the code of a job: its SQL, its text, and its location."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def source_code(facet: SourceCode, ctx: FacetContext) -> Facts:
         yield property_fact(ctx, properties)
 
 
-# -- sourceCodeLocation (job): where its code is kept. https://openlineage.io/docs/spec/facets/job-facets/source-code-location
+# -- sourceCodeLocation (job): location of its code. https://openlineage.io/docs/spec/facets/job-facets/source-code-location
 
 _PROPERTY_FIELDS = ("type", "repoUrl", "path", "version", "tag", "branch", "pullRequestNumber")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset
 
 
-#: What tells of the part of a dataset by itself, where all of a condition is a list of locations
+#: The condition that names a part of a dataset by itself, if all of a condition is a list of locations
 _PARTITION_TARGETS: dict[str, tuple[FieldTarget, ...]] = {"input": (), "output": (PARTITION,)}
 
 
@@ -95,7 +95,7 @@ def subset(facet: Subset, ctx: FacetContext) -> Facts:
     if entry_id is not None:
         yield ctx.dataset_urn, PARTITION, entry_id, build_partition_spec(condition, predicate, entries)
     direction = "input" if ctx.role == "input" else "output"
-    if not name.startswith(direction) and ctx.task_urn:  # the rows tell of the side that it was made for
+    if not name.startswith(direction) and ctx.task_urn:  # the rows are about the side of the facet
         ctx.note_outcome(name, EDGE_PROPERTIES, RUN_BY_DATASET)
         for path in _type_paths(condition, name):
             ctx.note_dropped(path, "duplicate-of:rendered predicate")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
 
 _MAX_TAG_PROPERTIES = 20
-#: Every event of openlineage-python carries it: a property of its own says enough.
+#: Every event of openlineage-python has it; a property is enough.
 _CLIENT_VERSION_KEY = "openlineage_client_version"
 #: Sources of tags that are a dbt model's own
 _META_SOURCE = "DBT_META"
@@ -24,7 +24,7 @@ _MODEL_SOURCES = ("DBT", _META_SOURCE)
 
 
 class Tag(Facet):
-    """Key, value, who says so, and the column that it is about."""
+    """Key, value, source, and the column of a tag."""
 
     key: str = ""
     value: str | None = None
@@ -39,7 +39,7 @@ class Tags(Facet):
 
 
 def tag_name(tag: Tag) -> str:
-    """Return DataHub's tag name: the key alone when the value says no more, else ``key:value``."""
+    """Return DataHub's tag name: the key alone if the value adds nothing, else ``key:value``."""
     key, value = tag.key.strip(), (tag.value or "").strip()
     return key if value in ("", "true", "True", key) else f"{key}:{value}"
 
@@ -82,7 +82,7 @@ def _tag_facts(facet: Tags, ctx: FacetContext) -> Facts:
 
 def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
     if not ctx.options.is_stateful:
-        ctx.note_dropped("_deleted", "policy:state=none")  # what was said before cannot be known
+        ctx.note_dropped("_deleted", "policy:state=none")  # earlier values are unknown
     yield entity_urn(ctx), TAG, "", None
     if ctx.attach == "dataset":
         yield ctx.dataset_urn, COLUMN_TAG, TOMBSTONE_KEY, None

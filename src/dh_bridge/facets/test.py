@@ -115,7 +115,7 @@ def test(facet: Tests, ctx: FacetContext) -> Facts:
 
 
 def _merged_check_facts(tests: list[tuple[str, Check, str | None]], ctx: FacetContext) -> Facts:
-    """Yield each test as what it adds to the check of its name: of several, that of its column, else the next that is left."""
+    """Yield each test as an addition to the check of its name: of several, that of its column, else the next unused one."""
     unmatched_checks = {key: dict(checks) for key, checks in ctx.checks.items()} if tests else {}
     for dataset, test, outcome_path in sorted(tests, key=lambda candidate: not _column_names(candidate[1])):
         named_checks, columns = (
@@ -130,7 +130,7 @@ def _merged_check_facts(tests: list[tuple[str, Check, str | None]], ctx: FacetCo
 
 
 def _column_names(test: Check) -> set[str]:
-    """Return what the column that a test names may be called: it may stand behind its table."""
+    """Return the possible names of the column of a test: it may follow its table."""
     column = meaningful_value(test.params.get("column"))
     return {column, column.rpartition(".")[2]} if isinstance(column, str) else set()
 

@@ -43,7 +43,7 @@ def trino_metadata(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield ctx.run_urn, RUN_NAME, NAME_QUERY, query
 
 
-# -- trino_query_context (run): who asked what kind of query, and where (Trino's OpenLineage event listener).
+# -- trino_query_context (run): user, type and environment of a query (Trino's OpenLineage event listener).
 
 _MAX_SUBTYPE_CHARS = 100
 
@@ -75,7 +75,7 @@ def trino_query_context(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 # -- trino_query_statistics (run): some forty counters of a query, as text (Trino's OpenLineage event listener).
 
-#: writtenRows is what the table got; outputPositions of an INSERT may be the one row that tells the count.
+#: writtenRows is what the table got; outputPositions of an INSERT may be the one row with the count.
 _ROW_FIELDS = ("writtenRows", "outputPositions")
 _decode_number = msgspec.json.Decoder(int | float).decode
 

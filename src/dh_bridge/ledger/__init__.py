@@ -1,4 +1,7 @@
-"""States that outlive a call: what every run said, what runs share, what was sent (state mode *ledger*)."""
+"""State that outlives a call.
+
+The states of runs, the facts that runs share, and fingerprints of sent aspects (state mode *ledger*).
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,11 @@ __all__ = [
 ]
 
 _MODULES = {"Ledger": "ledger", "Outbox": "outbox"}
-"""Name -> its module; those of all other names are in ``factory``."""
+"""Public name -> its module; the other names are in ``factory``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load the public names when they are first asked for: the tables in ``schema`` are needed to open any catalogue."""
+    """Load the public names on first use: every catalogue needs the tables in ``schema``, but not the rest."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'factory')}"), name)

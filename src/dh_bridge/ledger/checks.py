@@ -1,4 +1,4 @@
-"""Checks that look different by what changed of others: of the jobs that make them, of the schema of their dataset."""
+"""Assertions that a batch changes indirectly: because of the jobs that make them, or the schema of their dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHECK_URN_PREFIX = f"urn:li:{ENTITY}:"
 
 
 class AffectedChecks:
-    """What a batch means for checks, beside what it tells of them."""
+    """The indirect effects of a batch on assertions."""
 
     def __init__(self, shared: SharedEntityStore, options: Options) -> None:
         self._shared = shared
@@ -29,7 +29,10 @@ class AffectedChecks:
         self._can_remove = options.profile.has_aspect(ENTITY, "status")
 
     def select_checks(self) -> tuple[list[str], FactsByEntity]:
-        """Return the checks that have expired, which are removed, and the cells of all that are to be rendered for others' sake."""
+        """Return the expired assertions, which are removed.
+
+        And the facts of all assertions to render because of other entities.
+        """
         affected_urns = set(self._checks_of_changed_datasets()) if self._is_native else set()
         if self._expiry_rule == "off":
             return [], self._registers_by_urn(affected_urns)
@@ -44,18 +47,18 @@ class AffectedChecks:
         return {urn: registers for urn in urns if (registers := self._shared.registers_of(urn))}
 
     def _checks_of_changed_datasets(self) -> Iterator[str]:
-        """Yield the checks of datasets whose columns may have changed, since they show what those are."""
+        """Yield the assertions of datasets whose columns may have changed, since assertions show the types of columns."""
         for urn in self._shared.changed_urns:
             yield from self._shared.registers_of(urn).get(CHECK, ())
 
     def _restored_checks(self) -> Iterator[str]:
-        """Yield the checks of jobs that had fewer runs than it seemed: one that had expired may be back."""
+        """Yield the assertions of jobs that lost a run: an expired assertion may be valid again."""
         for job_urn, fact_kind in self._shared.withdrawn_kinds:
             if fact_kind is LAST_RUN_ENDS:
                 yield from self._shared.registers_of(job_urn).get(JOB_CHECK, ())
 
     def _expired_checks(self, candidate_urns: set[str]) -> list[str]:
-        """Return the checks, of those and of what the batch changed, that their jobs have gone on without."""
+        """Return the expired ones of these assertions and of those that the batch changed."""
         if not self._can_remove:
             return []
         rule, registers_of, changed_urns = self._expiry_rule, self._shared.registers_of, self._shared.changed_urns
@@ -65,7 +68,7 @@ class AffectedChecks:
         return sorted(urn for urn in check_urns if is_expired(urn, registers_of, rule))
 
     def _successor_registers(self, candidate_urns: set[str]) -> FactsByEntity:
-        """Return the cells of the checks, of the jobs that make those and what the batch changed, that replace expired ones."""
+        """Return the facts of the assertions that replace expired ones, for the jobs of these assertions and of the batch."""
         rule, registers_of, changed_urns = self._expiry_rule, self._shared.registers_of, self._shared.changed_urns
         job_urns = {job for urn in changed_urns | candidate_urns for job in registers_of(urn).get(CHECK_JOB, ())}
         registers_by_urn: FactsByEntity = {}

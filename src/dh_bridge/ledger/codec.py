@@ -25,7 +25,7 @@ def add_checksum(data: bytes) -> bytes:
 
 
 def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: str) -> _Value:
-    """Return the state that sealed bytes hold.
+    """Decode a sealed state.
 
     Raises:
         OtherVersionError: Another version of dh-bridge stored the state.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dh_bridge.storage.database import Database
 
 MAX_RENDERED_RUNS = 2_000
-"""Runs that one answer is made of: about two seconds of rendering. The latest runs come first."""
+"""Maximum number of runs that are rendered for one answer: about two seconds. The latest runs come first."""
 MAX_RENDERED_ENTITIES = 20_000
 _ENTITIES_PER_CHUNK = 500
 
@@ -60,19 +60,19 @@ class LedgerContents:
         return bool(self._file.connection.execute(query, (urn,)).fetchone()[0])
 
     def find_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
-        """Return the entities of ``types`` (empty: of all types) with ``text`` in their URN, of which something was sent."""
+        """Return the entities of ``types`` (empty: of all types) with ``text`` in their URN, for which something was sent."""
         query = _FIND_URNS.format(order=f"{_TYPE} = 'dataProcessInstance', length(urn), urn" if text else "urn")
         values = {"text": text, "types": _json(types), "limit": limit}
         rows = self._file.connection.execute(query, values).fetchall()
         return UrnPage([urn for urn, _ in rows], rows[0][1] if rows else 0)
 
     def search_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
-        """Return what :meth:`find_urns` does: names and columns are not stored where a query could look."""
+        """Return the same as :meth:`find_urns`: a ledger has no index of names and columns."""
         self.notes.append("Only URNs were searched: a ledger has no index of names, descriptions and columns.")
         return self.find_urns(text, types, limit=limit)
 
     def count_types(self) -> dict[str, int]:
-        """Return the number of entities by type, of which something was sent."""
+        """Return the number of entities by type for which something was sent."""
         return dict(
             self._file.connection.execute(f"SELECT {_TYPE}, count(*) FROM sent GROUP BY 1 ORDER BY 1").fetchall()
         )

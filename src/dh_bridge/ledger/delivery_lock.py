@@ -1,8 +1,8 @@
-"""Whose turn it is to deliver: of several processes with one ledger one sends at a time.
+"""The delivery lock: of several processes with one ledger, one delivers at a time.
 
-Two that read the same outbox would send everything twice, and what is older after what is newer. The turn is SQLite's own lock on
-an empty file beside the ledger: it is free the moment its process is gone, however it went, and never runs out while a server
-is slow. Batches are folded meanwhile; what comes of them waits in the outbox, where whoever delivers finds it.
+Two processes that read the same outbox would send everything twice, and older values after newer ones. The lock is SQLite's own
+lock on an empty file beside the ledger. It ends with its process, for any reason, and has no timeout if a server is slow. Other
+processes merge their batches meanwhile; the process with the lock sends their proposals from the outbox.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def try_delivery_lock(ledger_path: str, *, timeout: float = 0) -> Iterator[bool]
     Raises:
         SinkError: The file of the lock cannot be created.
     """
-    if ledger_path == _MEMORY_PATH:  # nobody else has it
+    if ledger_path == _MEMORY_PATH:  # this process has the lock
         yield True
         return
-    ledger_path = os.path.realpath(ledger_path)  # who names it by a link means the same one
+    ledger_path = os.path.realpath(ledger_path)  # a link leads to the same lock
     try:
         private_files.create_private(f"{ledger_path}{_LOCK_SUFFIX}")
         connection = sqlite3.connect(f"{ledger_path}{_LOCK_SUFFIX}", timeout=timeout, isolation_level=None)

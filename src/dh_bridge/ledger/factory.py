@@ -1,4 +1,4 @@
-"""Which ledger belongs to a destination: a catalogue's own, or the file that was named; and a copy to try things on."""
+"""Opens the ledger of a target: a catalogue's own file, or the file of ``--ledger``; and copies of a ledger for dry runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _VERSION_NOTE, _TARGET_NOTE, _PATCH_FORMS_NOTE = "version", "target", "patch_for
 
 
 class LedgerNotes(NamedTuple):
-    """What a ledger knows before it is opened; None and False where nobody knows.
+    """Notes of a ledger that can be read before it is opened; None and False if they are unknown.
 
-    ``version`` is the one that its server had the last time, ``target`` where something last arrived (without secrets),
-    ``has_catalogue`` whether the file holds a catalogue, ``has_queued`` whether something is in its outbox, which no catalogue has.
-    ``patch_forms`` is what the answers of the server showed about the form of its patches.
+    ``version``: the server's version at the last delivery. ``target``: the target of the last delivery, without secrets.
+    ``has_catalogue``: whether the file has a catalogue. ``has_queued``: whether the outbox has proposals; a catalogue has none.
+    ``patch_forms``: the form of patches that the server's answers showed.
     """
 
     version: str | None = None
@@ -45,7 +45,7 @@ class LedgerNotes(NamedTuple):
     patch_forms: PatchForms | None = None
 
     def target_warning(self, target: str) -> str | None:
-        """Return what to say when it delivered to another place than ``target``, which has what this one will not get."""
+        """Return a warning if the ledger last delivered to another target than ``target``, which lacks what was sent there."""
         if self.target in {None, target}:
             return None
         return (
@@ -70,15 +70,18 @@ def _read_notes(ledger_path: Path | None) -> LedgerNotes:
                 bool(has_queued),
                 None if forms_json is None else msgspec.json.decode(forms_json, type=PatchForms),
             )
-    except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
+    except (
+        SinkError
+    ):  # a file of an older release, or an empty one after a full disk: opening it for writing repairs or reports it
         return LedgerNotes()
 
 
 def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
-    """Return what the ledger ``ledger_path`` knows of where it delivered to, before anything is opened.
+    """Return the notes of the ledger ``ledger_path`` before anything is opened.
 
-    A SettingsError when it cannot stand beside ``target``: a catalogue and its ledger are one file, and what that says was
-    sent is in it, and nowhere else.
+    Raises:
+        SettingsError: The file cannot be the ledger of ``target``: a catalogue and its ledger are one file, and what that
+            ledger has sent is in that catalogue only.
     """
     sink_kind = find_kind(target)
     if sink_kind is not None and sink_kind.has_own_ledger:
@@ -86,7 +89,7 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
         target_notes = _read_notes(Path(address_of(target)))
         if (
             target_notes.target is not None or target_notes.has_queued
-        ):  # of a place that took nothing so far nobody noted where it is
+        ):  # before the first delivery, the ledger has no note of its target
             raise SettingsError(
                 f"this file is the ledger of {target_notes.target or 'another target'}, not a catalogue",
                 location=f"--to {target}",
@@ -104,15 +107,15 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
 
 
 def reject_second_ledger(ledger_path: Path | None) -> None:
-    """Raise a SettingsError when a ledger is named beside a catalogue."""
+    """Raise a SettingsError if a ledger is passed for a catalogue."""
     if ledger_path is not None:
         raise SettingsError("a catalogue is its own ledger", location="--ledger", remedy="remove this option")
 
 
 class _TargetRecordingSink(SinkWrapper):
-    """A sink that notes in the ledger's ``file`` where it leads, as soon as something has arrived there.
+    """A sink that stores its target in the ledger's ``file`` after the first successful delivery.
 
-    It also notes the form of patches that the server takes, where its answers showed another form than its version does.
+    It also stores the form of patches that the server accepts, if its answers showed another form than its version has.
     """
 
     def __init__(self, sink: Sink, file: Database, target: str) -> None:
@@ -137,7 +140,7 @@ class _TargetRecordingSink(SinkWrapper):
 
 
 class NullSink(Closable):
-    """A sink for trials: takes everything and keeps nothing."""
+    """A sink for dry runs: it accepts everything and stores nothing."""
 
     name = "nowhere"
     kind = SinkKind(scheme=name, is_persistent=False)
@@ -147,14 +150,14 @@ class NullSink(Closable):
         return Delivery(len(proposals), [])
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
 
 @contextmanager
 def trial_copy(ledger_path: Path | None) -> Iterator[Path | None]:
-    """Yield a copy of the ledger ``ledger_path`` to try things on, which goes afterwards; nobody has to wait for it.
+    """Yield a temporary copy of the ledger ``ledger_path`` for a dry run; other processes do not wait for it.
 
-    A ledger that is not there yet is tried as an empty one; None stays None.
+    If the ledger does not exist, the copy is empty. None stays None.
     """
     if ledger_path is None:
         yield None
@@ -184,10 +187,10 @@ def open_ledger(  # noqa: PLR0913 - what a door may choose
     delivery_id: str | None = None,
     target: str | None = None,
 ) -> Iterator[Ledger | None]:
-    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``ledger_path``; None without one.
+    """Yield the ledger of ``sink``: in its own file if it is a catalogue, else in ``ledger_path``; None without a ledger.
 
-    ``version`` of the server is noted, for a day on which it does not answer, and so is ``target``, where the sink leads:
-    :func:`read_notes` has both.
+    ``version`` of the server is stored for times when the server does not answer, and ``target`` for the warning about another
+    target. :func:`read_notes` returns both.
     """
     if holds_ledger(sink):
         reject_second_ledger(ledger_path)

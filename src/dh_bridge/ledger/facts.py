@@ -1,7 +1,7 @@
-"""Facts that many runs say alike: schemas, names, jobs. Each stands once in the file; the states of runs name it by a number.
+"""Facts that many runs share: schemas, names, jobs. Each is stored once; the states of runs refer to it by number.
 
-A fact was *touched* no more than a day before any run that names it was written, so one that is older than all runs, and a day,
-is named by none and may go.
+A fact is *touched* at most a day before a run that refers to it is written. So a fact that is a day older than all runs is
+unused and can be deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DELETE_UNUSED = """
 
 
 class _CachedObject(NamedTuple):
-    """A fact as it is remembered; ``value`` is held, so that nothing else can have its identity."""
+    """A cached fact; ``value`` is referenced, so its ``id()`` cannot be reused."""
 
     number: int
     value: Any
@@ -43,7 +43,7 @@ class _CachedObject(NamedTuple):
 
 
 class StateObjectStore:
-    """Packs the states of runs, and reads them; the caller owns the transactions."""
+    """Encodes and decodes the states of runs; the caller owns the transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -53,31 +53,31 @@ class StateObjectStore:
         self._decode = partial(decode_run, find_object=self.load_object)
 
     def encode_state(self, state: RunState, contribution: FactsByEntity, now: int) -> bytes:
-        """Return a run and its contribution as bytes, at ``now`` (milliseconds)."""
+        """Encode a run and its contribution, at ``now`` (milliseconds)."""
         self._now = now
         return add_checksum(encode_run(state, contribution, store_object=self._store_object))
 
     def decode_state(self, data: bytes, *, location: str) -> tuple[RunState, FactsByEntity]:
-        """Return the run and the contribution that ``data`` holds; a SinkError when it holds something else."""
+        """Decode a run and its contribution; a SinkError if ``data`` is invalid."""
         return decode_verified(data, self._decode, location=location)
 
     def delete_unused(self, now: int) -> None:
-        """Drop the facts that no run names any more."""
+        """Delete the facts that no run refers to."""
         self._connection.execute(_DELETE_UNUSED, (now, DAY_MILLIS))
 
     def clear_cache(self) -> None:
-        """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
+        """Clear the cache: another process has written to the file, or a batch was rolled back."""
         self._by_identity.clear()
         self._by_number.clear()
 
     def trim_cache(self) -> None:
-        """Keep memory within bounds, between two batches."""
+        """Limit the memory of the cache, between two batches."""
         while len(self._by_identity) > _MAX_CACHED_OBJECTS:
             _, cached = self._by_identity.popitem(last=False)
             self._by_number.pop(cached.number, None)
 
     def _store_object(self, value: Any) -> int:
-        """Return the number of a fact, which is written if it is new or was touched long ago."""
+        """Return the number of a fact; it is written if it is new or was touched long ago."""
         cached = self._by_identity.get(id(value))
         if cached is None or cached.last_used < self._now - DAY_MILLIS:
             data = encode_object(value)
@@ -92,7 +92,7 @@ class StateObjectStore:
         return cached
 
     def load_object(self, number: int) -> Any:
-        """Return the fact of a number."""
+        """Return the fact with a number."""
         stored_object = self._by_number.get(number)
         if stored_object is None:
             row = self._connection.execute("SELECT value, touched FROM state_object WHERE id = ?", (number,)).fetchone()

@@ -1,4 +1,4 @@
-"""Merges the events of a batch into the states that the ledger stores; the stateful twin of `pipeline.RunAggregator`."""
+"""Merges the events of a batch into the states that the ledger stores; the stateful counterpart of `pipeline.RunAggregator`."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 
 class StatefulAggregator:
-    """Folds events into the runs of the ledger; :meth:`close` renders every entity whose folded value changed.
+    """Adds events to the runs of the ledger; :meth:`close` renders each entity whose facts changed.
 
-    ``full``: and every other one that the runs of a batch tell of.
+    ``full``: render also unchanged entities that the runs of the batch name.
     """
 
     def __init__(self, connection: sqlite3.Connection, options: Options, *, full: bool = False) -> None:
         self.options = options
         self._is_full = full
-        #: with `full`: what the runs of this batch tell of, changed or not
+        #: with `full`: entities that the runs of this batch name, changed or not
         self._contributed_urns: set[str] = set()
         self.extractor = FactExtractor(options)
         self.shared = SharedEntityStore(connection)
@@ -65,21 +65,21 @@ class StatefulAggregator:
             edge_settings=options.settings,
         )  # fmt: skip
         self.rejected: list[RejectedProposal] = []
-        #: events of this batch that came after the ledger had let go of their run
+        #: events of this batch that arrived after the ledger had evicted their run
         self.late_event_count = 0
-        #: what this batch renders, changed or not: URNs of what runs share, keys of runs
+        #: what this batch renders, changed or not: URNs of shared entities, keys of runs
         self.rerender_keys: Iterable[str] = ()
-        #: what the last batch rendered as a whole: of these entities every aspect was among its proposals
+        #: what the last batch rendered completely: every aspect of these entities was among its proposals
         self.rendered_urns: set[str] = set()
-        #: the runs of the last batch as they were settled
+        #: the runs of the last batch after cross-run facts were resolved
         self.closed_runs: list[RunState] = []
 
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
-        """Fold one event into its run; the run's state, or None when a filter left the event out."""
+        """Add an event to its run; return the state of the run, or None if a filter drops the event."""
         return self.extractor.extract(event, self.runs, trace)
 
     def close_in_pieces(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
-        """Yield, at once, the valid proposals of all entities that the batch changed, and of the runs in it."""
+        """Yield the valid proposals of the runs of the batch and of all entities that it changed."""
         self._load_rerendered()
         closed_runs: Closed = {}
         other_run_urns: set[str] = set()
@@ -89,7 +89,7 @@ class StatefulAggregator:
             changed_ancestors = self._changed_ancestors(pending_keys)
             merged_urns |= self._close_groups(pending_keys, closed_runs)
             self.shared.merge_stale(self.runs)
-            # what these runs say of other runs: those are settled anew, with it
+            # other runs that these runs name: their facts are resolved again with this batch
             changed_run_urns = {urn for urn in self.shared.changed_urns if urn.startswith(RUN_URN_PREFIX)}
             self.shared.skip_rendering(changed_run_urns)
             other_run_urns |= changed_run_urns
@@ -121,7 +121,7 @@ class StatefulAggregator:
         yield valid_proposals(proposals, self.options.validator, self.rejected)
 
     def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:
-        """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""
+        """Return the facts about shared entities, changed or not: unchanged ones were written earlier."""
         chosen = _SelectedEntities(self.shared)
         chosen.update(
             {
@@ -133,19 +133,19 @@ class StatefulAggregator:
         return render_runs([], chosen, self.options)
 
     def save(self, now: int, *, is_rerender: bool = False) -> None:
-        """Write what the batch changed; ``now`` in milliseconds; ``is_rerender`` as of the runs."""
+        """Write the changes of the batch; ``now`` in milliseconds; ``is_rerender`` as in :meth:`LedgerRuns.save`."""
         self.runs.save(now, is_rerender=is_rerender)
         self.shared.save()
         self.retention.apply(now)
 
     def clear_cache(self) -> None:
-        """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
+        """Clear the caches: another process has written to the file, or a batch was rolled back."""
         self.runs.clear_cache()
         self.shared.clear_cache()
         self._contributed_urns = set()
 
     def _load_rerendered(self) -> None:
-        """Take into the batch what it is to render once more; a run comes by its own state, one that only others tell of is shared."""
+        """Add to the batch what is rendered again; a run with a state is loaded, a run without one is a shared entity."""
         for key in self.rerender_keys:
             if not (key.startswith(RUN_URN_PREFIX) and self.runs.is_known(key)) and self.shared.registers_of(key):
                 self.shared.changed_urns.add(key)
@@ -154,12 +154,12 @@ class StatefulAggregator:
         self.rerender_keys = ()
 
     def _changed_ancestors(self, keys: Iterable[str]) -> list[RunState]:
-        """Return the runs of which there is news to those below them."""
+        """Return the runs whose changes affect their descendants."""
         runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
         return [run for run in runs if run.urn and self._ancestry.record_run(self.runs.ensure_record(run).run_id, run)]
 
     def _close_groups(self, keys: Iterable[str], closed_runs: Closed) -> set[str]:
-        """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""
+        """Resolve the facts of related runs and replace what they contribute; return the URNs whose facts other runs carry."""
         merged_urns: set[str] = set()
         groups: list[list[RunState]] = []
         ungrouped_states: dict[int, RunState] = {}
@@ -177,7 +177,7 @@ class StatefulAggregator:
             if run_tokens:
                 self._related_runs.add_tokens(number, run_tokens)
                 ungrouped_states[number] = state
-            else:  # what holds a run is never lost, so this one has no kin
+            else:  # a row without a token, so the run has no related runs
                 groups.append([state])
         while ungrouped_states:
             number, state = ungrouped_states.popitem()
@@ -197,12 +197,12 @@ class StatefulAggregator:
     def _close_copies(
         self, states: list[RunState], contribute: Callable[[list[ClosedRun]], None]
     ) -> tuple[list[ClosedRun], frozenset[str]]:
-        """Close copies of runs that change each other: the states that are kept go on with later events."""
+        """Close copies of related runs: the stored states are needed for later events."""
         copies = resolve_own_facts([state.copy() for state in states])
         return close_runs(copies, LedgerClosingStore(self.shared, contribute), self.options)
 
     def _replace_contributions(self, states: list[RunState], closed: list[ClosedRun]) -> None:
-        """Replace what runs contribute; a run that is one with another contributes nothing."""
+        """Replace what runs contribute; a run that is merged into another one contributes nothing."""
         closed_by_key = {run.state.key: run for run in closed}
         for state in states:
             run = closed_by_key.get(state.key)
@@ -213,17 +213,17 @@ class StatefulAggregator:
             run.state.is_complete = True
 
     def _close_permanently(self, state: RunState, closed_runs: Closed) -> None:
-        """Close what will not be asked for again: a job event, or a run of which too little is known."""
+        """Close what no later event needs: a job event, or a run of which too little is known."""
         (run,), _ = self._close_copies([state], self._add_permanently)
         closed_runs[run.state.key] = run
 
     def _add_permanently(self, closed: list[ClosedRun]) -> None:
-        """Fold in what will not be replaced."""
+        """Add facts that are never replaced."""
         ((state, history),) = closed
         if state.kind != "job":
             state.is_complete = False
         shared_facts = contribution(state, history, self.options)
-        if state.kind != "job":  # of other runs it says less than it once did
+        if state.kind != "job":  # it states less about other runs than before
             shared_facts = {
                 urn: registers for urn, registers in shared_facts.items() if not urn.startswith(RUN_URN_PREFIX)
             }
@@ -235,7 +235,7 @@ class StatefulAggregator:
             self._contributed_urns.update(shared_facts)
 
     def _related_state(self, number: int) -> RunState:
-        """Return the state of another run of a family; it belongs to the batch from now on."""
+        """Return the state of a related run; it belongs to the batch from now on."""
         key = self.runs.record_by_id(number).state.key
         state = self.runs.get(key)
         if state is None:
@@ -243,7 +243,7 @@ class StatefulAggregator:
         return state
 
     def _selected_entities(self, implied_urns: set[str]) -> _SelectedEntities:
-        """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""
+        """Return the shared entities to render: those that changed, and implied parents."""
         selected_entities = _SelectedEntities(self.shared)
         for urn in sorted(self.shared.changed_urns | implied_urns):  # the same order in each process
             selected_entities[urn] = drop_expired_edges(self.shared.registers_of(urn), self.options.settings)
@@ -261,39 +261,39 @@ class StatefulAggregator:
             ):
                 selected_entities[own_job.job_urn] = drop_expired_edges(
                     flow_job, self.options.settings
-                )  # it shows what the flow's facets say
+                )  # it shows the facets of the flow
         return selected_entities
 
 
 class LedgerClosingStore:
-    """State in SQLite: what other runs state of a run is stored with the shared entity of its URN (see `ClosingStore`)."""
+    """State in SQLite: what other runs state about a run is stored with the shared entity of its URN (see `ClosingStore`)."""
 
     def __init__(self, shared: SharedEntityStore, contribute: Callable[[list[ClosedRun]], None] | None = None) -> None:
-        """Use ``contribute`` to fold runs into shared entities; without it they contribute nothing."""
+        """Merge runs into shared entities with ``contribute``; without it they contribute nothing."""
         self._shared = shared
         self._contribute = contribute
 
     def exchange(self, states: list[RunState]) -> list[RunState]:
-        """Give runs what the ledger has from other runs of them."""
+        """Add to runs what other runs state about them."""
         for state in states:
             if state.urn and (registers := self._shared.registers_of(state.urn)):
                 apply_foreign_facts(state, registers)
         return states
 
     def contribute(self, closed: list[ClosedRun]) -> None:
-        """Fold the runs into the shared entities of the ledger."""
+        """Merge the runs into the shared entities of the ledger."""
         if self._contribute is not None:
             self._contribute(closed)
 
 
 class _SelectedEntities(dict[str, "Registers"]):
-    """The shared entities that are to be rendered; ``get`` looks further, for what they show of others."""
+    """The shared entities to render; ``get`` also finds entities whose facts they show."""
 
     def __init__(self, shared: SharedEntityStore) -> None:
         super().__init__()
         self._shared = shared
 
     def get(self, urn: str, default: Any = None) -> Any:
-        """Return the cells of an entity, whether it is rendered or not."""
+        """Return the facts of an entity, whether it is rendered or not."""
         registers = super().get(urn)
         return registers if registers is not None else self._shared.registers_of(urn) or default

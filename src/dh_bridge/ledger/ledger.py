@@ -1,8 +1,8 @@
-"""The ledger: one SQLite file that knows every run it was told of, and what was sent of it.
+"""The ledger: one SQLite file with the states of runs and the fingerprints of what was sent.
 
-A batch of events is one transaction: states are read, events folded, what changed is rendered and compared with what was
-sent. The proposals go into the embedded catalogue in the same file, or into the outbox on their way to another sink. A process
-that dies leaves the file as it was before its last batch; the same events sent again change nothing that is there already.
+A batch of events is one transaction: states are read, events are merged, changes are rendered and compared with what was sent.
+The proposals go into the catalogue in the same file, or into the outbox for another sink. If the process dies, the file is as
+before its last batch. The same events, sent again, change nothing.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from dh_bridge.storage.database import Database
 
 MAX_BATCH_BYTES = 64 * 1024 * 1024
-"""A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
+"""A batch ends when its raw events reach this size, so memory stays flat for events of any size."""
 
 MAX_BATCH_SECONDS = 10.0
-"""A batch ends early when its first event came this long ago, so that a slow pipe is not held up."""
+"""A batch ends this long after its first event, so events of a slow pipe are processed."""
 
 END_TIMEOUT_SECONDS = 60.0
-"""Seconds that the end of a stream waits for another process to end its delivery."""
+"""Seconds for which the end of a stream waits for the delivery of another process."""
 
 RERENDERED_PER_BATCH = 200
-"""Entities that are rendered once more with a batch, since `writes` lets through what it withheld."""
+"""Entities that are rendered again with each batch after `writes` changed."""
 
 _NO_DELIVERY = Delivery(0, [])
 BatchApproval = Callable[[Translation, "set[str]"], None]
 
 
 class Ledger:
-    """Folds batches of events into ``file``; ``sink`` is where proposals go: into that same file if it is its catalogue.
+    """Merges batches of events into ``file`` and delivers to ``sink``; of a catalogue, both are one file.
 
-    ``options`` are stateful ones. ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time
-    in seconds. ``approve_batch`` sees what a batch comes to, and which entities the ledger never sent before, ahead of anything that is
-    kept; what it raises undoes the batch. ``monotonic_clock`` is the clock of pauses and ages, which no step of the wall clock moves.
-    ``delivery_id`` is the id under which the sink writes.
+    ``options`` are stateful. ``full`` sends every aspect that a batch names, changed or not. ``clock`` returns the time in
+    seconds. ``approve_batch`` receives the proposals of a batch and the entities that the ledger never sent, before anything is
+    stored; its error undoes the batch. ``monotonic_clock`` measures pauses and ages. ``delivery_id`` is the run id of the
+    sink's proposals.
     """
 
     def __init__(  # noqa: PLR0913 - what a door may choose
@@ -106,11 +106,11 @@ class Ledger:
         self._retention_days = settings.retention_days
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
-        """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
+        """Process ``items`` in batches; yield the changes and deliveries of each. Waiting proposals are delivered first.
 
-        What a sink that breaks off did not take waits in the outbox, and is tried again with a later batch, and once more at the
-        end. What another list of ``writes`` withheld comes between the batches, and the rest of it behind them. While another process
-        delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
+        If a sink breaks off, its proposals wait in the outbox and are retried with a later batch and at the end. Proposals that
+        an earlier list of ``writes`` excluded are rendered between the batches and after them. While another process delivers
+        from the same ledger, batches are merged and nothing is sent; the end waits for that process.
         """
         if not self._is_catalogue:
             yield self._empty_translation(), self.relay.deliver()
@@ -135,7 +135,10 @@ class Ledger:
             yield self._empty_translation(), self.relay.deliver_own(END_TIMEOUT_SECONDS)
 
     def render_withheld(self) -> Iterator[tuple[Translation, Delivery]]:
-        """Yield what another list of ``writes`` withheld, RERENDERED_PER_BATCH entities at a time, as long as that can be delivered."""
+        """Yield what an earlier list of ``writes`` excluded, RERENDERED_PER_BATCH entities at a time.
+
+        As long as deliveries succeed.
+        """
         while self._withheld.has_pending and (
             self._is_catalogue or (self.relay.last_error is None and not self.relay.outbox.is_paused)
         ):
@@ -147,11 +150,11 @@ class Ledger:
         return self._file.path
 
     def use_full_sync(self) -> None:
-        """From now on let a batch end only when it is on the disk, for those whose events nobody sends again."""
+        """From now on, end a batch only when it is synced to disk: for senders that do not send events again."""
         self._file.connection.execute("PRAGMA synchronous = FULL")
 
     def process_and_deliver(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Fold one batch as :meth:`fold` does, then deliver what waits, unless the place took nothing a moment ago."""
+        """Process one batch as :meth:`fold` does, then deliver waiting proposals, unless the target failed a moment ago."""
         translation, delivery = self.process_batch(items)
         if not self._is_catalogue:
             try:
@@ -162,16 +165,16 @@ class Ledger:
         return translation, delivery
 
     def _raise_if_damaged(self, error: BaseException) -> None:
-        """Raise a SinkError in the place of an error that shows that the file is damaged."""
+        """Raise a SinkError if an error shows that the file is damaged."""
         fault = diagnose_error(self._file.connection, self._file.path, error, checks_file=False)
         if fault is not None:
             raise fault from error
 
     def process_batch(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
+        """Process one batch in one transaction; a SinkError of the file means that nothing was stored.
 
-        What comes of it waits in the outbox; that of a catalogue is delivered with it. Nothing is folded either when the outbox
-        is full: a SinkError says so. Without ``items`` it is a step of catching up.
+        The proposals wait in the outbox; those of a catalogue are written at once. If the outbox is full, a SinkError is raised
+        and nothing is processed. Without ``items``, entities are rendered again only.
         """
         is_rerender = not items
         self.relay.require_capacity()
@@ -230,12 +233,12 @@ class Ledger:
         return self._session.close([])
 
     def _mark_unsent(self, failed: Iterable[Failure]) -> None:
-        """What was refused for good is no part of what was sent."""
+        """Mark proposals as unsent that the target rejected permanently."""
         for failure in failed:
             self._fingerprints.mark_unsent(failure.proposal)
 
     def _clear_stale_caches(self) -> None:
-        """Forget what is in memory when another process has written to the file since the last batch."""
+        """Clear the caches if another process has written to the file since the last batch."""
         (data_version,) = self._file.connection.execute("PRAGMA data_version").fetchone()
         if data_version != self._data_version:
             self._aggregator.clear_cache()

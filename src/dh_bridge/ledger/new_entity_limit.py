@@ -1,7 +1,7 @@
-"""The limit of new entities: a number of them is admitted each hour, the others are held in the outbox.
+"""The limit of new entities: each hour a number of them is sent; the others wait in the outbox.
 
-This guards against wrong names, which create entities by the thousand. An entity is new if this ledger never sent it and, where the target
-can be read, if the target does not have it. Runs do not count, as each run is new.
+The limit guards against wrong names, which create thousands of entities. An entity is new if this ledger never sent it and,
+where the target can be read, if the target does not have it. Runs do not count, as each run is new.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _HELD_REASON = "waits: more new entities than max_new_entities_per_hour"
 
 
 def without_runs(urns: Iterable[str]) -> set[str]:
-    """Return all entities but runs, of which each is new."""
+    """Return all entities except runs, because each run is new."""
     return {urn for urn in urns if not urn.startswith(_RUN_URN_PREFIX)}
 
 
 class NewEntityLimit:
-    """The new entities of a ledger; ``limit`` is a number of entities an hour, None: no limit. The caller opens transactions."""
+    """The new entities of a ledger; ``limit`` is their number per hour (None: no limit). The caller opens transactions."""
 
     def __init__(self, connection: sqlite3.Connection, limit: int | None) -> None:
         self._connection = connection
@@ -62,9 +62,9 @@ class NewEntityLimit:
         if self.limit is None:
             execute("DELETE FROM new_entity")
             return
-        # a clock that was set back since would hold the others until it has caught up
+        # after the clock was set back, future times would hold the others
         execute("UPDATE new_entity SET admitted = ? WHERE admitted > ?", (now, now))
-        # what is old by now, and what was dropped since
+        # entries of past hours, and entities whose proposals were deleted
         execute("DELETE FROM new_entity WHERE admitted > 0 AND admitted <= ?", (now - HOUR_MILLIS,))
         execute(
             "DELETE FROM new_entity WHERE admitted <= 0 AND NOT EXISTS (SELECT 1 FROM outbox WHERE urn = new_entity.urn)"
@@ -90,6 +90,6 @@ class NewEntityLimit:
 
 
 def absent_entities(sink: Sink, urns: Iterable[str]) -> set[str]:
-    """Return which entities a place does not have; all of them where it cannot be read. A SinkError as that of reading."""
+    """Return the entities that the target does not have; all of them if it cannot be read. Raises the SinkError of reading."""
     limited_urns = without_runs(urns)
     return missing_urns(sink, sorted(limited_urns)) if can_read(sink) else limited_urns

@@ -1,7 +1,7 @@
-"""What waits to be sent: a proposal leaves the outbox when its server has acknowledged it, and not before.
+"""The outbox: a proposal leaves it when its server has acknowledged it, and not before.
 
-Order is kept for each URN. A waiting UPSERT gives way to a newer one of the same aspect, so that nothing old is sent after
-something new. What a server refuses for good stays as a dead letter with the server's own words.
+The order of each URN is preserved. A newer UPSERT replaces a waiting one of the same aspect, so nothing old is sent after
+something new. A proposal that the server rejects permanently becomes a dead letter with the server's error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _SELECT_LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
 
 
 class QueuedProposal(NamedTuple):
-    """A proposal in the outbox: since when (milliseconds), how often it was tried, why it failed, whether for good."""
+    """A proposal in the outbox.
+
+    When it was queued (milliseconds), number of tries, reason of the last failure, and whether it is dead.
+    """
 
     number: int
     proposal: Proposal
@@ -39,7 +42,7 @@ class QueuedProposal(NamedTuple):
 
 
 def _supersedes(newer: Proposal, older: Proposal) -> bool:
-    """Whether one of two proposals of an aspect says what the other said: all of it is anew, of patches the same paths."""
+    """Whether a proposal replaces another one of the same aspect: the whole aspect or, for patches, the same paths."""
     if newer.change_type != _PATCH or older.change_type != _PATCH:
         return True
     return not {operation["path"] for operation in newer.value}.isdisjoint(
@@ -48,7 +51,10 @@ def _supersedes(newer: Proposal, older: Proposal) -> bool:
 
 
 class _QueuedPoints:
-    """Points of the outbox by what the server tells them apart by: those that are ``is_dead``, or those that wait."""
+    """Points of the outbox by the identity that the server gives them.
+
+    Either the dead ones (``is_dead``) or the waiting ones.
+    """
 
     def __init__(self, connection: sqlite3.Connection, *, is_dead: bool) -> None:
         self._connection = connection
@@ -56,12 +62,12 @@ class _QueuedPoints:
         self._ids_by_aspect: dict[tuple[str, str], dict[bytes, list[int]]] = {}
 
     def ids_of(self, proposal: Proposal) -> list[int]:
-        """Return the numbers of what is the same point as ``proposal``; each entity's are read once."""
+        """Return the numbers of the same points as ``proposal``; the points of an entity are read once."""
         entity_aspect = proposal.entity_urn, proposal.aspect_name
         ids_by_document = self._ids_by_aspect.get(entity_aspect)
         if ids_by_document is None:
             ids_by_document = self._ids_by_aspect[entity_aspect] = {}
-            # +: by the entity, not by the index of what is dead, which may be nearly all of it
+            # +: use the index of entities, not that of dead letters, which may be nearly all rows
             query = "SELECT id, proposal FROM outbox WHERE urn = ? AND aspect = ? AND +dead = ?"
             for number, data in self._connection.execute(query, (*entity_aspect, self._is_dead)):
                 ids_by_document.setdefault(document_id(entity_aspect[0], _decode(data).value), []).append(number)
@@ -73,39 +79,39 @@ class Outbox:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        #: how many wait or are dead, at most
+        #: upper bound of the waiting and dead proposals
         self.row_estimate = RowEstimate(connection, "outbox", count_query=_COUNT_ROWS, last_id_query=_SELECT_LAST_ID)
 
     @property
     def is_paused(self) -> bool:
-        """Whether somebody holds deliveries (``dh-bridge queue pause``)."""
+        """Whether deliveries are paused (``dh-bridge queue pause``)."""
         return self.read_note(_PAUSED_NOTE) is not None
 
     def set_paused(self, *, is_paused: bool) -> None:
-        """Hold deliveries, or let them go on."""
+        """Pause or resume deliveries."""
         if is_paused:
             self.write_note(_PAUSED_NOTE, "yes")
         else:
             self.delete_note(_PAUSED_NOTE)
 
     def read_note(self, name: str) -> str | None:
-        """Return what is noted under a name."""
+        """Return the note with a name."""
         row = self._connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def delete_note(self, name: str) -> None:
-        """Forget what was noted under ``name``."""
+        """Delete the note with a name."""
         self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
 
     def write_note(self, name: str, value: str) -> None:
-        """Note something under a name."""
+        """Store a note under a name."""
         self._connection.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
 
     def add(self, proposals: Sequence[Proposal], now: int) -> None:
-        """Add proposals in order; a newer UPSERT replaces the one that waits, but of points in time each one counts.
+        """Add proposals in order; a newer UPSERT replaces a waiting one, but every point in time is added.
 
-        What takes the place of a dead letter buries it: retried later, it would bring back what is old. Of a dead point that is
-        the same point, told anew.
+        If a proposal replaces the content of a dead letter, the dead letter is deleted, because a retry would restore an old
+        value. A dead point is deleted by a new proposal of the same point.
         """
         has_dead = self._connection.execute("SELECT 1 FROM outbox WHERE dead = 1 LIMIT 1").fetchone() is not None
         points = _QueuedPoints(self._connection, is_dead=True)
@@ -127,7 +133,7 @@ class Outbox:
             )
 
     def add_dead_letter(self, proposal: Proposal, reason: str, now: int) -> None:
-        """Add a proposal that a server has refused for good after it had left the outbox."""
+        """Add a proposal that the server rejected permanently after it had left the outbox."""
         self._connection.execute(
             "INSERT INTO outbox (urn, aspect, proposal, since, tries, reason, dead) VALUES (?, ?, ?, ?, 1, ?, 1)",
             (proposal.entity_urn, proposal.aspect_name, ndjson_line(proposal), now, reason),
@@ -136,9 +142,9 @@ class Outbox:
     def list_queued(
         self, *, after_id: int = 0, limit: int = 1_000, is_dead: bool = False, include_held: bool = True
     ) -> list[QueuedProposal]:
-        """Return the oldest ``limit`` proposals with a number above ``after_id``: those that wait, or those given up.
+        """Return the oldest ``limit`` proposals with a number above ``after_id``: waiting ones, or dead letters.
 
-        ``include_held``: also those of new entities that are not let through yet.
+        ``include_held``: also those of new entities beyond the limit.
         """
         rows = self._connection.execute(
             "SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead = ? AND id > ?"
@@ -149,10 +155,11 @@ class Outbox:
         return [QueuedProposal(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5])) for row in rows]
 
     def record_delivery(self, attempted_items: Sequence[QueuedProposal], failures: Sequence[Failure]) -> None:
-        """Remove what of ``attempted_items`` has arrived; note why the others have not.
+        """Remove those of ``attempted_items`` that arrived; store the reasons of the others.
 
-        What arrived after something of the same URN that waits is sent again after it, or the older one would win. What is
-        refused for good is no dead letter when something newer says the same: retried later, it would bring back what is old.
+        If a proposal arrived after a waiting one of the same URN, it is sent again after it; otherwise the older one would win.
+        A rejected proposal is no dead letter if a newer proposal has the same content, because a retry would restore an old
+        value.
         """
         failures_by_id = {id(failure.proposal): failure for failure in failures}
         retried_urns: set[str] = set()
@@ -174,7 +181,7 @@ class Outbox:
                 )
 
     def _is_superseded(self, item: QueuedProposal, points: _QueuedPoints) -> bool:
-        """Whether something behind it says anew what it says; of points in time the same one."""
+        """Whether a later proposal replaces it; of points in time, the same point."""
         urn, aspect = item.proposal.entity_urn, item.proposal.aspect_name
         if is_timeseries(aspect):
             return max(points.ids_of(item.proposal), default=0) > item.number
@@ -184,14 +191,14 @@ class Outbox:
         return any(_supersedes(_decode(row[0]), item.proposal) for row in newer_rows)
 
     def record_failure(self, attempted_items: Sequence[QueuedProposal], reason: str) -> None:
-        """Note why nothing of ``attempted_items`` counts as delivered; all of it goes on waiting."""
+        """Store the reason why ``attempted_items`` do not count as delivered; all of them keep waiting."""
         self._connection.executemany(
             "UPDATE outbox SET tries = tries + 1, reason = ? WHERE id = ?",
             ((reason, item.number) for item in attempted_items),
         )
 
     def record_blocked(self, queued_items: Sequence[QueuedProposal], reasons: Mapping[str, str]) -> None:
-        """Note for what of ``queued_items`` was not tried, by URN, why an earlier proposal of its entity waits."""
+        """Store, for the ``queued_items`` that were not tried, why an earlier proposal of their entity waits."""
         self._connection.executemany(
             "UPDATE outbox SET reason = ? WHERE id = ?",
             (
@@ -202,16 +209,16 @@ class Outbox:
         )
 
     def count(self, *, max_id: int | None = None) -> tuple[int, int]:
-        """Return how many proposals wait, and how many are dead, of all or up to the number ``max_id``.
+        """Return the numbers of waiting and dead proposals: of all, or up to the number ``max_id``.
 
-        All are counted, which takes its time where they are many.
+        It counts the rows, which takes time if there are many.
         """
         query = "SELECT dead, count(*) FROM outbox WHERE ?1 IS NULL OR id <= ?1 GROUP BY dead"
         counts = dict(self._connection.execute(query, (max_id,)))
         return counts.get(0, 0), counts.get(1, 0)
 
     def last_id(self) -> int:
-        """Return the number of what was added last."""
+        """Return the number of the newest proposal."""
         row = self._connection.execute(_SELECT_LAST_ID).fetchone()
         return 0 if row is None else int(row[0])
 
@@ -221,15 +228,15 @@ class Outbox:
         return None if row is None else int(row[0])
 
     def retry_dead(self) -> int:
-        """Let dead letters wait again; return how many."""
+        """Queue dead letters again; return how many."""
         return self._connection.execute("UPDATE outbox SET dead = 0, tries = 0 WHERE dead").rowcount
 
     def delete(self, *, is_dead: bool) -> int:
-        """Forget what waits, or with ``is_dead`` what was given up; return how many."""
+        """Delete waiting proposals, or dead letters with ``is_dead``; return how many."""
         return self._connection.execute("DELETE FROM outbox WHERE dead = ?", (is_dead,)).rowcount
 
     def iter_queued(self, *, is_dead: bool = False) -> Iterator[QueuedProposal]:
-        """Yield all that waits, or all that was given up, oldest first."""
+        """Yield all waiting proposals, or all dead letters, oldest first."""
         after_id = 0
         while page := self.list_queued(after_id=after_id, is_dead=is_dead):
             yield from page

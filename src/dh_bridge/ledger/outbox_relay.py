@@ -1,4 +1,4 @@
-"""The way out of a ledger: what waits in its outbox is sent, oldest first, by one process at a time."""
+"""Sends the proposals of an outbox, oldest first; one process at a time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 5.0, 60.0
-"""Seconds between deliveries to a place that takes nothing: after the first failure, and at most (they double)."""
+"""Seconds between deliveries to a target that accepts nothing: after the first failure, and at most (they double)."""
 
 MAX_REQUESTED_PAUSE_SECONDS = 3600.0
-"""Seconds between deliveries to a place that asks for a longer pause (Retry-After), at most."""
+"""Maximum seconds between deliveries to a target that asks for a longer pause (Retry-After)."""
 
 _POLL_SECONDS = 1.0
-"""Seconds of waiting for another process after which to look whether it has delivered what is ours."""
+"""Seconds between two looks at whether another process has delivered the proposals of this one."""
 
 _DEAD_LETTER_REMEDY = (
     "`dh-bridge queue list --dead` lists the proposals that were given up, `dh-bridge queue retry` sends them again, and"
@@ -40,9 +40,11 @@ _DEAD_LETTER_REMEDY = (
 
 
 class OutboxRelay:
-    """Sends to ``sink`` what waits in the outbox of ``file``; ``mark_unsent`` is told what was refused for good.
+    """Sends the proposals in the outbox of ``file`` to ``sink``.
 
-    What waited when ``withheld`` came to refuse it leaves the outbox: the sink leaves it out, and it counts as never sent.
+    Calls ``mark_unsent`` for those that were rejected permanently.
+
+    If ``withheld`` excludes a waiting proposal, it leaves the outbox and counts as never sent.
     """
 
     def __init__(  # noqa: PLR0913 - what the ledger shares with it
@@ -67,15 +69,15 @@ class OutboxRelay:
         self.new_entities = NewEntityLimit(file.connection, settings.max_new_entities_per_hour)
         #: why the last delivery broke off
         self.last_error: SinkError | None = None
-        #: whether a delivery was left out: to another process, or as the place took nothing just before
+        #: whether a delivery was skipped: because of another process, or because the target failed just before
         self.has_skipped_delivery = False
-        #: the last of what is ours to see delivered; None: all that waits is
+        #: number of the last proposal of this process; None: of all that wait
         self.last_own_id: int | None = None
         self._backoff = Backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-        self._next_attempt = -inf  # by ticks
+        self._next_attempt = -inf  # on the monotonic clock
 
     def require_capacity(self) -> None:
-        """Raise a SinkError when the outbox is full: what was given up fills it, too, until somebody lets it go."""
+        """Raise a SinkError if the outbox is full; dead letters count until they are deleted."""
         if self.outbox.row_estimate.max_count() < self._limit:
             return
         with self._file.transaction():
@@ -91,26 +93,30 @@ class OutboxRelay:
         )
 
     def add(self, proposals: Sequence[Proposal], new_urns: Iterable[str], now: int) -> None:
-        """Add proposals at ``now`` (milliseconds), in the caller's transaction; ``new_urns``: entities that were never sent before."""
+        """Add proposals at ``now`` (milliseconds), in the caller's transaction; ``new_urns``.
+
+        Entities that were never sent before.
+        """
         self.new_entities.hold(new_urns)
         self.outbox.add(proposals, now)
 
     def deliver(self, timeout: float = 0) -> Delivery:
-        """Send what waits, oldest first; the failures are those for good, the rest stays.
+        """Send waiting proposals, oldest first; return the permanent failures. The rest stays.
 
-        A sink that breaks off ends the delivery (``last_error`` says why), and so does one that takes nothing now. One process
-        delivers at a time: ``timeout`` is how many seconds to wait for another one.
+        The delivery ends if the sink breaks off (``last_error`` has the reason) or accepts nothing. ``timeout``: seconds to
+        wait for another process that delivers.
         """
         return _merge_deliveries(self.iter_deliveries(timeout))
 
     def deliver_if_due(self) -> Delivery:
-        """As :meth:`deliver`, but leave a place alone that took nothing a moment ago: its sink would try again and again."""
+        """Do the same as :meth:`deliver`, but skip a target that failed a moment ago."""
         return _merge_deliveries(self.iter_deliveries_if_due())
 
     def deliver_own(self, timeout: float) -> Delivery:
-        """Deliver what waits by now, or see another process deliver it: after ``timeout`` seconds it is left to that one.
+        """Deliver what waits now, or wait up to ``timeout`` seconds until another process has delivered it.
 
-        What comes meanwhile belongs to whoever brought it: beside one that never rests there is always something.
+        Proposals that arrive meanwhile belong to the process that added them; beside a busy process this would otherwise never
+        end.
         """
         self.last_own_id = last_id = self.outbox.last_id()
         deadline = monotonic() + timeout
@@ -122,7 +128,7 @@ class OutboxRelay:
         return Delivery(0, [])
 
     def iter_deliveries(self, timeout: float = 0) -> Generator[Delivery, None, None]:
-        """Deliver as :meth:`deliver` does, and yield what became of each part of it; who closes it leaves the rest waiting."""
+        """Do the same as :meth:`deliver`, and yield the result of each part; if the caller stops early, the rest waits."""
         with try_delivery_lock(self._file.path, timeout=timeout) as has_lock:
             self.has_skipped_delivery = not has_lock
             if has_lock:
@@ -141,7 +147,7 @@ class OutboxRelay:
         )
 
     def iter_deliveries_if_due(self) -> Generator[Delivery, None, None]:
-        """Deliver as :meth:`deliver_by_the_way` does, part by part."""
+        """Do the same as :meth:`deliver_by_the_way`, part by part."""
         if self._monotonic_clock() >= self._next_attempt:
             yield from self.iter_deliveries()
         else:
@@ -149,12 +155,12 @@ class OutboxRelay:
 
     def _send_queued(self) -> Iterator[Delivery]:
         after_id = 0
-        blocked_urns: dict[str, str] = {}  # to the reason why an earlier proposal of the entity waits
+        blocked_urns: dict[str, str] = {}  # URN -> the reason why an earlier proposal of the entity waits
         self.last_error = None
         try:
             self._admit_new_entities()
         except SinkError as error:
-            self.last_error = error.with_traceback(None)  # which leads to all that waits
+            self.last_error = error.with_traceback(None)  # the cause of all other failures
             return
         while not self.outbox.is_paused and (
             queued_items := self.outbox.list_queued(after_id=after_id, include_held=False)
@@ -164,7 +170,7 @@ class OutboxRelay:
             try:
                 delivery = self._sink.emit([item.proposal for item in ready])
             except SinkError as error:
-                self.last_error = error.with_traceback(None)  # which leads to all that waits
+                self.last_error = error.with_traceback(None)  # the cause of all other failures
                 with self._file.transaction():
                     self.outbox.record_failure(ready, str(error))
                 break
@@ -180,7 +186,7 @@ class OutboxRelay:
                 break
 
     def _mark_withheld(self, attempted_items: Iterable[QueuedProposal]) -> None:
-        """Forget what the sink left out of ``attempted_items``."""
+        """Mark those of ``attempted_items`` as unsent that the sink left out."""
         rules = [(item.proposal, self._withheld.matching_rule(item.proposal)) for item in attempted_items]
         withheld_failures = [Failure(proposal, rule) for proposal, rule in rules if rule is not None]
         if withheld_failures:
@@ -188,7 +194,7 @@ class OutboxRelay:
             self._withheld.record_rules()
 
     def _admit_new_entities(self) -> None:
-        """Let through what is not new at the place, and of the new entities those that the hour has room for."""
+        """Admit entities that the target has and, of the new ones, as many as the limit of the hour allows."""
         is_limited = self.new_entities.limit is not None
         if self.outbox.is_paused or not (is_limited or self.new_entities.held_status()[0]):
             return
@@ -201,7 +207,7 @@ class OutboxRelay:
 
 
 def _merge_deliveries(deliveries: Iterable[Delivery]) -> Delivery:
-    """Return all parts of a delivery as one."""
+    """Merge the results of all parts of a delivery."""
     delivered_count, failed = 0, []
     for delivery in deliveries:
         delivered_count += delivery.delivered_count

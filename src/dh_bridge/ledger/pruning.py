@@ -1,7 +1,7 @@
-"""Old runs of ours and expired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them.
+"""Finds old runs and expired assertions for `dh-bridge prune`, and deletes them from the ledger.
 
-A run is as old as its last terminal event; one that never ended, as what was last told of it. The newest runs of each job
-stay, whatever their age. What a run said of jobs and datasets stays, too.
+The age of a run counts from its last terminal event or, if it never ended, from the last event that named it. The newest runs
+of each job stay, whatever their age. What a run stated about jobs and datasets stays, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PROPERTIES_ASPECT = "dataProcessInstanceProperties"
 
 
 class _PrunableRun(NamedTuple):
-    """A run: its URN, what tells its job from others, its time in milliseconds."""
+    """A run: its URN, the key of its job, its time in milliseconds."""
 
     urn: str
     job: Hashable
@@ -46,9 +46,11 @@ class _PrunableRun(NamedTuple):
 
 
 def old_runs(file: Catalog, cutoff: int, keep_count: int, *, from_catalogue: bool) -> list[str]:
-    """Return the URNs of the runs that are older than ``cutoff`` (milliseconds), without the newest ``keep_count`` of each job.
+    """Return the URNs of the runs that are older than ``cutoff`` (milliseconds).
 
-    ``from_catalogue``: the runs that are in the catalogue of this file; else those that the ledger in it knows.
+    Without the newest ``keep_count`` of each job.
+
+    ``from_catalogue``: the runs in the catalogue of this file; else those of the ledger in it.
     """
     jobs: dict[Hashable, list[_PrunableRun]] = defaultdict(list)
     for run in _catalogue_runs(file) if from_catalogue else _ledger_runs(file):
@@ -61,9 +63,9 @@ def old_runs(file: Catalog, cutoff: int, keep_count: int, *, from_catalogue: boo
 
 
 def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *, removed_at: int | None = None) -> None:
-    """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction.
+    """Delete runs from the ledger, except what they state about other entities; the caller opens the transaction.
 
-    ``removed_at``: when they were removed softly (milliseconds): one that is told of again is to be visible again.
+    ``removed_at``: when they were soft-deleted (milliseconds). A run that is named again later is restored.
     """
     run_ids, stored_ids = [], []
     run_urns = list(urns)
@@ -80,7 +82,7 @@ def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *,
     )
     ancestry = RunAncestry(file.connection, runs)
     Retention(file.connection, settings, runs, shared, related_runs, ancestry).forget_runs(stored_ids, run_ids)
-    # also what late events of a run that had been let go brought
+    # also what late events of an evicted run added
     file.connection.executemany("DELETE FROM sent WHERE urn = ?", ((urn,) for urn in run_urns))
     if removed_at is not None:
         fingerprints = SentFingerprints(file.connection)
@@ -89,7 +91,10 @@ def prune_runs(file: Database, urns: Iterable[str], settings: LedgerSettings, *,
 
 
 def expired_checks(file: Database, rule: str) -> list[str]:
-    """Return the URNs of the checks that have expired by ``rule`` (`assertions.expire`), but for those that were pruned before."""
+    """Return the URNs of the assertions that expired by ``rule`` (`assertions.expire`).
+
+    Without those that were pruned before.
+    """
     if rule == "off":
         raise SettingsError(
             "this setting is off, so no assertion can be removed",
@@ -104,7 +109,10 @@ def expired_checks(file: Database, rule: str) -> list[str]:
 
 
 def prune_checks(file: Database, urns: Iterable[str]) -> None:
-    """Note that checks are gone for good: nothing is sent of them until they are made again, and then all; in a transaction."""
+    """Record in a transaction that assertions were hard-deleted.
+
+    They are sent again, completely, when they are evaluated again.
+    """
     fingerprints = SentFingerprints(file.connection)
     for urn in urns:
         fingerprints.mark_hard_deleted(urn)
@@ -117,9 +125,7 @@ def _ledger_runs(file: Database) -> Iterator[_PrunableRun]:
 
 def _catalogue_runs(file: Catalog) -> Iterator[_PrunableRun]:
     for urn, job, time in file.connection.execute(_SELECT_CATALOGUE_RUNS).fetchall():
-        properties = (
-            None if time is not None else file.aspect(urn, _PROPERTIES_ASPECT)
-        )  # of a parent without events of its own
+        properties = None if time is not None else file.aspect(urn, _PROPERTIES_ASPECT)  # of an implied parent
         run_time = time if time is not None else (properties or {}).get("created", {}).get("time")
         if run_time is not None:
             yield _PrunableRun(urn, job, run_time)

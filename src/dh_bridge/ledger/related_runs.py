@@ -1,7 +1,7 @@
-"""Runs that must be settled together, because what one says changes what another one comes to.
+"""Related runs: runs whose facts are resolved together, because one changes the result of another.
 
-Lineage runs through temporary datasets, dbt skips the tests of a model that failed, operations fold into their task, and one run
-is known by two ids. Runs that share a *token* are kin; a family is what tokens hold together.
+Lineage runs through temporary datasets, dbt skips the tests of a failed model, operations are merged into their task, and a run
+may have two ids. Runs that share a *token* are related; a family is all runs that are connected by tokens.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 _MAX_GROUP_SIZE = 5_000
-"""Runs of a family that are settled together, at most; what lies beyond is settled by itself."""
-#: Runs that name the same dataset are kin only if one of them calls it temporary.
+"""Maximum number of related runs that are resolved together; each further run is resolved alone."""
+#: Runs that name the same dataset are related only if one of them declares it temporary.
 _SELECT_RELATED = """
     SELECT DISTINCT b.run FROM run_token a JOIN run_token b USING (token) WHERE a.run = ? AND (
         a.token NOT LIKE 'touches %' OR EXISTS (SELECT 1 FROM run_token WHERE token = 'through' || substr(a.token, 8)))
@@ -29,14 +29,14 @@ _SELECT_RELATED = """
 
 
 def tokens_of(state: RunState, options: Options) -> Iterator[str]:
-    """Yield what holds a run together with others."""
+    """Yield the tokens that connect a run with others."""
     registers = state.facts.get(state.urn, {})
     parent = value(registers, PARENT)
     for dataset in state.collapsed_urns | {
         urn for urn, dataset_registers in state.facts.items() if TEMPORARY in dataset_registers
     }:
         yield f"through {dataset}"
-    if options.settings.temporary.dataset_type != "keep":  # another run may say of a dataset that it is temporary
+    if options.settings.temporary.dataset_type != "keep":  # another run may declare a dataset temporary
         for dataset in lineage_datasets(state):
             yield f"touches {dataset}"
     if parent is not None and any(event_type == "FAIL" for _, event_type in state.events):
@@ -51,26 +51,26 @@ def tokens_of(state: RunState, options: Options) -> Iterator[str]:
 
 
 def _are_related_by_id(options: Options) -> bool:
-    """Whether runs may be kin by their ids: operations fold into tasks, or a mode knows runs by two ids."""
+    """Whether runs may be related by their ids: operations are merged into tasks, or a mode gives runs two ids."""
     settings = options.settings.identity
     merges_operations = settings.granularity != "operation" or any(rule.granularity for rule in settings.rules)
     return merges_operations or settings.shares_entities
 
 
 class RelatedRuns:
-    """Which runs share which tokens."""
+    """The tokens of runs."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def add_tokens(self, run_id: int, run_tokens: Iterable[str]) -> None:
-        """Remember the tokens of a run."""
+        """Store the tokens of a run."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO run_token (token, run) VALUES (?, ?)", ((token, run_id) for token in run_tokens)
         )
 
     def related_ids(self, run_id: int) -> set[int]:
-        """Return the numbers of the runs that are to be settled together with a run, itself among them."""
+        """Return the numbers of all runs that are related to a run, with its own."""
         group, pending = {run_id}, [run_id]
         while pending and len(group) < _MAX_GROUP_SIZE:
             rows = self._connection.execute(_SELECT_RELATED, (pending.pop(),))

@@ -1,4 +1,4 @@
-"""What the ledger would write today of what it once sent: `dh-bridge verify` compares it with what is there."""
+"""Renders what the ledger has sent from its present states: `dh-bridge verify` compares it with the target."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from dh_bridge.storage.database import Database
 
 _ENTITIES_PER_CHUNK = 500
-_MAX_SENT_TIME = (1 << 60) - 1  # what was deleted for good has a time beyond
+_MAX_SENT_TIME = (1 << 60) - 1  # hard-deleted entities have a later time
 
 
 class DeliveryLog:
-    """Which delivery (the runId of its proposals) told of something when; the caller opens transactions."""
+    """The times of the batches of each delivery (the runId of its proposals); the caller opens transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def record(self, delivery_id: str, now: int, *, retention_days: int) -> None:
-        """Note that ``delivery_id`` told of something ``now`` (milliseconds); deliveries of more than ``retention_days`` ago are forgotten."""
+        """Record a batch of ``delivery_id`` at ``now`` (milliseconds); deliveries older than ``retention_days`` are deleted."""
         self._connection.execute(
             "INSERT INTO delivery (run, first, last) VALUES (?1, ?2, ?2) ON CONFLICT DO UPDATE SET last = excluded.last",
             (delivery_id, now),
@@ -38,7 +38,7 @@ class DeliveryLog:
         self._connection.execute("DELETE FROM delivery WHERE last < ?", (now - retention_days * DAY_MILLIS,))
 
     def time_range(self, delivery_id: str, *, location: str) -> tuple[int, int]:
-        """Return the times of the first and the last batch of a delivery; an EventError when the ledger does not know it."""
+        """Return the times of the first and the last batch of a delivery; an EventError if the ledger does not know it."""
         row = self._connection.execute("SELECT first, last FROM delivery WHERE run = ?", (delivery_id,)).fetchone()
         if row is None:
             raise EventError(
@@ -50,7 +50,10 @@ class DeliveryLog:
 
 
 class Rerenderer:
-    """Renders anew what was sent: by one ``delivery_id`` and by none after it, or ever (None). ``missing_count`` counts what cannot be."""
+    """Renders what was sent: by ``delivery_id`` and not again later, or ever (None).
+
+    ``missing_count`` counts what cannot be rendered.
+    """
 
     def __init__(self, file: Database, options: Options, delivery_id: str | None) -> None:
         self._file = file
@@ -60,7 +63,7 @@ class Rerenderer:
             if delivery_id is None
             else DeliveryLog(file.connection).time_range(delivery_id, location=file.path)
         )
-        #: aspects of runs that the ledger has let go, and of checks that have expired
+        #: aspects of evicted runs and of expired assertions
         self.missing_count = 0
 
     def proposals(self, is_selected: Callable[[str], bool]) -> Iterator[list[Proposal]]:
@@ -81,14 +84,14 @@ class Rerenderer:
             yield proposals
 
     def _render(self, aspects_by_urn: dict[str, set[str]]) -> list[Proposal]:
-        """Return what the fold makes of the entities, and of their kin; the file stays as it is."""
+        """Render the entities and their related runs; the file does not change."""
         aggregator = StatefulAggregator(self._file.connection, self._options)
         with (
             redaction_mode(self._options.settings.redaction),
             self._file.transaction(commit=False),
-        ):  # rendering notes what is new
+        ):  # rendering records fingerprints
             aggregator.rerender_keys = aspects_by_urn
             proposals = list(chain.from_iterable(aggregator.close_in_pieces()))
         return (
             [PLATFORM, *proposals] if PLATFORM.entity_urn in aspects_by_urn else proposals
-        )  # a call adds it, no state has it
+        )  # a call adds it; it is in no state

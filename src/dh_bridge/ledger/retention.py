@@ -1,11 +1,10 @@
-"""How the ledger stays bounded: runs that were not told of for long are let go, later those that have not ended.
+"""Bounds the ledger: evicts runs that were not named for long; open runs later than ended ones.
 
-What such a run contributes stays for good in what runs share; its state goes, and with it what was sent of the run itself.
-Its key stays, so that a late event is known for one, and is handled as a stateless run without START. With it stays what the
-runs have said by now that were settled together with it, and what others have from it, those below it and those that read what it
-wrote, while they are kept: without it they would say less the next time, and erase.
+What an evicted run contributed to shared entities stays. Its state and its fingerprints are deleted. Its key stays, so that a
+late event is recognised and handled as the event of a stateless run without START. The facts of related runs that depend on it
+stay as long as those runs: without them, those runs would lose values.
 
-An open run may be told of by others alone: an application is silent for months while the runs below it name it.
+An open run may be named by other runs only: an application sends no event for months while its child runs name it.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _SELECT_OLD = (
 )
 _SELECT_ENDED = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NOT NULL ORDER BY touched LIMIT ?"
 _SELECT_OPEN = "SELECT id FROM run WHERE state IS NOT NULL AND ended IS NULL ORDER BY touched LIMIT ?"
-#: each with when a run that names it was told of last
+#: each with the last time at which a run that refers to it was named
 _SELECT_SILENT = """
     SELECT id, (
         SELECT max(other.touched) FROM shared JOIN contribution ON contribution.entity = shared.id JOIN run AS other ON other.id = contribution.run
         WHERE shared.urn = run.key
     ) FROM run WHERE state IS NOT NULL AND ended IS NULL AND touched < ? ORDER BY touched LIMIT ?
 """
-#: in two parts, each of which its index answers alone: states are large
+#: in two parts, so that each uses one index: states are large
 _COUNT_RUNS = """
     SELECT (SELECT count(*) FROM run WHERE state IS NOT NULL AND ended IS NOT NULL)
     + (SELECT count(*) FROM run WHERE state IS NOT NULL AND ended IS NULL)
@@ -47,11 +46,11 @@ _SELECT_LAST_ID = "SELECT max(id) FROM run"
 _OPEN_RUN_AGE_FACTOR = 3
 """A run without an end is evicted at this multiple of the age of ended runs: its end may still arrive."""
 _RUNS_PER_EXTRA_EVICTION = 100
-"""Where there are too many runs, one more of each so many goes: they are not counted again until as many have come."""
+"""If there are too many runs, one more of each so many is evicted; runs are counted again after as many new ones."""
 
 
 class Retention:
-    """Evicts runs: those that were told of longer ago than the settings allow, and the oldest where there are too many."""
+    """Evicts runs: those that were named longer ago than the settings allow, and the oldest if there are too many."""
 
     def __init__(  # noqa: PLR0913 - what the fold shares with it
         self,
@@ -64,14 +63,14 @@ class Retention:
         *,
         edge_settings: Settings | None = None,
     ) -> None:
-        """``edge_settings`` says which edges leave; None: they are left for the next time."""
+        """``edge_settings``: which edges expire; None: none in this call."""
         self._connection = connection
         self._edge_settings = edge_settings
         self._max_age_millis = settings.retention_days * DAY_MILLIS
         self._max_open_age_millis = _OPEN_RUN_AGE_FACTOR * self._max_age_millis
         self._max_runs = settings.max_runs
         self._row_estimate = RowEstimate(connection, "runs", count_query=_COUNT_RUNS, last_id_query=_SELECT_LAST_ID)
-        #: evictions of one batch: more than can be new in it, so that a backlog shrinks and no batch stands still for it
+        #: maximum evictions of a batch: more than it can add, so a backlog shrinks; and few enough, so no batch stops for it
         self._max_evictions = 2 * settings.batch
         self._runs, self._shared, self._related_runs = runs, shared, related_runs
         self._ancestry = ancestry
@@ -90,7 +89,7 @@ class Retention:
         )
 
     def _lost_runs(self, now: int) -> list[int]:
-        """Return the open runs that nobody told of for long; those that other runs did are noted as told of then."""
+        """Return the open runs that no run has named for long; the time of those that were named is updated."""
         cutoff = now - self._max_open_age_millis
         lost_ids = []
         for run_id, last_named in self._connection.execute(_SELECT_SILENT, (cutoff, self._max_evictions)).fetchall():
@@ -101,7 +100,10 @@ class Retention:
         return lost_ids
 
     def _excess_runs(self, old_count: int, lost_count: int) -> list[int]:
-        """Return the runs that go as there are too many, the ``old_count`` ended and ``lost_count`` open ones that go anyway among them."""
+        """Return the runs to evict because there are too many.
+
+        ``old_count`` ended and ``lost_count`` open ones are evicted anyway.
+        """
         max_runs = self._max_runs + old_count + lost_count
         if self._row_estimate.max_count() <= max_runs:
             return []
@@ -114,7 +116,7 @@ class Retention:
         return ended_ids + (self._select_ids(_SELECT_OPEN, lost_count + remaining) if remaining else [])
 
     def evict(self, run_ids: Iterable[int]) -> None:
-        """Let runs go; what they have said stays."""
+        """Evict runs; their facts about other entities stay."""
         evicted_ids = set(run_ids)
         if not evicted_ids:
             return
@@ -136,12 +138,12 @@ class Retention:
         self._row_estimate.record_count(max_count - len(evicted_ids))
 
     def forget_runs(self, stored_ids: Iterable[int], run_ids: Iterable[int]) -> None:
-        """Let runs go that are ``stored_ids``, and forget of all these ``run_ids`` that they were there."""
+        """Evict the runs ``stored_ids``, and delete the keys of ``run_ids``."""
         self.evict(stored_ids)
         for table, column in (("run_ancestry", "run"), ("run", "id")):
             query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
             self._connection.executemany(query, ((run_id,) for run_id in run_ids))
-        self._row_estimate.reset()  # a number may be given once more
+        self._row_estimate.reset()  # SQLite may use a number again
 
     def _evict_run(self, run_id: int) -> None:
         execute = self._connection.execute
@@ -151,7 +153,7 @@ class Retention:
         execute("DELETE FROM run_history WHERE run = ?", (run_id,))
         self._ancestry.delete_unused(urn)
         named_runs = self._shared.remove_contributor(run_id)
-        # what runs say of another run is of use until that one is gone, and while one of them is here
+        # facts about another run are needed until that run is evicted, and while one of these runs is stored
         for other_urn, is_contributed_to in named_runs:
             row = execute("SELECT state FROM run WHERE key = ?", (other_urn,)).fetchone()
             if not is_contributed_to and (row is None or row[0] is None):

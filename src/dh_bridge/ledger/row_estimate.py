@@ -1,7 +1,7 @@
-"""How many rows a table has at most, without counting them: as many as were counted once, and all that came since.
+"""An upper bound of the rows of a table without counting them: the last count plus all rows that were added since.
 
-What went since is left out, so the number is too high rather than too low. Who must not go by that counts anew: rarely, since
-as many rows must come first as there was room for.
+Deleted rows are not subtracted, so the number may be too high, never too low. If the bound reaches a limit, the rows are
+counted again: rarely, since as many rows must be added first as there was room for.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _WRITE_NOTE = "INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)"
 
 
 class RowEstimate:
-    """The tally ``name`` in the notes of the ledger's file, so that every process has it; the caller owns the transactions.
+    """The estimate ``name``, stored in the notes of the ledger's file for all processes; the caller owns the transactions.
 
-    ``count_query`` is a query for how many there are, and ``last_id_query`` one for the highest number that a row has, or ever had.
+    ``count_query`` counts the rows; ``last_id_query`` returns the highest number that a row has, or ever had.
     """
 
     def __init__(self, connection: sqlite3.Connection, name: str, *, count_query: str, last_id_query: str) -> None:
@@ -28,7 +28,7 @@ class RowEstimate:
         self._last_id_query = last_id_query
 
     def max_count(self) -> int:
-        """Return a number that is not below how many there are."""
+        """Return a number that is at least the number of rows."""
         note = self._connection.execute(_SELECT_NOTE, (self._name,)).fetchone()
         if note is None:
             return self._last_id()
@@ -36,17 +36,17 @@ class RowEstimate:
         return counted + max(self._last_id() - last_id, 0)
 
     def count_rows(self) -> int:
-        """Count them, and note it."""
+        """Count the rows, and store the number."""
         row_count = self._select_int(self._count_query)
         self.record_count(row_count)
         return row_count
 
     def record_count(self, row_count: int) -> None:
-        """Note that there are so many, or fewer."""
+        """Store that there are at most so many rows."""
         self._connection.execute(_WRITE_NOTE, (self._name, f"{row_count} {self._last_id()}"))
 
     def reset(self) -> None:
-        """Forget what was noted: numbers of rows are given a second time."""
+        """Delete the stored number: row numbers start again."""
         self._connection.execute("DELETE FROM note WHERE name = ?", (self._name,))
 
     def _last_id(self) -> int:

@@ -44,7 +44,7 @@ class RunHistoryEntry(msgspec.Struct, array_like=True):
 
 
 class RunHistory(msgspec.Struct):
-    """A run: its events by time (microseconds), and what they come to."""
+    """A run: its events by time (microseconds), and their result."""
 
     urn: str
     events: list[tuple[int, RunHistoryEntry]]

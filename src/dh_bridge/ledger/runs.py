@@ -1,4 +1,4 @@
-"""The states of runs: those that a batch works on, those that are still in memory, and the rest in the file."""
+"""The states of runs: of the batch, of the cache, and of the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WRITE_RERENDERED_RUN = _WRITE_RUN.replace(", touched = excluded.touched", "")
 
 
 class StoredRun:
-    """A run of the ledger: the number of its row, its state, and what it contributes to what many runs share."""
+    """A run of the ledger: its row number, its state, and what it contributes to shared entities."""
 
     __slots__ = ("contribution", "run_id", "state")
 
@@ -37,9 +37,9 @@ class StoredRun:
 
 
 class RunStore(dict[str, RunState]):
-    """The states that the events of a batch fold into, by key; ``get`` finds what earlier batches left in the file.
+    """The states of the runs of a batch, by key; ``get`` reads earlier ones from the file.
 
-    A job event is a state of its own, complete at once: it is mostly not kept, for what it says is in what runs share.
+    A job event is a complete state of its own. It is usually not stored, because its facts are in shared entities.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -50,7 +50,7 @@ class RunStore(dict[str, RunState]):
         self._new_keys: dict[int, str] = {}
         self._next_id = 1
         self.objects = StateObjectStore(connection)
-        #: runs of which the ledger remembers only that they were there
+        #: evicted runs: the ledger has their keys only
         self.evicted: set[str] = set()
 
     def get(self, key: str, default: RunState | None = None) -> RunState | None:  # type: ignore[override]
@@ -65,7 +65,7 @@ class RunStore(dict[str, RunState]):
         return record.state
 
     def record(self, key: str) -> StoredRun | None:
-        """Return a run that is kept, None for a new one and for one that was evicted."""
+        """Return a stored run; None for a new or an evicted one."""
         record = self._records.get(key)
         if record is not None:
             self._records.move_to_end(key)
@@ -76,23 +76,23 @@ class RunStore(dict[str, RunState]):
         return record
 
     def is_known(self, key: str) -> bool:
-        """Whether the run has had events of its own, kept or not."""
+        """Whether the run has had events of its own, stored or evicted."""
         return key in self or self.record(key) is not None or key in self.evicted
 
     @property
     def new_keys(self) -> set[str]:
-        """The keys of the runs that the ledger did not know before this batch, or that it forgot (``dh-bridge prune``)."""
+        """The keys of the runs that the ledger did not know before this batch, or that were pruned (``dh-bridge prune``)."""
         return set(self._new_keys.values())
 
     def key_of(self, run_id: int) -> str:
-        """Return the key of a run by the number of its row, which a new run gets when the batch is saved."""
+        """Return the key of a run by its row number, which a new run gets when the batch is saved."""
         key = self._new_keys.get(run_id)
         if key is None:
             (key,) = self._connection.execute("SELECT key FROM run WHERE id = ?", (run_id,)).fetchone()
         return str(key)
 
     def record_by_id(self, run_id: int) -> StoredRun:
-        """Return a run that is known to be kept, by the number of its row."""
+        """Return a stored run by its row number."""
         key = self.key_of(run_id)
         stored_run = self.record(key)
         if stored_run is None:
@@ -100,7 +100,7 @@ class RunStore(dict[str, RunState]):
         return stored_run
 
     def contribution_of(self, run_id: int) -> FactsByEntity:
-        """Return what a run that is known to be kept contributes; it is not remembered, as many may be asked for."""
+        """Return what a stored run contributes; it is not cached, as many may be requested."""
         key = self.key_of(run_id)
         stored_run = self._records.get(key)
         if stored_run is None:
@@ -119,9 +119,10 @@ class RunStore(dict[str, RunState]):
         return StoredRun(row[0], *self.objects.decode_state(row[1], location=f"run {key}"))
 
     def evict(self, run_id: int) -> str:
-        """Forget the state of a run, not that it was there; return its key.
+        """Delete the state of a run, but not its key; return the key.
 
-        What is no run goes altogether: told again, it says what it said, and is let go of once more.
+        A state that is no run (a job event) is deleted completely: if it arrives again, it states the same and is deleted
+        again.
         """
         key = self.key_of(run_id)
         query = _EVICT_RUN if key.startswith(RUN_URN_PREFIX) else "DELETE FROM run WHERE id = ?"
@@ -130,13 +131,13 @@ class RunStore(dict[str, RunState]):
         return key
 
     def touch(self, run_id: int, named_at: int, now: int) -> None:
-        """Note that a run was told of at ``named_at``, by another run; what its state names is of use ``now``."""
+        """Record that another run named a run at ``named_at``; the facts of its state are in use ``now``."""
         record = self.record_by_id(run_id)
         data = self.objects.encode_state(record.state, record.contribution, now)
         self._connection.execute("UPDATE run SET state = ?, touched = ? WHERE id = ?", (data, named_at, run_id))
 
     def ensure_record(self, state: RunState) -> StoredRun:
-        """Return the record of a run, with the number of the row that a new run will have."""
+        """Return the record of a run, with the row number that a new run will have."""
         record = self._records.get(state.key)
         if record is None:
             if not self._new_keys:
@@ -151,7 +152,7 @@ class RunStore(dict[str, RunState]):
     def save(self, now: int, *, is_rerender: bool = False) -> None:
         """Write the states of this batch, and close the batch; ``now`` in milliseconds.
 
-        ``is_rerender``: there was no news of them, so they do not count as touched.
+        ``is_rerender``: no event named the runs, so they do not count as touched.
         """
         rows = []
         for key, state in self.items():
@@ -168,7 +169,7 @@ class RunStore(dict[str, RunState]):
         self.objects.trim_cache()
 
     def clear_cache(self) -> None:
-        """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
+        """Clear the caches: another process has written to the file, or a batch was rolled back."""
         self.clear()
         self.evicted.clear()
         self._new_keys.clear()
@@ -180,12 +181,12 @@ class RunStore(dict[str, RunState]):
 
 
 def _job_hash(state: RunState) -> bytes | None:
-    """Return what tells the runs of one job from those of others, None for a run of which no job is known."""
+    """Return the key of a run's job, None if no job is known."""
     job = state.job()
     return blake2b(job.job_urn.encode(), digest_size=8).digest() if job is not None else None
 
 
 def _end_time(state: RunState) -> int | None:
-    """Return the time of the last terminal event in microseconds, None for an open run; what is no run is complete at once."""
+    """Return the time of the last terminal event in microseconds, None for an open run; a job event is complete at once."""
     ends = [version[0] for version, event_type in state.events if event_type in TERMINAL_TYPES or not state.urn]
     return max(ends, default=None)

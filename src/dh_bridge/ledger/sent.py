@@ -1,7 +1,7 @@
-"""What was sent last, so that only what changed is sent again (one proposal per aspect and batch).
+"""Fingerprints of what was sent last, so that only changes are sent again (one proposal per aspect and batch).
 
-Of an UPSERT a hash is kept, of a PATCH one for each of its operations, of a point in time one for each point. Paths that we
-added and that are no longer said are removed where that is ours to do: edges of a job, our custom properties.
+An UPSERT has one hash, a PATCH one for each operation, a point in time one for each point. Paths that the bridge added and no
+longer renders are removed if they are the bridge's own: edges of a job, custom properties.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 DAY_MILLIS = 86_400_000
 _OWN_PATH_PREFIXES = ("/customProperties/",)
-#: the key of an entry that others fill too: without it the entry could not be read
+#: the key of an entry that other writers fill, too: without it the entry is unreadable
 _KEY_SUFFIX = "/fieldPath"
-#: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
+#: Paths below these are removed when they are no longer rendered: no facet can withdraw them explicitly.
 _OWN_PATCHED_ASPECTS = ("dataJobInputOutput", "upstreamLineage", "globalTags", "ownership", "editableSchemaMetadata")
-#: Of these neither, and they are written whole: what is rendered no more is sent empty.
+#: The same for aspects that are written as a whole: they are then sent empty.
 _EMPTY_ASPECTS: dict[str, dict[str, list[Any]]] = {
     "querySubjects": {"subjects": []},
     "dataProcessInstanceInput": {"inputs": []},
@@ -65,13 +65,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class SentFingerprints:
-    """The hashes of what was sent; ``refresh_millis`` is the age in milliseconds at which an unchanged aspect is sent again.
+    """The fingerprints of what was sent; after ``refresh_millis`` an unchanged aspect is sent again.
 
-    ``point_millis``: the age at which points in time are forgotten. Those that a run still comes to must not be, or they would be
-    sent again at that age: they are noted anew at half of it. What is noted of ``new_run_keys`` runs was of ones that were pruned.
+    ``point_millis``: the age at which fingerprints of points are deleted. If a run still renders such a point, its fingerprint
+    is renewed at half of that age; otherwise the point would be sent again. The fingerprints of ``new_run_keys`` are those of
+    pruned runs.
 
-    ``undelete``: a flow or job of that age is made visible again with it. ``is_withheld`` says what is
-    withheld: what that says, and takes back, is not noted, so it is still to be sent.
+    ``undelete``: a flow or job of that age is restored, too. ``is_withheld`` returns whether a proposal is excluded; such
+    proposals have no fingerprint, so they are still to be sent.
     """
 
     def __init__(  # noqa: PLR0913 - what the ledger's settings say
@@ -90,17 +91,17 @@ class SentFingerprints:
         self._is_full = full
         self._revived_types = _REVIVED_TYPES if undelete else ()
         self._is_withheld = is_withheld
-        #: URNs, of what was last asked for, of which nothing was sent before
+        #: URNs of the last request for which nothing was sent before
         self.first_sent_urns: set[str] = set()
         self.new_run_keys: Collection[str] = ()
 
     def select_changed(
         self, proposals: Iterable[Proposal], now: int, *, complete_urns: Collection[str] = (), is_rerender: bool = False
     ) -> list[Proposal]:
-        """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent.
+        """Return those of ``proposals`` that are to be sent at ``now`` (milliseconds), and store them as sent.
 
-        ``complete_urns`` are URNs of which all aspects are among the proposals: a removal that is not among them is undone. ``is_rerender``:
-        there is no news of them, so what is unchanged is not sent again, however old it is.
+        ``complete_urns``: URNs of which all aspects are among the proposals; if the removal is not among them, it is undone.
+        ``is_rerender``: no event named them, so unchanged aspects are not sent again, whatever their age.
         """
         changed_proposals: list[Proposal] = []
         self.first_sent_urns = set()
@@ -122,7 +123,7 @@ class SentFingerprints:
                 yield urn, names
 
     def is_last_sent(self, proposal: Proposal) -> bool:
-        """Say whether a proposal, as it was sent, is what was last sent of what it says."""
+        """Return whether a proposal has the values that were sent last."""
         name = proposal.aspect_name
         if is_timeseries(name):
             row = self._connection.execute(_SELECT_POINT, (point_key(proposal),)).fetchone()
@@ -140,7 +141,7 @@ class SentFingerprints:
         )
 
     def mark_unsent(self, proposal: Proposal) -> None:
-        """Note that a proposal did not arrive: what it said, and what it took back, is sent with the next change."""
+        """Record that a proposal did not arrive: its values and removals are sent with the next change."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (point_key(proposal),))
@@ -158,7 +159,7 @@ class SentFingerprints:
         self._write(urn, fingerprints)
 
     def mark_sent(self, proposal: Proposal, time: int) -> None:
-        """Note that a proposal that was forgotten is on its way again, as it was at ``time``; of a patch it stays unsure."""
+        """Record that a deleted proposal is queued again with its values of ``time``; of a patch they remain uncertain."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
             self._connection.execute(_WRITE_POINT, (point_key(proposal), fingerprint(proposal.value), time))
@@ -168,15 +169,18 @@ class SentFingerprints:
                 self._write(urn, {**fingerprints, name: AspectFingerprint(time, fingerprint(proposal.value))})
 
     def mark_hard_deleted(self, urn: str) -> None:
-        """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
+        """Record that an entity was hard-deleted: it is not refreshed until an event names it."""
         self._write(urn, {"status": AspectFingerprint(NO_REFRESH_TIME, REMOVED_FINGERPRINT)})
 
     def is_hard_deleted(self, urn: str) -> bool:
-        """Whether an entity was deleted for good, and there was no news of it."""
+        """Whether an entity was hard-deleted, and no event has named it since."""
         return is_hard_deleted(self._read(urn))
 
     def record_removal(self, urn: str, now: int) -> None:
-        """Note that a run was removed softly at ``now``, for as long as points are: told of again by then, it is made visible."""
+        """Record that a run was soft-deleted at ``now``, as long as fingerprints of points live.
+
+        If an event names it, it is restored.
+        """
         self._connection.execute(_WRITE_POINT, (removal_key(urn), REMOVED_FINGERPRINT, now))
 
     def _select_for_entity(
@@ -187,7 +191,7 @@ class SentFingerprints:
             candidate.aspect_name == "status" and fingerprint(candidate.value) == REMOVED_FINGERPRINT
             for candidate in proposals
         ):
-            return  # what is removed all the same is not to come back as a ghost
+            return  # do not restore an entity that stays removed
         if is_complete:
             if not fingerprints and urn.startswith(RUN_URN_PREFIX):
                 fingerprints.update(self._read_removal(urn))
@@ -270,7 +274,7 @@ class SentFingerprints:
             changed = operations
         else:
             changed = _with_required(name, operations, diff.changed_paths) if diff.changed_paths else []
-        # What may not be there is removed by a patch of its own: a server may refuse it for that, and all that is beside it.
+        # A value that may be absent is removed by a patch of its own: a server may reject this patch with all its operations.
         certain_operations = [
             *changed,
             *(removal_operation(path) for path in removed_paths if path not in uncertain_paths),
@@ -287,7 +291,7 @@ class SentFingerprints:
         return _decode(row[0]) if row is not None else {}
 
     def _read_removal(self, urn: str) -> AspectFingerprints:
-        """Return what is left of a run that was pruned: its removal, for as long as that is noted."""
+        """Return the fingerprint of a pruned run: its removal, as long as it is stored."""
         row = self._connection.execute(_SELECT_POINT, (removal_key(urn),)).fetchone()
         return {} if row is None else {"status": AspectFingerprint(row[1], REMOVED_FINGERPRINT)}
 
@@ -298,12 +302,12 @@ class SentFingerprints:
 
 
 def _may_remove(aspect: str, path: str) -> bool:
-    """Return whether it is ours to remove what an earlier patch added at a path."""
+    """Return whether the bridge may remove what an earlier patch added at a path."""
     return (aspect in _OWN_PATCHED_ASPECTS or path.startswith(_OWN_PATH_PREFIXES)) and not path.endswith(_KEY_SUFFIX)
 
 
 def _withdrawals(urn: str, proposals: list[Proposal], fingerprints: AspectFingerprints) -> list[Proposal]:
-    """Return what is to be sent beside all that is said of an entity: aspects that are said no more, and an end of our removal."""
+    """Return further proposals for an entity: aspects that are no longer rendered, and the end of the bridge's own removal."""
     aspect_names = {proposal.aspect_name for proposal in proposals}
     emptied_names = [
         name
@@ -313,7 +317,7 @@ def _withdrawals(urn: str, proposals: list[Proposal], fingerprints: AspectFinger
     extra_proposals = [patch(entity_type(urn), urn, name, []) for name in emptied_names]
     unrendered_names = (
         _EMPTY_ASPECTS.keys() & fingerprints.keys() - aspect_names if aspect_names else ()
-    )  # nothing at all is said of what others carry
+    )  # the facts of this entity are carried by others
     extra_proposals += [upsert(entity_type(urn), urn, name, _EMPTY_ASPECTS[name]) for name in sorted(unrendered_names)]
     if is_soft_deleted(fingerprints) and "status" not in aspect_names:
         extra_proposals.append(restoring_proposal(entity_type(urn), urn))
@@ -321,7 +325,7 @@ def _withdrawals(urn: str, proposals: list[Proposal], fingerprints: AspectFinger
 
 
 def _with_required(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
-    """Return the operations of ``paths``, with those that the server's template needs beside them."""
+    """Return the operations of ``paths``, with those that the server's template requires beside them."""
     required_paths = {*paths, *REQUIRED_PATHS.get(name, ())}
     if name in KEYED_ELEMENTS:
         field, key = KEYED_ELEMENTS[name]

@@ -1,7 +1,7 @@
-"""What many runs share: for each job, flow, dataset, assertion the fold of all that runs contribute to it.
+"""Shared entities: for each job, flow, dataset and assertion the merged facts of all runs.
 
-A run that changes mostly says more than before; then its new cells are folded in. Where it says less (a snapshot left an
-output out), the cell is folded anew from the runs that touch it and from ``base``, what runs that are gone have left.
+A run that changes usually adds facts, which are merged. If it withdraws a fact (a snapshot leaves out an output), the kind is
+merged again from all runs that touch the entity and from ``base``, the facts of evicted runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_ELEMENTS: dict[Any, Versioned] = {}
 
 
 class SharedEntity:
-    """The cells of one entity: ``registers`` of all runs, ``base`` of those that are gone."""
+    """The facts of one entity: ``registers`` of all runs, ``base`` of evicted runs."""
 
     __slots__ = ("base", "entity_id", "registers")
 
@@ -43,9 +43,10 @@ class SharedEntity:
 
 
 class SharedEntityStore:
-    """The entities that runs share, in memory and in the file.
+    """The shared entities, in memory and in the file.
 
-    ``changed_urns`` are those of this batch; ``withdrawn_kinds`` are those of which runs took something back in it, each with the slot.
+    ``changed_urns``: those of this batch. ``withdrawn_kinds``: those of which a run withdrew a fact in this batch, each with
+    the kind.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -58,12 +59,12 @@ class SharedEntityStore:
         self.withdrawn_kinds: set[tuple[str, FactKind]] = set()
 
     def registers_of(self, urn: str) -> Registers:
-        """Return what is known of an entity; empty for an unknown one. Not to be changed."""
+        """Return the facts of an entity; empty for an unknown one. The caller must not change them."""
         entity = self._load(urn)
         return entity.registers if entity is not None else {}
 
     def replace_contribution(self, record: StoredRun, new_facts: FactsByEntity) -> None:
-        """Replace what a run contributes, in all entities that it touches."""
+        """Replace what a run contributes to all entities that it touches."""
         old_facts = record.contribution
         record.contribution = new_facts
         for urn, new_registers in new_facts.items():
@@ -75,7 +76,7 @@ class SharedEntityStore:
             self._merge_change(urn, old_facts[urn], {})
 
     def add_permanently(self, facts: FactsByEntity) -> None:
-        """Fold in what will never be taken back: of job and dataset events, and of runs that are gone."""
+        """Merge facts that are never withdrawn: of job and dataset events, and of evicted runs."""
         for urn, registers in facts.items():
             entity = self._load_or_create(urn)
             self._unrendered.add(urn)
@@ -87,7 +88,7 @@ class SharedEntityStore:
             self._merge_change(urn, {}, registers)
 
     def drop_expired_edges(self, urn: str, settings: Settings) -> None:
-        """Forget the edges of a job that have left for good; what shows of it is the same."""
+        """Delete the expired edges of a job; its aspects do not change."""
         entity = self._load(urn)
         remaining = drop_expired(entity.base, entity.registers, settings) if entity is not None else None
         if entity is not None and remaining is not None:
@@ -95,7 +96,7 @@ class SharedEntityStore:
             self._unrendered.add(urn)
 
     def merge_stale(self, runs: RunStore) -> None:
-        """Fold the cells anew of which a run took something back."""
+        """Merge the facts again of which a run withdrew something."""
         for urn, element_keys in self._stale_elements.items():
             entity = self._load_or_create(urn)
             contributions = (runs.contribution_of(run_id).get(urn, {}) for run_id in self.contributor_ids(urn))
@@ -113,7 +114,7 @@ class SharedEntityStore:
         return {run_id for (run_id,) in rows} | self._new_contributors.get(urn, set())
 
     def has_contributors(self, urn: str) -> bool:
-        """Whether a run that is kept contributes to an entity."""
+        """Whether a stored run contributes to an entity."""
         entity = self._load(urn)
         if entity is None:
             return False
@@ -123,21 +124,21 @@ class SharedEntityStore:
         return row is not None or urn in self._new_contributors
 
     def remove_contributor(self, run_id: int) -> list[tuple[str, bool]]:
-        """Forget what a run touched; return the runs among it, each with whether others touch it still."""
+        """Delete the links from a run to entities; return its URNs of runs, each with whether other runs still name it."""
         query = "SELECT urn FROM shared JOIN contribution ON entity = shared.id WHERE run = ? AND urn GLOB ?"
         named_runs = [urn for (urn,) in self._connection.execute(query, (run_id, f"{RUN_URN_PREFIX}*"))]
         self._connection.execute("DELETE FROM contribution WHERE run = ?", (run_id,))
         return [(urn, self.has_contributors(urn)) for urn in named_runs]
 
     def drop(self, urn: str) -> None:
-        """Forget an entity of which nothing will be asked any more."""
+        """Delete an entity that is no longer needed."""
         self._connection.execute("DELETE FROM shared WHERE urn = ?", (urn,))
         self._entities.pop(urn, None)
         self._unrendered.discard(urn)
         self.changed_urns.discard(urn)
 
     def save(self) -> None:
-        """Write what this batch changed, and close the batch."""
+        """Write the changes of this batch, and close the batch."""
         executemany = self._connection.executemany
         rows = []
         for urn in self.changed_urns | self._unrendered:
@@ -159,12 +160,12 @@ class SharedEntityStore:
             self._entities.popitem(last=False)
 
     def skip_rendering(self, urns: set[str]) -> None:
-        """Note that these need no rendering any more in this batch; they are written all the same."""
+        """Mark entities as not to be rendered in this batch; they are written all the same."""
         self._unrendered |= urns
         self.changed_urns -= urns
 
     def clear_cache(self) -> None:
-        """Drop all that is in memory."""
+        """Clear the caches."""
         for cache in (
             self._entities,
             self._stale_elements,
@@ -176,7 +177,7 @@ class SharedEntityStore:
             cache.clear()
 
     def _merge_change(self, urn: str, old_registers: Registers, new_registers: Registers) -> None:
-        """Fold into an entity what a run says now, ``new_registers``; what it said before and takes back goes stale."""
+        """Merge the present facts ``new_registers`` of a run into an entity; kinds with withdrawn facts become stale."""
         registers = self._load_or_create(urn).registers
         for fact_kind, new_elements in new_registers.items():
             old_elements = old_registers.get(fact_kind, _NO_ELEMENTS)
@@ -249,7 +250,7 @@ class SharedEntityStore:
 def _merge_elements(
     element_keys: set[tuple[FactKind, Any]], contributions: Iterable[Registers]
 ) -> dict[tuple[FactKind, Any], Versioned]:
-    """Return the fold of some cells over all who contribute to them; those to which nobody does any more are left out."""
+    """Return the merged facts of some kinds and keys over all contributing runs; those without a contributor are left out."""
     merged_elements: dict[tuple[FactKind, Any], Versioned] = {}
     for registers in contributions:
         for element_key in element_keys:
@@ -268,10 +269,12 @@ _KINDS_BY_DIRECTION = {"input": INPUT_EDGE, "output": OUTPUT_EDGE}
 
 
 def drop_expired(base: Registers, registers: Registers, settings: Settings) -> tuple[Registers, Registers] | None:
-    """Return the facts of pruned runs (``base``) and all facts of an entity without their expired edges; None if no edge expired.
+    """Return the facts of evicted runs (``base``) and all facts of an entity without their expired edges.
 
-    An edge has expired for good when a pruned run completed without it and no later run used it: no kept run can bring it back.
-    It is rendered nowhere, and would slow down each batch of its job. If a later run uses it, it is a new edge.
+    None if no edge expired.
+
+    An edge has expired for good if an evicted run completed without it and no later run used it: no stored run can restore it.
+    It is not rendered, and would slow down each batch of its job. If a later run uses it, it is a new edge.
     """
     if settings.edges == "accumulate" or LAST_COMPLETE_RUN not in base:
         return None

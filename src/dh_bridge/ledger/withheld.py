@@ -1,7 +1,7 @@
-"""What the settings ``writes`` keep from being sent, so that it is sent when they let it.
+"""Proposals that the setting ``writes`` excludes, so that they are sent when the setting allows them.
 
-What is withheld counts as never sent, and is noted nowhere. Noted is the list under which something was withheld: when another
-one takes its place, all that the ledger knows is rendered once more, some of it with each batch.
+An excluded proposal counts as never sent and has no fingerprint. The ledger stores the list that excluded something; if the
+list changes, all known entities are rendered again, some with each batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _decode = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
 
 class WithheldWrites:
-    """What ``writes`` refuses, and what is rendered once more since it refuses something else; the caller opens transactions."""
+    """Proposals that ``writes`` excludes, and the entities to render again after a change; the caller opens transactions."""
 
     def __init__(self, connection: sqlite3.Connection, writes: WritesSettings) -> None:
         self._connection = connection
@@ -43,11 +43,11 @@ class WithheldWrites:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether something was withheld under another list."""
+        """Whether something was excluded by another list."""
         return self._notes.read_note(_RULES_NOTE) not in {None, self._rules_json}
 
     def restart(self) -> None:
-        """Let all that the ledger knows by now be rendered once more, if something was withheld under another list."""
+        """If another list excluded something, schedule all known entities to be rendered again."""
         if not self.is_outdated:
             return
         last_ids = {
@@ -58,11 +58,11 @@ class WithheldWrites:
 
     @property
     def has_pending(self) -> bool:
-        """Whether something is left to be rendered once more."""
+        """Whether entities are still to be rendered again."""
         return self._notes.read_note(_PENDING_NOTE) is not None
 
     def take_pending(self, max_keys: int) -> list[str]:
-        """Return URNs of what many runs share, or keys of runs, that are to be rendered once more: ``max_keys``, and each once."""
+        """Return up to ``max_keys`` URNs of shared entities or keys of runs to render again, each once."""
         note = self._notes.read_note(_PENDING_NOTE)
         if note is None:
             return []
@@ -77,30 +77,30 @@ class WithheldWrites:
         return []
 
     def matching_rule(self, proposal: Proposal) -> str | None:
-        """Return the rule that keeps a proposal from being sent; None when it may be."""
+        """Return the rule that excludes a proposal; None if it may be sent."""
         return self._writes.refusal(proposal.entity_type, proposal.aspect_name) if self._has_rules else None
 
     def check_withheld(self, proposal: Proposal) -> bool:
-        """Say whether a proposal is kept from being sent, and count it by its rule."""
+        """Return whether a proposal is excluded, and count it by its rule."""
         rule = self.matching_rule(proposal)
         if rule is not None:
             self._withheld_counts[rule] += 1
         return rule is not None
 
     def take_counts(self) -> Counter[str]:
-        """Return what was counted since the last time, and note the list if that is anything."""
+        """Return the counts since the last call; if there are any, store the list."""
         counts, self._withheld_counts = self._withheld_counts, Counter()
         if counts:
             self.record_rules()
         return counts
 
     def record_rules(self) -> None:
-        """Note the list: something was withheld under it."""
+        """Store the list that excluded something."""
         if self._notes.read_note(_RULES_NOTE) != self._rules_json:
             self._notes.write_note(_RULES_NOTE, self._rules_json)
 
     def discard_counts(self) -> None:
-        """Forget what was counted: the batch was rolled back."""
+        """Reset the counts: the batch was rolled back."""
         self._withheld_counts.clear()
 
     def _write_ranges(self, ranges: dict[str, tuple[int, int]]) -> None:

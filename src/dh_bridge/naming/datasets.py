@@ -28,7 +28,7 @@ _FILE_CATALOG = "file_catalog"
 _CATALOG_FRAMEWORKS = frozenset({"iceberg", "hive"})
 #: How dbt calls an ephemeral model in the queries that name it.
 _EPHEMERAL_PREFIX = "__dbt__cte__"
-#: How Hamilton calls whatever its loaders and savers tell neither file nor table of: the same name for all of them.
+#: Hamilton's name for every loader or saver without a file or table.
 _UNKNOWN_NAME = "--UNKNOWN--"
 #: The folder in a Delta table's own that Delta keeps its log in.
 _DELTA_LOG_FOLDER = "_delta_log"
@@ -81,7 +81,7 @@ def datasets_of(event: Event, naming: Naming) -> Iterator[Dataset]:
 
 
 def skip_name(name: Name, reason: str) -> Name:
-    """Return the name of what is no dataset, for ``reason``."""
+    """Return the name of an entry that is no dataset, for ``reason``."""
     return msgspec.structs.replace(name, urn=None, endpoint=None, skip=reason)
 
 
@@ -92,7 +92,7 @@ def _is_ephemeral(dataset: Dataset) -> bool:
 
 
 def is_temporary(dataset: Dataset) -> bool:
-    """Whether the facet ``datasetType`` says that the dataset is there for its jobs alone."""
+    """Whether the facet ``datasetType`` states that the dataset is internal to its jobs."""
     for facets in (dataset.facets, dataset.input_facets, dataset.output_facets):
         if "datasetType" in facets:
             facet = _decode_facet(facets["datasetType"])
@@ -166,7 +166,7 @@ def _resolve_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
         identifier_name = _strip_metadata_name(identifier_name, folder, preference)
         table_name = naming(namespace, identifier_name, select=select)
         if framework == "iceberg" and table_name.system not in {*preference.preferred, _FILE_CATALOG}:
-            # a catalogue in a database: what its address says is where the catalogue is, not where the table is
+            # a catalogue in a database: its address is that of the catalogue, not of the table
             table_name = naming("iceberg", identifier_name)
         if table_name.system in preference.preferred and table_name.endpoint is not None:
             return table_name
@@ -203,7 +203,7 @@ def _table_folder(path: str, namespace: str, table: str, preference: SymlinkPref
 
 
 def _locate_by_facets(dataset: Dataset, name: Name, naming: Naming) -> Name:
-    """Return the name that facets give to a dataset of a namespace that nobody knows, ``name`` where they give none."""
+    """Return the name that facets give to a dataset of an unknown namespace, ``name`` if they give none."""
     located_name = None
     if "dataSource" in dataset.facets:
         located_name = _locate_source(dataset, naming)
@@ -229,7 +229,7 @@ def _locate_in_catalog(dataset: Dataset, naming: Naming) -> Name | None:
 
 
 def _locate_source(dataset: Dataset, naming: Naming) -> Name | None:
-    """Return the name of what ``dataSource.uri`` says: Hamilton's namespace is a word of the user's."""
+    """Return the name in ``dataSource.uri``: Hamilton's namespace is chosen by the user."""
     uri = _read_facet(dataset, "dataSource").get("uri")
     if not isinstance(uri, str) or not uri.strip():
         return None

@@ -1,7 +1,7 @@
 """Dataplex's fully qualified names (FQN): templates that quote each segment.
 
-Segments stand between the dots of a template; a segment with a colon, a dot, white space or a
-backtick is wrapped in backticks, a backtick inside is doubled. ``{*part}`` copies a part as it is.
+Segments are separated by the dots of a template; a segment with a colon, a dot, white space or a backtick is wrapped in
+backticks, and a backtick inside is doubled. ``{*part}`` copies a part unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def quote_segment(segment: str) -> str:
 
 
 def unquote_segment(segment: str) -> str:
-    """Return what a segment of an FQN says."""
+    """Return the value of a segment of an FQN."""
     return segment[1:-1].replace("``", "`") if segment[:1] == "`" else segment
 
 
@@ -87,7 +87,7 @@ class FqnTemplate:
         return fqn if len(fqn) <= MAX_LENGTH else None
 
     def parts(self, text: str) -> dict[str, str] | None:
-        """Return the parts of an FQN of this level, None when it is none."""
+        """Return the parts of an FQN of this level, None if it has another form."""
         if not text.startswith(self._prefix):
             return None
         suffix = text[len(self._prefix) :]

@@ -1,4 +1,4 @@
-"""The files of ``mappings/naming`` as they stand: one :class:`System` each, unknown keys refused by name."""
+"""The files of ``mappings/naming``: one :class:`System` each; unknown keys are rejected by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXAMPLES_KEY = "\nexamples:"  # the last key: only tests and documents read it
 
 
 class NamespaceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A namespace pattern; ``form`` says where it was seen, ``lint`` is a note on every name that it matches."""
+    """A namespace pattern; ``form`` is its source, ``lint`` a note on every name that it matches."""
 
     pattern: str
     form: str

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-#: Why a dataset of a namespace that no system knows is none, by the setting ``naming.unknown``.
+#: Reasons why a dataset of an unknown namespace is dropped, by the setting ``naming.unknown``.
 DROPPED_BY_SETTING, REFUSED_BY_SETTING = "filtered: naming.unknown", "policy:naming.unknown"
 
 _QUOTES = '"`['
@@ -44,12 +44,12 @@ _LEVEL_SETTINGS = {
 
 
 class Name(msgspec.Struct, frozen=True, gc=False):
-    """One OpenLineage (namespace, name) pair in DataHub's words.
+    """One OpenLineage (namespace, name) pair and its names in DataHub.
 
-    ``namespace`` and ``name`` are as the producer gave them; ``safe_namespace`` is without credentials: show and store that one.
-    ``urn`` is what the name denotes, a dataset or (for a database, schema, bucket …) a container; ``endpoint`` is the
-    dataset URN that lineage may name, the same as ``urn`` where that is a dataset. Both are None when ``skip`` says why
-    there is no dataset. ``dataset_name`` is the name inside of the endpoint, without the instance before it.
+    ``namespace`` and ``name`` are as the producer sent them; ``safe_namespace`` is without credentials: show and store that
+    one. ``urn`` is the entity, a dataset or (for a database, schema, bucket …) a container; ``endpoint`` is the dataset URN for
+    lineage, the same as ``urn`` for a dataset. Both are None if ``skip`` has the reason why there is no dataset.
+    ``dataset_name`` is the name in the endpoint, without the instance.
     """
 
     namespace: str
@@ -97,7 +97,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def gap(self) -> str:
-        """What the name lacks, and the setting that gives it; "" where it lacks nothing."""
+        """What the name lacks, and the setting that adds it; "" if it is complete."""
         levels = self.missing_levels
         if not levels:
             return BY_FACET_TEXT if BY_FACET in self.notes else ""
@@ -106,7 +106,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def refusal(self) -> EventError | None:
-        """Why the settings refuse what names it (``naming.unknown: fail``), None for all other names."""
+        """The error if the settings reject the name (``naming.unknown: fail``), None for all other names."""
         if self.skip != REFUSED_BY_SETTING:
             return None
         remedy = "add a rule to naming.rules, or set naming.unknown to keep or drop"

@@ -1,6 +1,6 @@
-"""The parts of a dataset name: quotes off, missing parts seen.
+"""The parts of a dataset name: removes quotes, finds missing parts.
 
-``QuotedPart`` marks what stood in quotes, because DB2 keeps its case.
+``QuotedPart`` marks a part that was quoted, because DB2 preserves its case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MISSING_PARTS = frozenset({"", "None", "null", "NULL"})
 
-# A quote opens at the start of a part and closes before a dot or the end; doubled inside it stands for itself.
+# A quote opens at the start of a part and closes before a dot or the end; a doubled quote inside is a quote.
 _QUOTED = re.compile(
     r'"(?P<d>[^"]*(?:""[^"]*)*)"(?=\.|\Z)|`(?P<b>[^`]*(?:``[^`]*)*)`(?=\.|\Z)|\[(?P<s>[^\]]*(?:\]\][^\]]*)*)\](?=\.|\Z)'
 )
@@ -25,13 +25,13 @@ _DOUBLED = {"d": ('""', '"'), "b": ("``", "`"), "s": ("]]", "]")}
 
 
 class QuotedPart(str):
-    """A part that stood in quotes."""
+    """A part that was quoted."""
 
     __slots__ = ()
 
 
 def strip_backticks(name: str) -> str:
-    """Return ``name`` without the backticks around it, where none stands inside."""
+    """Return ``name`` without the backticks around it, if there is none inside."""
     if name[:1] == "`" == name[-1:] and len(name) > 2 and "`" not in name[1:-1]:
         return name[1:-1]
     return name
@@ -131,7 +131,7 @@ class DottedPattern:
         values: dict[str, str] = {}
         trailing_start = size - len(self._trailing_parts)
         for (name, required_value), value in [
-            *zip(self._leading_parts, parts, strict=False),  # the rest stands between
+            *zip(self._leading_parts, parts, strict=False),  # the rest is between them
             *zip(self._trailing_parts, parts[trailing_start:], strict=True),
         ]:
             if value is not None:

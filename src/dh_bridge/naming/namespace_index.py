@@ -47,7 +47,7 @@ class NamespaceIndex:
     def __init__(self, readers: Iterable[NameReader], schemes: SchemeTable) -> None:
         self._schemes = schemes
         self._rows: dict[str, list[CompiledNamespaceRow]] = {}
-        #: what reads a namespace that is nothing but a scheme, or of which no pattern reads more
+        #: systems for a namespace that is only a scheme, or that no pattern matches further
         self._readers: dict[str, NameReader] = {}
         platform_readers: dict[str, NameReader] = {}
         for reader in readers:
@@ -72,11 +72,10 @@ class NamespaceIndex:
             rows.sort(key=lambda row: -row.pattern.literal_length)
 
     def matches(self, namespace: CanonicalNamespace, select: str | None) -> list[NamespaceMatch]:
-        """Return the rows that read a namespace, several only where their patterns weigh the same.
+        """Return the rows that match a namespace; several only if their patterns are equally specific.
 
-        Systems with ``select:`` answer only when it is theirs, and then before all others. A known scheme is read by its
-        system whatever stands behind it: its path, its authority and its properties give the upper levels of the name, where
-        the system's file declares them.
+        Systems with ``select:`` apply only on request, and then before all others. A known scheme belongs to its system
+        whatever follows: path, authority and properties give the upper levels of the name, if the system's file declares them.
         """
         text, scheme = namespace.text, namespace.scheme
         rows = self._rows.get(scheme, ())
@@ -129,7 +128,7 @@ class NamespaceIndex:
 
 
 def _split_path(text: str) -> tuple[str, str]:
-    """Return a canonical namespace without what stands behind its authority, and the path that stands there."""
+    """Return a canonical namespace without the path after its authority, and that path."""
     head, slashes, address = text.partition("//")
     cut = min((position for position in map(address.find, "/;") if position >= 0), default=len(address))
     if not slashes or cut == len(address):

@@ -49,10 +49,12 @@ _PROPERTY = re.compile(r"[?;&,/]([A-Za-z][A-Za-z ]*)=([^?;&,/=]+)")
 
 
 def _strip_user(address: str) -> str:
-    """Return ``address`` (what follows ``//``) without ``user:password@``, whatever the password holds, or ``user@``.
+    """Return ``address`` (the part after ``//``) without ``user:password@`` or ``user@``.
 
-    All up to the last ``@`` goes: a path with an ``@`` is rarer than a password with a slash. That of a property is none, where
-    nobody logs in: ``principal=hive/_HOST@REALM``.
+    Whatever characters the password has.
+
+    Everything up to the last ``@`` is removed: a path with an ``@`` is rarer than a password with a slash. The ``@`` of a
+    property is no login: ``principal=hive/_HOST@REALM``.
     """
     head = address.split("?", 1)[0]
     if not _USER.match(address):

@@ -1,7 +1,7 @@
 """The naming of datasets, compiled once: ``naming(namespace, name)``.
 
-In this order: canonicalise the namespace, match it, read the name, case and trims, templates; the user's
-rules last. Reverse look-up stands in ``reverse``.
+The order: canonicalise the namespace, match it, read the name, apply case and trims, fill in templates; the user's rules last.
+The reverse look-up is in ``reverse``.
 """
 
 from __future__ import annotations
@@ -56,10 +56,12 @@ class ParsedNamespace(NamedTuple):
 
 
 class Naming:
-    """Names of datasets by ``settings`` and the naming systems, the user's ``overlay`` folder shadowing ours.
+    """Names of datasets by ``settings`` and the naming systems.
 
-    ``keep_in_memory``: datasets in memory have names, too. A MappingError or SettingsError at construction names the file or key
-    at fault. Answers are remembered (two generations of 65,536), but for those about hostile, long texts.
+    Files of the user's ``overlay`` folder replace bundled ones. ``keep_in_memory``: datasets in memory have names, too.
+
+    At construction, a MappingError or SettingsError names the invalid file or key. Results are cached (two generations of
+    65,536), except those of very long texts.
     """
 
     def __init__(self, settings: NamingSettings, overlay: Path | None = None, *, keep_in_memory: bool = False) -> None:
@@ -137,9 +139,9 @@ class Naming:
         return not canonical_form.path and self._namespace_index.is_complete(canonical_form)
 
     def reverse(self, text: str) -> list[tuple[str, str]]:
-        """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for.
+        """Return the possible (namespace, name) pairs of a dataset URN or an FQN.
 
-        Only what the text itself says: none where it dropped the server. The catalogue's raw pairs are the caller's to ask.
+        Only from the text itself: none if it does not contain the server. Callers ask the catalogue for the original pairs.
         """
         return self._reverse(text)
 
@@ -220,10 +222,10 @@ class Naming:
         )
 
     def _split_identifier(self, namespace: str, name: str) -> tuple[str, str] | None:
-        """Return the namespace and the name of an identifier that was sent as a namespace alone, None when it is none.
+        """Return the namespace and the name of an identifier that was sent as a namespace alone, None for any other.
 
         The longest prefix that is the namespace of a system counts: ``bigquery``, ``arn:aws:glue:us-east-1:123456789012``,
-        ``mysql://h`` of ``mysql://h/shop.orders``. With a ``name``, the rest of ``custom:acme`` stands before it.
+        ``mysql://h`` of ``mysql://h/shop.orders``. With a ``name``, the rest of ``custom:acme`` is put before it.
         """
         canonical_form = self.canonical(namespace)
         if name.strip():

@@ -71,7 +71,7 @@ def bigquery_part(table: str, name: str) -> str:
 
 
 class NeedsQuotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When an all-upper name is no plain identifier of an SQLAlchemy dialect, so that its case is kept."""
+    """Matches an upper-case name that is no plain identifier of an SQLAlchemy dialect, so its case is preserved."""
 
     first: str
     words: frozenset[str]
@@ -101,7 +101,7 @@ def dialect_case(text: str, needs_quotes: NeedsQuotes) -> str:
 
 
 def uppercase_unquoted(text: str) -> str:
-    """Return ``text`` in upper case, unless it stood in quotes: DB2 keeps those as they are."""
+    """Return ``text`` in upper case, unless it was quoted: DB2 preserves quoted names."""
     return str(text) if isinstance(text, QuotedPart) else text.upper()
 
 

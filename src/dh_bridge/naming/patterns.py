@@ -1,7 +1,7 @@
 """The pattern language of ``mappings/naming`` and of user rules: literal text, ``{part}``, ``[optional]``, ``{*rest}``.
 
-``{part=value}`` names a part and its value: in a template the one it has by default, in a pattern the only one it may
-have. ``{_}`` is a part that nobody asks for. A pattern reads text, a template writes it.
+``{part=value}`` is a part with a value: in a template its default, in a pattern the only allowed value. ``{_}`` is a part that
+is ignored. A pattern reads text, a template writes it.
 """
 
 from __future__ import annotations

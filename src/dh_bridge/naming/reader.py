@@ -101,7 +101,7 @@ class NameReader:
         self.container_levels = ContainerLevels(container_rows[-1] if container_rows else system.containers, location)
         self.name_rows = [_compile_name_row(row, location) for row in system.names]
         self.part_names = frozenset(name for row in self.name_rows for name in row.names)
-        #: whether its names are those of tables in SQL, so that a query may stand for one
+        #: whether its names are those of SQL tables, so that a query may replace one
         self.is_sql = any(row.dotted is not None and len(row.names) > 1 for row in self.name_rows)
         self._double_dot = system.double_dot
         QUOTES_BY_SYSTEM[system.id] = system.quotes

@@ -1,7 +1,7 @@
-"""Reverse look-up: the OpenLineage pairs that a dataset URN or an FQN can stand for, by what the text itself says.
+"""Reverse look-up: the possible OpenLineage pairs of a dataset URN or an FQN, from the text itself.
 
-A URN is turned round only where it keeps what the system's namespace says (bucket, project, region …). Each
-candidate was named forward again and gave the same text.
+A URN can be reversed only if it contains all parts of the system's namespace (bucket, project, region …). Each candidate is
+named forward again and must give the same text.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _compile_lookup(reader: NameReader) -> _ReverseLookup:
 def _short_name_shapes(
     reader: NameReader, namespace_parts: frozenset[str]
 ) -> Iterator[tuple[tuple[Token, ...], frozenset[str]]]:
-    """Yield what stands for names that stop short of a table: the template up to the last part that they have."""
+    """Yield templates for names that are shorter than that of a table: the template up to the last part that they have."""
     row = reader.template.row
     for name_row in reader.name_rows:
         available_parts = namespace_parts | name_row.names

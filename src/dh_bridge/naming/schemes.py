@@ -25,7 +25,7 @@ class SchemeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_paths: frozenset[str]
 
     def is_api_path(self, path: str) -> bool:
-        """Return whether ``path``, without slashes around it, is an endpoint of a service and names no database."""
+        """Return whether ``path``, without slashes around it, is an endpoint of a service and not a database."""
         lower_path = path.lower()
         if lower_path in self.api_paths:
             return True

@@ -1,6 +1,6 @@
-"""The words that the user's rules and table may use of the naming systems: variants, opt-in systems, parts, files.
+"""The words of the naming systems that the user's rules and table may use: variants, opt-in systems, parts, files.
 
-A word that no system has would do nothing, in silence: it is refused at the start, and those that there are are listed.
+An unknown word would have no effect without an error, so it is rejected at the start with the list of known words.
 """
 
 from __future__ import annotations

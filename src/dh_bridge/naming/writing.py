@@ -46,7 +46,7 @@ class NamingRequest(NamedTuple):
 
 
 class NameDetails(NamedTuple):
-    """What a name says of itself besides its URN."""
+    """Attributes of a name beside its URN."""
 
     text: str
     fqn: str | None = None
@@ -245,7 +245,7 @@ def _fqn(match: NamespaceMatch, parsed_name: ParsedName) -> str | None:
     if template is None or match.fqn_parts is None or parsed_name.missing:
         return None
     if match.parts.keys() & parsed_name.reader.part_names and not match.parts.items() <= parsed_name.values.items():
-        return None  # the path behind the host is no level of this name: an instance, say
+        return None  # the path after the host is no level of this name: an instance, for example
     values = {**match.fqn_parts, **parsed_name.values}
     if parsed_name.untrimmed_path is not None and parsed_name.rest_part is not None:
         values[parsed_name.rest_part] = parsed_name.untrimmed_path  # an object's key, untrimmed

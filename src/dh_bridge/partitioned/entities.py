@@ -1,8 +1,8 @@
-"""Stage two: pieces of what many runs share, folded by entity, into proposals.
+"""Stage two: merges the pieces of shared entities by entity, and renders proposals.
 
-A *piece* is ``(group, urn, slots)``: what some runs contribute to one entity. Entities whose aspects look at each other are
-of one group: a flow and the job that is its twin, a dataset and its checks. The other jobs of a flow stand alone, so
-that a flow of a million jobs is no group of a million.
+A *piece* is ``(group, urn, registers)``: what some runs contribute to one entity. Entities whose aspects depend on each other
+are in one group: a flow and its flow job, a dataset and its assertions. The other jobs of a flow are groups of their own, so
+that a flow with a million jobs is no group of a million.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _JOB_URN_PREFIX = "urn:li:dataJob:("
 
 
 def iter_pieces(shared: FactsByEntity) -> Iterator[Piece]:
-    """Yield what is shared entity by entity, and the tags and the platform that it needs, each a group of its own."""
+    """Yield the shared entities one by one, and the tags and the platform that they need, each a group of its own."""
     tags: set[str] = set()
     needs_platform = False
     for urn, registers in shared.items():
-        if not registers or urn.startswith("?"):  # of placeholders that no named event gave a job
+        if not registers or urn.startswith("?"):  # of placeholder events without a job
             continue
         tags.update(registers.get(TAG, ()))
         tags.update(name for _, name in registers.get(COLUMN_TAG, ()))
@@ -47,7 +47,10 @@ def iter_pieces(shared: FactsByEntity) -> Iterator[Piece]:
 
 
 def group_of(urn: str, registers: Registers) -> str:
-    """Return the group of an entity: the flow of a job that may be its twin, a check's dataset, else the entity itself."""
+    """Return the group of an entity.
+
+    The flow for a possible flow job, the dataset for an assertion, else the entity itself.
+    """
     if urn.startswith(_JOB_URN_PREFIX):
         flow, _, job = urn[len(_JOB_URN_PREFIX) : -1].rpartition("),")
         return f"{flow})" if _may_be_flow_job(flow, job) else urn
@@ -58,15 +61,18 @@ def group_of(urn: str, registers: Registers) -> str:
 
 
 def _may_be_flow_job(flow: str, job: str) -> bool:
-    """Whether a job may have its flow's name, by the URN alone: a piece need not know the job (another's lineage names it).
+    """Return whether a job may be a flow job, by its URN alone.
 
-    The flow's may begin with an instance, and a name with ``--`` may have been cut: some jobs stand with their flow in vain.
+    A piece need not know the job (lineage of another job names it).
+
+    The name of the flow may begin with an instance, and a name with ``--`` may have been cut: some other jobs are in the group
+    of their flow, too, which is harmless.
     """
     return job in flow or "--" in flow or "--" in job
 
 
 class GroupRenderer:
-    """Renders groups; ``counts`` of all of them, ``rejected``: proposals of ours that their schema refuses."""
+    """Renders groups; ``counts`` of all of them, ``rejected``: proposals that violate their schema."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -74,11 +80,11 @@ class GroupRenderer:
         self.rejected: list[RejectedProposal] = []
 
     def render_group(self, facts: FactsByEntity) -> list[Proposal]:
-        """Return the proposals of one group: ``facts`` are all its pieces, folded (see :func:`merge_pieces`)."""
+        """Return the proposals of one group: ``facts`` are all its pieces, merged (see :func:`merge_pieces`)."""
         rejected_before = len(self.rejected)
         with redaction_mode(self._options.settings.redaction):
             proposals = valid_proposals(self._render(facts), self._options.validator, self.rejected)
-        _, counts = count_entities(proposals)  # an entity is of one group: none is counted twice
+        _, counts = count_entities(proposals)  # an entity is in one group, so none is counted twice
         counts.rejected = len(self.rejected) - rejected_before
         self.counts.add(counts)
         return proposals
@@ -96,7 +102,7 @@ class GroupRenderer:
 
 
 def merge_pieces(group_pieces: Iterable[tuple[str, Registers]]) -> FactsByEntity:
-    """Return the pieces of one group, (URN, slots), folded into one."""
+    """Merge the pieces (URN, registers) of one group."""
     facts: FactsByEntity = {}
     for urn, registers in group_pieces:
         if urn in facts:

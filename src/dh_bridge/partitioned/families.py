@@ -1,7 +1,7 @@
-"""Runs that are one only together: operations that fold into the run above, runs that are known by two ids.
+"""Families: runs that must be translated together, such as operations merged into a task, and runs with two ids.
 
-By default no run is: each is worked on by itself. Where the settings make families, a first reading finds which runs name
-each other, and all events of a family go the same way (see ``spark.translation``).
+By default each run is translated alone. If the settings make families, a first pass finds the links between runs, and all
+events of a family are translated together (see ``spark.translation``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def grouping_setting(settings: Settings) -> str:
-    """Return the setting that makes families of runs, "" when each run stands by itself."""
+    """Return the setting that makes families of runs, "" if there is none."""
     identity = settings.identity
     if not identity.has_default_ids:
         return f"identity.mode: {', '.join(identity.mode)}"
@@ -43,7 +43,7 @@ def grouping_setting(settings: Settings) -> str:
 
 
 def reject_grouping(settings: Settings) -> None:
-    """Raise a SettingsError for settings that make families, which a stream cannot know before their last event."""
+    """Raise a SettingsError for settings that make families, which a stream does not know before their last event."""
     setting, _, value = grouping_setting(settings).partition(": ")
     if setting:
         raise SettingsError(
@@ -54,7 +54,7 @@ def reject_grouping(settings: Settings) -> None:
 
 
 class RunLinks:
-    """Tells which other runs an event's run is one with, or needs to know the names of."""
+    """Finds the other runs that belong to the family of an event's run."""
 
     def __init__(self, options: Options, zone: tzinfo) -> None:
         self._extractor = FactExtractor(options)
@@ -83,18 +83,18 @@ class RunLinks:
         )  # another event may name it
         if parent is not None and (self._has_aliases or may_merge):
             yield parent[0]
-        if self._has_aliases:  # the tool's id of a run that others know by OpenLineage's
+        if self._has_aliases:  # the tool's id of a run that other events name by OpenLineage's id
             yield from registers.get(UPSTREAM_RUN, ())
 
 
 def group_runs(links: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return run -> its family, the smallest URN in it, for all runs that links (one, other) name."""
+    """Return run -> its family, which is the smallest URN in it, for all runs of the links (one, other)."""
     parents: dict[str, str] = {}
 
     def group_of(run: str) -> str:
         parents.setdefault(run, run)
         while parents[run] != run:
-            parents[run] = parents[parents[run]]  # each look makes the way shorter
+            parents[run] = parents[parents[run]]  # shorten the path for later look-ups
             run = parents[run]
         return run
 

@@ -1,8 +1,9 @@
-"""What a run says of other runs, apart from what they share.
+"""Cross-run facts of a run, separate from its other facts.
 
-Four things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
-temporary datasets that lineage runs through, and DAG runs that ended, which makes failed tries of their tasks final. A run that says such a thing leaves a *witness*: a state that holds no more;
-a run that such a thing may change is *open*, and closes together with all witnesses.
+Four kinds of facts are about other runs: lineage that names another run, tests that dbt skipped because their model failed,
+temporary datasets across which lineage is collapsed, and DAG runs that ended, which makes failed tries of their tasks final. A run
+with such facts leaves a *witness*: a state with these facts only. A run that such facts may change is *open*, and closes together
+with all witnesses.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def witness_of(state: RunState, options: Options) -> RunState | None:
-    """Return what ``state`` says of other runs, as a state of its own; None if it says nothing."""
+    """Return the facts of ``state`` about other runs, as a state of its own; None if there are none."""
     collapses = can_collapse(options)
     facts: FactsByEntity = {
         urn: registers for urn, registers in state.facts.items() if urn.startswith(RUN_URN_PREFIX) and urn != state.urn
@@ -63,14 +64,14 @@ def named_run_urns(witness_state: RunState) -> list[str]:
 def is_open(state: RunState, options: Options) -> bool:
     """Return whether other runs may change the state: its datasets may be temporary, dbt may have skipped it, or its DAG run ended."""
     if state.collapsed_urns or can_collapse(options):
-        return True  # which datasets are temporary may be known from other runs only
+        return True  # only other runs may know which datasets are temporary
     if not has_failed_under_parent(state):
         return False
     return can_be_final(state) or any(RESULTS in registers for registers in state.facts.values())
 
 
 def has_failed_under_parent(state: RunState) -> bool:
-    """Return whether the run failed and names a parent, as dbt's nodes do."""
+    """Return whether the run failed and names a parent, as the runs of dbt nodes do."""
     if state.kind != "run" or PARENT not in state.facts.get(state.urn, {}):
         return False
     return any(event_type == "FAIL" for _, event_type in state.events)

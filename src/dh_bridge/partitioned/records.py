@@ -1,4 +1,4 @@
-"""Records: one event each, with the key of the run that it folds into; what is worked on apart goes by that key."""
+"""Records: one event each, with the key of its run, which decides the part in which it is translated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False):
-    """An event as it came: ``key`` is the run's URN, ``time`` in microseconds, ``location`` where it stood."""
+    """An event as it was read: ``key`` is the run's URN, ``time`` in microseconds, ``location`` of the event."""
 
     key: str
     time: int
@@ -23,7 +23,7 @@ class EventRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def to_record(event: Event, options: Options) -> EventRecord:
-    """Return the record of an event, without its secrets; events without a run go by their job or dataset."""
+    """Return the record of an event, with secrets masked; the key of an event without a run is its job or dataset."""
     options.masking.mask_event(event)
     if event.kind == "run":
         folded = fold_statement(event, options.identity)

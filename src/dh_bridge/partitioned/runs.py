@@ -1,4 +1,4 @@
-"""Stage one: records, sorted by run, into proposals of runs and pieces of what they share."""
+"""Stage one: records, sorted by run, into proposals of runs and pieces of shared entities."""
 
 from __future__ import annotations
 
@@ -44,16 +44,19 @@ if TYPE_CHECKING:
     from dh_bridge.partitioned.records import EventRecord
 
 MAX_HELD_ENTITIES = 4_000
-"""Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
+"""Entities whose pieces a worker merges before it yields them: about 100 MB of tables with 40 columns."""
 PIECES_BY_RUN = 0
-"""As ``max_entities``: the pieces of each run apart, so that they can be replaced when the run goes on (streams)."""
+"""Value of ``max_entities``.
+
+The pieces of each run are separate, so that they can be replaced when the run continues (streams).
+"""
 OPEN_RUNS_PER_BATCH = 500
-"""Open runs that close together."""
+"""Maximum number of open runs that close together."""
 _BEFORE_ALL_EVENTS = (-(1 << 63), "", "")
 
 
 class TranslatedRun(msgspec.Struct, frozen=True):
-    """What became of a run: its proposals; ``key`` as of its records, ``time`` and ``location`` of its last event."""
+    """The result of a run: its proposals; ``key`` as in its records, ``time`` and ``location`` of its last event."""
 
     key: str
     run_id: str
@@ -63,7 +66,10 @@ class TranslatedRun(msgspec.Struct, frozen=True):
 
 
 class CrossRunFacts(msgspec.Struct, frozen=True):
-    """A run that speaks of others: ``witness`` for those, None if it only listens; ``is_open``: it is to close with all witnesses."""
+    """A run with cross-run facts: ``witness`` has its facts about other runs, or is None; ``is_open``.
+
+    It closes with all witnesses.
+    """
 
     key: str
     witness: RunState | None
@@ -71,11 +77,10 @@ class CrossRunFacts(msgspec.Struct, frozen=True):
 
 
 class PartitionTranslator:
-    """Folds records and closes runs; one object for each part of the data.
+    """Merges records and closes runs; one object for each part of the data.
 
-    The records of a run, or of a family of runs, come one after the other, in any order (:meth:`close_current` is called when
-    another key begins).
-    ``witnesses`` are encoded ones of all parts: with them every run closes, without them open runs are only named.
+    The records of a run, or of a family of runs, are adjacent, in any order (:meth:`close_current` is called when another key
+    begins). ``witnesses`` are the encoded ones of all parts: with them every run closes, without them open runs are only named.
     ``origin_key`` is, with ``max_entities=PIECES_BY_RUN``, the key of the run whose pieces are being yielded.
     """
 
@@ -87,7 +92,7 @@ class PartitionTranslator:
         witnesses: Iterable[bytes] | None = None,
         max_entities: int = MAX_HELD_ENTITIES,
     ) -> None:
-        """Raise a SettingsError for environments that the profile does not know."""
+        """Raise a SettingsError for environments that the DataHub version does not know."""
         options.check_environments()
         self._options = options
         self._zone = zone
@@ -105,9 +110,9 @@ class PartitionTranslator:
     def translate(
         self, records: Iterable[EventRecord]
     ) -> Iterator[tuple[str, Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]]]:
-        """Yield each key of the records, which are sorted by it, and what comes up to its end; what was held back under "".
+        """Yield each key of the sorted records with its results; results that were postponed have the key "".
 
-        A key's part is to be used up before the next one is asked for; ``counts`` and ``rejected`` are whole at the end.
+        Consume the results of a key before you request the next one; ``counts`` and ``rejected`` are complete at the end.
         """
         with redaction_mode(self._options.settings.redaction):
             for key, run_records in groupby(records, key=attrgetter("key")):
@@ -121,7 +126,7 @@ class PartitionTranslator:
         yield from self.close_current()
 
     def add_record(self, record: EventRecord) -> DeadLetter | None:
-        """Fold a record; return the dead letter of one that cannot be used."""
+        """Add a record; return the dead letter of one that cannot be used."""
         try:
             event = parse_event(record.raw, record.location, self._zone)
         except EventError as error:
@@ -143,7 +148,7 @@ class PartitionTranslator:
         return None
 
     def close_current(self) -> Iterator[TranslatedRun | CrossRunFacts | Piece]:
-        """Yield the results of the runs that are being folded, and forget these runs."""
+        """Yield the results of the present runs, and drop these runs."""
         states = self._take_states()
         if self._witnesses is not None:
             self._keep_open(states)
@@ -155,7 +160,7 @@ class PartitionTranslator:
                 witness_state = witness_of(state, self._options)
                 if witness_state is not None or has_open:
                     yield CrossRunFacts(self._last_events[state.key][2], witness_state, has_open)
-            if has_open:  # counted here, not when they are folded again
+            if has_open:  # counted here, not when they are merged again
                 self.counts.newer += count_newer_aspects(states, self._options)
                 for state in states:
                     self._last_events.pop(state.key)
@@ -165,7 +170,7 @@ class PartitionTranslator:
             yield from self._take_pieces()
 
     def finish(self) -> Iterator[TranslatedRun | Piece]:
-        """Yield what is still held back, and make the counts whole."""
+        """Yield the postponed results, and complete the counts."""
         yield from self._close_open()
         yield from self._take_pieces()
         self.counts.filtered, self._aggregator.extractor.filters.drop_counts = (
@@ -181,7 +186,7 @@ class PartitionTranslator:
         open_states = [self._aggregator.runs.pop(key) for key in list(self._aggregator.runs)]
         self.counts.runs += sum(bool(state.urn) for state in open_states)
         states = resolve_own_facts(open_states)
-        if len(states) < len(open_states):  # of a run under two ids one state stands for both
+        if len(states) < len(open_states):  # a run with two ids has one state
             for key in {state.key for state in open_states}.difference(state.key for state in states):
                 self._last_events.pop(key)
         return states
@@ -216,9 +221,9 @@ class PartitionTranslator:
 
 
 class _PartitionStore:
-    """State in parts: runs of other parts are known by their witnesses, which are used up (see `ClosingStore`).
+    """State of a part: facts about runs of other parts come from their witnesses, which are consumed (see `ClosingStore`).
 
-    ``by_run``: what each run contributes, by the run's key, where it is not folded into ``shared``.
+    ``by_run``: the contributions of each run by its key, if they are not merged into ``shared``.
     """
 
     def __init__(self, options: Options, witnesses: Iterable[RunState], shared: FactsByEntity, *, by_run: bool) -> None:
@@ -229,16 +234,16 @@ class _PartitionStore:
         self.facts_by_run: dict[str, FactsByEntity] = {}
 
     def exchange(self, states: list[RunState]) -> list[RunState]:
-        """Move what the runs and the witnesses state of other runs to these."""
-        all_states = [*self._witnesses, *states]  # the last of one URN is the one that is handed over to
+        """Add to runs the facts of other runs and of the witnesses about them."""
+        all_states = [*self._witnesses, *states]  # of several states with one URN, the last one gets them
         resolve_other_runs(all_states)
         return all_states
 
     def contribute(self, closed: list[ClosedRun]) -> None:
-        """Fold the runs into the shared entities of the part."""
+        """Merge the runs into the shared entities of the part."""
         for state, history in closed:
             shared = self.facts_by_run.setdefault(state.key, {}) if self._is_by_run else self._shared
             mark_written(state, shared)
             contribute(state, history, shared, self._options)
-            for urn in foreign_checks(state):  # the tool writes them, whatever runs say of them
+            for urn in foreign_checks(state):  # the tool writes them itself
                 shared.pop(urn, None)

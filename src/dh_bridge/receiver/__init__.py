@@ -1,8 +1,8 @@
-"""A web door: producers send events over HTTP, as to any OpenLineage backend, and are answered when those are in the ledger.
+"""An HTTP endpoint for events, as any OpenLineage backend; a request is answered when its events are in the ledger.
 
-``intake.py`` folds what came meanwhile in one transaction, ``sending.py`` delivers behind the requests' backs, ``app.py`` is
-the WSGI application, ``running.py`` a server for it until somebody ends it. Senders of Spark, Flink, Trino, Hive and
-openlineage-python need a URL and nothing of ours.
+``ingest_queue.py`` merges the events of waiting requests in one transaction, ``sending.py`` delivers in the background,
+``app.py`` is the WSGI application, ``running.py`` runs a server for it. Clients of Spark, Flink, Trino, Hive and
+openlineage-python need a URL and no package of ours.
 """
 
 from dh_bridge.receiver.app import Receiver

@@ -33,7 +33,7 @@ class RequestOutcome:
         self._received = self._failed = 0
 
     def add(self, reason: str | None) -> None:
-        """Count an event; a reason says why it cannot be used."""
+        """Count an event; a reason says why it is invalid."""
         if reason is not None:
             self._failed += 1
             if len(self._failures) < _MAX_FAILURES:

@@ -1,8 +1,8 @@
-"""The WSGI application: requests into events, what became of them into answers.
+"""The WSGI application: reads events from requests, and answers with their results.
 
-``POST /api/v1/lineage`` takes an event, an array of them, or one a line, and so does ``POST /api/v1/lineage/batch``; the same
-below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the ledger or its inbox; 207: some cannot be used; 400: none can;
-503: send them again later. ``GET /health`` and ``GET /metrics`` tell how it is.
+``POST /api/v1/lineage`` takes an event, an array of them, or one per line, and so does ``POST /api/v1/lineage/batch``; the same
+below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the ledger or its inbox; 207: some are
+invalid; 400: all are invalid; 503: send them again later. ``GET /health`` and ``GET /metrics`` report the state.
 """
 
 from __future__ import annotations
@@ -55,9 +55,11 @@ _LARGE_BODY_BYTES = 1024 * 1024
 
 
 class Receiver:
-    """Takes events over HTTP into an :class:`~dh_bridge.receiver.ingest_queue.IngestQueue`; any WSGI server can run it.
+    """Passes events of HTTP requests to an :class:`~dh_bridge.receiver.ingest_queue.IngestQueue`.
 
-    ``zone`` is that of event times that name none. Once ``is_stopping`` is set, senders are told to come again.
+    Any WSGI server can run it.
+
+    ``zone`` is that of event times without one. Once ``is_stopping`` is set, requests get 503.
     """
 
     retry_after = "5"
@@ -83,7 +85,7 @@ class Receiver:
         self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
         self._large_requests = BoundedSemaphore(max(1, settings.threads // 2))
         self._large_parse_lock = Lock()
-        #: what is logged of requests that bring nothing
+        #: log of requests without usable events
         self.refusals = LogThrottle(log, logging.WARNING)
 
     @property
@@ -141,7 +143,7 @@ class Receiver:
         return response
 
     def _status_response(self, path: str) -> ReceiverResponse:
-        """Tell how it is: who ends is not there any more, but a full ledger is no reason to start it anew."""
+        """Report the health: 503 while stopping, but not for a full ledger, which a restart would not fix."""
         if path == "/metrics":
             return ReceiverResponse(HTTPStatus.OK, self._metrics.to_prometheus())
         backlog, refusal, stall = (
@@ -165,7 +167,7 @@ class Receiver:
         return self._accept_request(environ, location)
 
     def unreadable_response(self, code: int, reason: str) -> bytes:
-        """Count a request that the web server could not read, and return what it is told."""
+        """Count a request that the web server could not read, and return its answer."""
         self._metrics.count_request(code)
         return to_json({"error": encodable_text(reason)})
 

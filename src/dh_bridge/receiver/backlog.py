@@ -1,4 +1,4 @@
-"""What waits in the ledger, as its file says it whenever somebody asks: a delivery that takes long hides nothing."""
+"""The proposals that wait in the ledger, read from its file on request, so that a long delivery hides nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BacklogSize(NamedTuple):
 
 
 class Backlog(Closable):
-    """Looks into the ledger ``path``, whoever delivers from it; any thread may ask."""
+    """Reads the ledger ``path``, whichever process delivers from it; any thread may ask."""
 
     def __init__(self, path: Path) -> None:
         self._file: Database | None = Database(path, readonly=True)
@@ -42,14 +42,14 @@ class Backlog(Closable):
         self._next_read = 0.0
 
     def read(self) -> BacklogSize:
-        """Return what waits, as it was a moment ago; what was seen last when the file cannot be read."""
+        """Return the backlog of a moment ago; the last known one if the file cannot be read."""
         with self._lock:
             if self._file is not None and time.monotonic() >= self._next_read:
                 self._read_file()
             return self._size
 
     def close(self) -> None:
-        """Look once more, and let go of the file."""
+        """Read once more, and close the file."""
         with self._lock:
             if self._file is not None:
                 self._read_file()

@@ -91,7 +91,7 @@ def read_body(environ: Mapping[str, Any], limit: int, grow: Grow) -> bytes:
     Raises:
         RequestError: There is no body, it is too large, cannot be unzipped, or there is no budget for it.
     """
-    if "CONTENT_LENGTH" not in environ:  # HTTP/1.0 knows no chunks
+    if "CONTENT_LENGTH" not in environ:  # HTTP/1.0 has no chunks
         raise RequestError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
     length = int(environ.get("CONTENT_LENGTH") or 0)
     if length > limit:

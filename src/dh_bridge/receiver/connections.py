@@ -36,7 +36,7 @@ _MAX_CHUNK_LINE_BYTES, _MAX_TRAILER_BYTES = 4 * 1024, 64 * 1024
 
 
 class _NoRoomError(Error):  # type: ignore[misc]  # waitress has no types
-    """A request for which there is no room: on the disk that large bodies are kept on, or among the connections."""
+    """A request without room: on the disk that buffers large bodies, or among the connections."""
 
     code = 503
     reason = "Service Unavailable"
@@ -60,7 +60,7 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         """Take some of its bytes; return how many."""
         try:
             consumed: int = super().received(data)
-        except OSError as error:  # no temporary folder, or a full one: nobody would be answered
+        except OSError as error:  # no temporary folder, or a full one: no request could be answered
             reason = f"cannot store the body of the request: {error.strerror or error}"
             self._refusals.log(
                 reason, f"request rejected with status 503: {reason}. Check the folder for temporary files (TMPDIR)"
@@ -81,8 +81,8 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         return consumed
 
     def close(self) -> None:
-        """Let go of its body."""
-        with suppress(OSError):  # what is left of a body is written to the full disk once more
+        """Close its body."""
+        with suppress(OSError):  # closing writes the rest of a body to the full disk once more
             super().close()
 
 
@@ -139,7 +139,7 @@ class ClientConnection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def forwarded_for(self) -> str:
-        """The header of a proxy that says for whom it sends the next request."""
+        """The header in which a proxy names the client of the next request."""
         return str(self.requests[0].headers.get("X_FORWARDED_FOR", "")) if self.requests else ""
 
     def refuse(self, text: str) -> None:
@@ -193,14 +193,14 @@ class ClientConnection(HTTPChannel):  # type: ignore[misc]
             super().send_continue()
 
     def readable(self) -> bool:
-        """Whether to look for what comes (called every round)."""
+        """Whether to accept connections (called every round)."""
         if not self._linger_until:
             return bool(super().readable())
         self.will_close = self.will_close or time.monotonic() >= self._linger_until
         return not self.will_close
 
     def received(self, data: bytes) -> bool:
-        """Take what comes."""
+        """Accept a connection."""
         if self._linger_until:
             return False
         previous_request = self.request

@@ -109,7 +109,7 @@ class _ThreadPool:
 
 
 class Dispatcher:
-    """Takes the place of waitress' own dispatcher of tasks.
+    """Replaces waitress' own dispatcher of tasks.
 
     Args:
         threads: Requests of one sender that are answered at a time.

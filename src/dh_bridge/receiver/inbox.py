@@ -45,11 +45,11 @@ class Inbox(Closable):
 
     Args:
         path: The file; it is created with the first request.
-        parse: Reads an event from its bytes and its place.
+        parse: Reads an event from its bytes and its location.
         mask: Returns the bytes of an event without secrets: only these are written.
 
     Raises:
-        SinkError: The file is there, and cannot be read.
+        SinkError: The file exists and cannot be read.
     """
 
     def __init__(self, path: Path, parse: Parse, mask: Callable[[bytes], bytes]) -> None:
@@ -76,7 +76,7 @@ class Inbox(Closable):
         return bool(self._sizes)
 
     def pending(self) -> Iterator[tuple[int, list[Event], list[DeadLetter]]]:
-        """Yield what an earlier process has left: the number of each request, its events, and those that cannot be read."""
+        """Yield the requests of an earlier process: the number of each, its events, and those that cannot be read."""
         if self._connection is None:
             return
         for number, data in self._connection.execute("SELECT id, events FROM request ORDER BY id").fetchall():
@@ -109,7 +109,7 @@ class Inbox(Closable):
             return number
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Remove requests that are in the ledger; those that cannot be removed are folded once more at the next start."""
+        """Remove requests that are in the ledger; those that cannot be removed are merged again at the next start."""
         rows = [(number,) for number in numbers]
         if not rows:
             return

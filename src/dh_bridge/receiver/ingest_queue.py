@@ -1,7 +1,7 @@
-"""The way in: events of requests, folded together into the ledger, one transaction for all that came meanwhile.
+"""The queue of requests: events are merged into the ledger, one transaction for all requests that wait.
 
-Requests that are likely to take long wait in a lane of their own (``lanes.py``). While a transaction takes long, small requests are
-acknowledged from the inbox (``inbox.py``), and are folded afterwards.
+Requests that probably take long wait in a lane of their own (``lanes.py``). While a transaction takes long, small requests are
+acknowledged from the inbox (``inbox.py``), and are merged afterwards.
 """
 
 from __future__ import annotations
@@ -45,10 +45,12 @@ SMALL_SECONDS = 1.0
 
 
 class IngestQueue(Closable):
-    """Folds events by a thread of its own; ``on_commit`` is called after each transaction, ``on_dead_letter`` with what cannot be used.
+    """Merges events in a thread of its own.
 
-    ``batch``: events of one transaction, at most. ``inbox``: takes small requests while a transaction takes long; what an earlier
-    process has left in it is folded first.
+    Calls ``on_commit`` after each transaction, and ``on_dead_letter`` with invalid events.
+
+    ``batch``: maximum events of one transaction. ``inbox``: stores small requests while a transaction takes long; those of an
+    earlier process are merged first.
     """
 
     def __init__(  # noqa: PLR0913 - its parts
@@ -87,10 +89,10 @@ class IngestQueue(Closable):
         return self._thread.is_alive()
 
     def take(self, events: Sequence[Event], timeout: float | None = None) -> list[str | None]:
-        """Fold ``events``; return of each None once it is in the ledger, or why it cannot be used.
+        """Merge ``events``; return None for each one in the ledger, or the reason why it is invalid.
 
-        A SinkError when the ledger cannot be written or is full, or has not come to them after ``timeout`` seconds: they may
-        be sent again then, as often as one likes. Many events are taken a batch at a time, so that other requests come in between.
+        A SinkError if the ledger cannot be written or is full, or if ``timeout`` seconds are over: the events may then be sent
+        again, any number of times. Many events are merged a batch at a time, so that other requests are merged between them.
         """
         reasons: list[str | None] = []
         while len(reasons) < len(events):
@@ -107,7 +109,7 @@ class IngestQueue(Closable):
                 if self._store_in_inbox(request):
                     return [None] * len(events)
                 if time.monotonic() >= deadline:
-                    answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
+                    answer.cancel()  # the request has timed out and its client sends it again
                     raise SinkError("the ledger is busy", remedy="send the events again", retryable=True)
             return answer.result()
         finally:
@@ -131,7 +133,7 @@ class IngestQueue(Closable):
         return False
 
     def _ingest_pending(self) -> None:
-        """Fold what an earlier process has acknowledged, and has not folded."""
+        """Merge the requests that an earlier process acknowledged but did not merge."""
         for row, events, letters in self._inbox.pending() if self._inbox is not None else ():
             for letter in letters:
                 self._on_dead_letter(letter)
@@ -141,7 +143,7 @@ class IngestQueue(Closable):
                 self._inbox.remove([row])
 
     def close(self) -> None:
-        """Fold what was brought until now, and end."""
+        """Merge the waiting requests, and end."""
         self._lanes.close()
         self._thread.join()
         for throttle in (self._slow_events, self._failures):
@@ -150,10 +152,13 @@ class IngestQueue(Closable):
     def _run(self) -> None:
         while (requests := self._lanes.take()) is not None:
             self._ingest_requests(requests)
-            del requests  # nothing is held until the next one comes
+            del requests  # hold no reference to the last one while waiting
 
     def _ingest_requests(self, requests: list[IngestRequest]) -> None:
-        """Fold those of ``requests`` that somebody waits for; no error ends the thread, or all later requests would wait in vain."""
+        """Merge those of ``requests`` that are still open.
+
+        No error ends the thread, or all later requests would wait for ever.
+        """
         requests = [request for request in requests if request.answer.set_running_or_notify_cancel()]
         if requests:
             self._ingest(requests)
@@ -235,7 +240,7 @@ class IngestQueue(Closable):
             self._delivery_outages.log_recovery()
 
     def _write_events(self, events: list[Event]) -> dict[int, str]:
-        """Fold ``events`` together, or, where that is beyond us, each half by itself; return why some of them cannot be used."""
+        """Merge ``events`` together or, if that fails, each half by itself; return why some of them are invalid."""
         try:
             translation, delivery = self._ledger.process_batch(events)
         except SinkError:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EVENTS_PER_BATCH = 500
 """Events of one transaction, at most: others wait for it."""
 BYTES_PER_BATCH = 1024 * 1024
-"""Bytes of one transaction from which it takes no more events."""
+"""Maximum bytes of the events of one transaction."""
 MAX_SMALL_EVENTS = 50
 MAX_SMALL_BYTES = 256 * 1024
 MAX_SMALL_VALUES = 20_000

@@ -34,7 +34,10 @@ _GAUGE_HELP = {
 
 
 class ReceiverMetrics:
-    """Counters that only grow; ``read_backlog`` says what waits in the ledger, nothing in a catalogue, ``stall_reason`` why nothing leaves it."""
+    """Counters that only grow.
+
+    ``read_backlog`` returns the backlog of the ledger (none for a catalogue), ``stall_reason`` why it is not delivered.
+    """
 
     def __init__(self, read_backlog: Callable[[], BacklogSize] = BacklogSize) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""What goes wrong again and again is a line in the log when it begins, one a minute while it lasts, and one when it is over."""
+"""Logs a lasting problem with one line at its start, one per minute while it lasts, and one at its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ REPEAT_SECONDS = 60.0
 
 
 class OutageLog:
-    """Tells of one thing that may go wrong; ``recovery_text`` is what is said when it goes on. ``reason`` it does not, None: it does."""
+    """The log of one possible problem; ``recovery_text`` is logged at its end.
+
+    A ``reason`` starts or continues it, None ends it.
+    """
 
     def __init__(self, recovery_text: str) -> None:
         self._recovery_text = recovery_text

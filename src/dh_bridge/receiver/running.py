@@ -1,4 +1,4 @@
-"""A receiver that runs until somebody ends it: its ledger, who folds into it, who delivers from it, and the web server."""
+"""A running receiver: its ledger, the thread that merges, the thread that delivers, and the web server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ _LAST_RESPONSE_SECONDS = 0.2
 
 
 class RunningReceiver:
-    """What runs: ``url`` is where, ``target`` where to, ``metrics`` what was counted, ``is_exposed``: other machines reach it."""
+    """A running receiver: ``url`` is its address, ``target`` that of deliveries, ``metrics`` its counters, ``is_exposed``.
+
+    Other machines can reach it.
+    """
 
     def __init__(
         self, web: WebServer, target: DeliveryTarget, metrics: ReceiverMetrics, ingest_queue: IngestQueue
@@ -74,10 +77,12 @@ def run_receiver(
     on_dead_letter: Callable[[DeadLetter], None] = lambda _: None,
     before_listening: Callable[[], object] = lambda: None,
 ) -> Iterator[RunningReceiver]:
-    """Take events over HTTP for ``target`` until the block ends; what was answered by then is in the ledger ``ledger_path``.
+    """Receive events over HTTP for ``target`` until the block ends.
 
-    A catalogue is its own ledger. ``on_dead_letter`` gets what cannot be used, from several threads; ``before_listening`` is called
-    before the port opens. A SettingsError says what cannot be used or is not installed, a SinkError why the target or the ledger
+    All acknowledged events are then in the ledger ``ledger_path``.
+
+    A catalogue is its own ledger. ``on_dead_letter`` gets invalid events, from several threads; ``before_listening`` is called
+    before the port opens. A SettingsError names what is invalid or not installed, a SinkError why the target or the ledger
     cannot be opened.
     """
     ledger_path = ledger_path or settings.ledger.file
@@ -143,7 +148,7 @@ def _shorten_switch_interval() -> Iterator[None]:
 
 
 def _catch_up(ledger: Ledger, metrics: ReceiverMetrics) -> None:
-    """Take a step of what another list of `writes` withheld."""
+    """Render again some of what an earlier list of `writes` excluded."""
     for translation, delivery in islice(ledger.render_withheld(), 1):
         metrics.add(
             proposals=translation.counts.proposals, delivered=delivery.delivered_count, refused=len(delivery.failures)
@@ -151,7 +156,7 @@ def _catch_up(ledger: Ledger, metrics: ReceiverMetrics) -> None:
 
 
 def _drain(app: Receiver) -> None:
-    """Take nothing more, and let those be answered who are inside."""
+    """Accept no new requests, and answer the open ones."""
     app.is_stopping = True
     deadline = time.monotonic() + _DRAIN_SECONDS
     while app.is_busy and time.monotonic() < deadline:

@@ -35,7 +35,7 @@ IDLE_SECONDS = 5.0
 STALL_SECONDS = 2 * MAX_PAUSE_SECONDS
 """Seconds without a delivery, while something may be sent, after which it is a stall: twice the longest pause between tries."""
 GATHER_SECONDS = 0.2
-"""Seconds after the first of what waits: what comes in them goes along, in fewer requests."""
+"""Seconds to wait after the first proposal, so that more of them are sent in one request."""
 _LOCK_TIMEOUT_SECONDS, _LAST_DELIVERY_SECONDS, _MARGIN_SECONDS = 2.0, 8.0, 0.5
 """Seconds that the last delivery waits for that of another process, that it may take, and what its end may take: who ends a
 container waits for ten."""
@@ -74,20 +74,20 @@ class DeliveryWorker(Closable):
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that something waits."""
+        """Report that proposals wait."""
         self._wake_event.set()
 
     def stall_reason(self) -> str | None:
-        """Return why nothing is delivered, if nothing was for STALL_SECONDS seconds while something might be sent; else None."""
+        """Return the reason if nothing was delivered for STALL_SECONDS seconds although something may be sent; else None."""
         seconds = time.monotonic() - self._last_progress
         if seconds < STALL_SECONDS:
             return None
         return f"no proposal was delivered for {seconds:,.0f} seconds" + (f": {self._reason}" if self._reason else "")
 
     def close(self) -> None:
-        """Deliver what waits once more, as far as the place takes it by then, and end; the rest stays in the ledger."""
+        """Deliver waiting proposals once more, within the time limit, and end; the rest stays in the ledger."""
         self._deadline = time.monotonic() + _LAST_DELIVERY_SECONDS
-        set_deadline(self._target.sink, self._deadline)  # or it would try again while nobody waits for it any more
+        set_deadline(self._target.sink, self._deadline)  # or it would retry after the time limit
         self._end_event.set()
         self._wake_event.set()
         self._thread.join(_LAST_DELIVERY_SECONDS + _MARGIN_SECONDS)
@@ -127,7 +127,7 @@ class DeliveryWorker(Closable):
             self._last_progress = time.monotonic()
         self._reason = "" if relay.last_error is None else str(relay.last_error)
         if relay.has_skipped_delivery or time.monotonic() >= self._deadline:
-            return  # another process delivers, or the place is left alone for a while: no news, and no end of news
+            return  # another process delivers, or the target pauses: neither progress nor a failure
         if relay.last_error is None:
             self._outages.log_recovery()
         else:

@@ -86,7 +86,7 @@ class WebServer(Closable):
         self._thread.start()
 
     def close(self) -> None:
-        """Let go of all sockets."""
+        """Close all sockets."""
         self._end_event.set()
         self._thread.join()
 

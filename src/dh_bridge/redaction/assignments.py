@@ -158,7 +158,7 @@ def _phrase_name(text: str, start: int, name: str) -> str:
 def _find_secrets(  # noqa: PLR0911 - a rule each
     text: str, start: int, end: int, name: str, operator: re.Match[str] | None
 ) -> list[SecretSpan] | None:
-    """Return the secrets that belong to the name at a place of a text."""
+    """Return the secrets that belong to the name at a position of a text."""
     if operator is not None:
         if operator["sign"] == ":" and text[start - 1 : start] == ":" and text[end] == ":":  # a part of an ARN
             return None

@@ -39,7 +39,7 @@ _COMMENT_CHARS = "-/*;:"
 
 
 class Argument(NamedTuple):
-    """An argument and where it begins; a quote around it is no part of it."""
+    """An argument and its position, without quotes."""
 
     text: str
     begin: int

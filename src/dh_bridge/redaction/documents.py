@@ -80,7 +80,7 @@ def _collect_texts(value: Any, texts: set[str], depth: int) -> bool:
 
 
 def is_redacted(value: Any, *keys: str, is_hidden: bool = False) -> bool:
-    """Return whether nothing of ``value``, a leaf of JSON, is kept under any of the names ``keys``."""
+    """Return whether ``value``, a single JSON value, is hidden completely under any of the names ``keys``."""
     if value is None or isinstance(value, (bool, dict, list)):
         return False
     if is_hidden or any(

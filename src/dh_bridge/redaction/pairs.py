@@ -25,7 +25,7 @@ _PRECEDING_VALUE = re.compile(
     r"value\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}(\\{0,3}[\"'])([^\"'\\]{1,200})\1\s{0,4},\s{0,8}\\{0,3}[\"']?(?:name|key)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?\Z",
     re.IGNORECASE,
 )
-#: An element of XML: what stands in front of its name, and behind it.
+#: An element of XML: the texts before and after its name.
 _ELEMENT_PREFIX = re.compile(r"(?:<|&lt;)(?:[\w-]{1,20}:)?\Z")
 _ELEMENT = re.compile(
     r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/)"
@@ -57,7 +57,7 @@ _MAX_LIST_ITEMS = 10_000
 
 
 def find_secrets(text: str, start: int, end: int, name: str) -> list[SecretSpan] | None:
-    """Return the secrets that belong to the name at a place of a text, None where there is none."""
+    """Return the secrets that belong to the name at a position of a text, None if there is none."""
     next_char = text[end : end + 1]
     previous_char = text[start - 1 : start] if start else ""
     if previous_char and previous_char in "\"':=> ":

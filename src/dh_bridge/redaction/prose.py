@@ -25,7 +25,7 @@ _PROPERTY_ROOTS = ("spark.", "fs.", "hive.", "hadoop.", "javax.", "flink.", "kaf
 _PIPED = re.compile(
     r"\b(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4}|[\"']?%s[\"']?[ \t]{1,4})?([\"']?)([^\s\"'|]{4,200})\1[ \t]{0,4}\|[^|\n]{0,200}\Z"
 )
-#: Flags that take no argument: the secret comes from the program before.
+#: Flags without an argument: the secret comes from the program before.
 PIPED_FLAGS = ("password-stdin", "passphrase-fd", "token-stdin")
 _LOOKBEHIND_LENGTH = 400
 

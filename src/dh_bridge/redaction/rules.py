@@ -30,7 +30,7 @@ _ALPHABETS = {
 }
 _CAPITAL = re.compile("[A-Z]")
 _DIGIT = re.compile("[0-9]")
-#: A prefix with such a sign is no part of a word: ``hooks.slack.com/``.
+#: A prefix with such a character is no part of a word: ``hooks.slack.com/``.
 _SEPARATOR_CHAR = re.compile(r"[^\w.\-]")
 _SEPARATORS = re.compile("[^A-Za-z0-9]+")
 #: A part of a name that people give: ``orders``, ``Customer360``, ``v2``, ``ACCOUNTS``, ``2024``.
@@ -148,7 +148,7 @@ class TokenPattern:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether what stands behind a prefix is a name that people give, such as ``customer_orders_2024``."""
+    """Return whether the text after a prefix is a name that people give, such as ``customer_orders_2024``."""
     return all(_NAME_PART.fullmatch(part) for part in _SEPARATORS.split(text))
 
 
@@ -249,14 +249,14 @@ def _call_pattern(functions: dict[str, tuple[int, ...]]) -> re.Pattern[str]:
 
 
 def _first_chars(words: Iterable[str]) -> str:
-    """Return the condition that the next character begins one of the words; it spares most places the long alternation."""
+    """Return a look-ahead for the first characters of the words; it avoids most attempts of the long alternation."""
     return f"(?=[{re.escape(''.join(sorted({word[0] for word in words})))}])"
 
 
 def _grouped(words: Iterable[str], endings: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return an alternation by the first character, longer words first, so that a place is compared with few words.
+    """Return an alternation by the first character, longer words first, so that a position is compared with few words.
 
-    ``endings``: the expression behind a word, by the word.
+    ``endings``: the expression after a word, by the word.
     """
     groups: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):

@@ -100,7 +100,7 @@ def _mask_armour(text: str) -> str:
 
 
 def _mask_key_files(text: str, begin: str, end: str) -> str:
-    """Return ``text`` without what stands between two texts; one that breaks off hides all behind it."""
+    """Return ``text`` without the parts between two texts; a part without an end hides the rest."""
     parts: list[str] = []
     cursor = 0
     while (start := text.find(begin, cursor)) >= 0:

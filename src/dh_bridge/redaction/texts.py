@@ -17,7 +17,7 @@ from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, PROCEDURE
 _MIN_LENGTH = 6
 #: Texts up to this length are remembered: names, addresses and versions come again with each event.
 _MAX_CACHED_LENGTH = 256
-#: Of a longer text the head and the tail are kept, which is more than any aspect holds.
+#: Of a longer text the head and the tail are redacted and stored, which is more than any aspect stores.
 MAX_TEXT_LENGTH = 1_000_000
 _TAIL_LENGTH = 20_000
 _OMISSION = "…[{} characters left out]…"
@@ -48,7 +48,7 @@ def redact_sql(text: str) -> str:
         redacted_text = mask_literals(redacted_text, words.kinds)
         if words.kinds & FORM:
             redacted_text = mask_statement_forms(redacted_text)
-        if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
+        if not is_statement(text):  # a field that should contain SQL, and contains something else
             redacted_text = _mask_named_values(_mask_statements(redacted_text, words), words)
     return redacted_text if current_mode() != OFF else text
 
@@ -91,7 +91,7 @@ def _mask_statements(text: str, words: WordKinds) -> str:
 
 
 def _mask_named_values(text: str, words: WordKinds) -> str:
-    """Return ``text`` without what programs, calls and names say to be secrets."""
+    """Return ``text`` without the secrets of programs, calls and names."""
     kinds = words.kinds
     if kinds & FORM:
         text = mask_statement_forms(text)

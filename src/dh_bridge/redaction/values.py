@@ -65,7 +65,7 @@ _MIN_PATH_LENGTH = 16
 
 
 class SecretSpan(NamedTuple):
-    """A secret in a text: where it begins and ends, and what is written in its place."""
+    """A secret in a text: its start, its end, and its replacement."""
 
     begin: int
     end: int
@@ -108,13 +108,13 @@ def _is_random(part: str) -> bool:
 
 
 def is_password(name: str) -> bool:
-    """Return whether a name leaves no doubt that its value is a secret."""
+    """Return whether a name certainly has a secret value."""
     lower = name.lower()
     return lower.endswith(_PASSWORDS) or lower.startswith("x-")
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """Return whether the value of a secret's name says something about it: a mechanism, a type, a directory, a placeholder."""
+    """Return whether the value only describes a secret: a mechanism, a type, a directory, a placeholder."""
     lower = value.lower()
     scheme = _SCHEME_PREFIX.match(value)
     return (
@@ -217,7 +217,7 @@ def _is_part_of_path(text: str, position: int, value: str) -> bool:
 
 
 def _is_in_brackets(text: str, begin: int) -> bool:
-    """Return whether the value may stand in brackets, whose end is no part of it: ``connect(password=x, y)``."""
+    """Return whether the value may be in brackets, whose end is no part of it: ``connect(password=x, y)``."""
     return text.rfind("(", max(0, begin - 200), begin) >= 0 or text.rfind("{", max(0, begin - 200), begin) >= 0
 
 
@@ -234,12 +234,12 @@ def _is_secret_after_colon(text: str, value: str, end: int, name: str, *, is_spa
 
 
 def _is_password_at_line_end(text: str, value: str, end: int, name: str) -> bool:
-    """Return whether a word may be a password: the last one of a line, behind a name that leaves no doubt."""
+    """Return whether a word may be a password: the last one of a line, after a name that certainly has a secret value."""
     is_last = end >= len(text) or text[end] in "\r\n\\)'\""
     return is_last and is_password(name) and len(value) >= _MIN_LENGTH and value.isalnum()
 
 
-def _find_quoted_value(  # noqa: PLR0913 - what is known of the place
+def _find_quoted_value(  # noqa: PLR0913 - the context of the value
     text: str, begin: int, quote_start: int, name: str, *, has_colon: bool, is_name_quoted: bool
 ) -> SecretSpan | None:
     quote = text[quote_start]

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 ENTITY = "assertion"
-#: Properties of the run that say when and as what it ran; the rest is on the run itself.
+#: Properties of the run about its time and attempt; the others are on the run itself.
 CONTEXT_PREFIXES = ("nominalTime.", "dbt_run.invocation_id", "great_expectations_meta.")
 
 
 def assertion_proposals(urn: str, registers: Registers, shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
-    """Yield what a check is, and whose."""
+    """Yield the definition and the platform of an assertion."""
     stated_check: StatedCheck | None = value(registers, ASSERTION)
     if stated_check is None:
         return
@@ -89,7 +89,7 @@ def _column_lookup(registers: Registers) -> ColumnLookup:
 def result_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield a result of each check for each terminal event; at once for dataset events, never for job events (5.3)."""
     versions = history.terminals if state.kind == "run" else []
-    if state.kind == "dataset":  # several in one millisecond may each tell of another part
+    if state.kind == "dataset":  # several in one millisecond may be about different parts
         versions = [version for version, _ in state.events]
     if not versions:
         return
@@ -100,7 +100,7 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
         results = state.facts[dataset].get(RESULTS)
         if not results:
             continue
-        # one point for each check, millisecond and part: of two events in one, what the later one says
+        # one point for each assertion, millisecond and part: of two events, the values of the later one
         points: dict[tuple[str, int, str], Proposal] = {}
         for version in sorted(versions):
             for proposal in _event_results(dataset, results, version, state, options, attempts.get(version[0])):
@@ -162,8 +162,8 @@ def _results_by_partition(
 ) -> list[tuple[tuple[str, Any], Check, PartitionSpec | None]]:
     """Return (key, check, part of the dataset) of each result: one for each assertion and part.
 
-    What the event of ``version`` itself says of an assertion replaces what other events of the run said of it. A result
-    belongs to the part that its entry reads or writes, else to the part that the event of ``version`` reads.
+    Facts of the event with ``version`` replace those of other events of the run. A result belongs to the part that its entry
+    reads or writes, else to the part that the event with ``version`` reads.
     """
     if PARTITION not in registers and all(entry_id is None for _, entry_id in results):
         return [(key, results[key][1], None) for key in sorted(results)]
@@ -188,7 +188,7 @@ def _metrics_by_path(registers: Registers) -> dict[tuple[str, ...], list[Version
 
 
 def _metric(metrics: dict[tuple[str, ...], list[Versioned]], entry_id: EntryId | None, *path: str) -> int | None:
-    """Return what was measured at ``path``; of a part only what was measured of that part."""
+    """Return the measured value at ``path``; for a part, only a value of that part."""
     for version, number in metrics.get(path, ()):
         if entry_id is None or (version[:3], entry_number(version)) == (entry_id[0], entry_id[2]):
             return int(number)

@@ -1,9 +1,9 @@
-"""The entities that runs share, rendered, checked and serialised once for each set of facts.
+"""Shared entities, rendered, checked and serialised once for each set of facts.
 
-Flows, jobs and tables are the same run after run, and more than half of what a small event writes.
+Flows, jobs and tables are the same run after run, and more than half of the proposals of a small event.
 
-A renderer gets the facts that its key was made of and no others, and of their stamps only the order counts: what is
-remembered can depend on nothing that the key lacks. Facts whose times are written are left to others (``apart``).
+A renderer gets only the facts that its key was made of, and of their versions only the order: a cached result cannot depend on
+anything else. Facts whose times are written are rendered without the cache (``apart``).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from dh_bridge.model.merge import Versioned
     from dh_bridge.options import Options
 
-#: Which of a flow's jobs it was says nothing of the flow.
+#: The flow does not depend on which of its jobs stated the fact.
 _JOB_KINDS = frozenset({JOB, IMPLIED_PARENT_JOB})
 #: What a flow-level job says of itself: it is written on the flow and on the flow job.
 _FLOW_JOB_KINDS = (JOB_FIELD, JOB_PROPERTIES, OWNER, TAG, SQL_TEXT, JOB_EDGE)
 #: The objects of a proposal take about six times its JSON, and two kilobytes beside its value.
 _SIZE_FACTOR, _OVERHEAD_BYTES = 6, 2048
-#: Types of values that are compared; what else a slot holds (a job, a name, a schema) is an object that is remembered too.
+#: Types of values that are compared; any other value (a job, a name, a schema) is an object that is cached, too.
 _COMPARABLE_TYPES = frozenset({str, int, bool, tuple, type(None)})
 
 
@@ -67,12 +67,12 @@ def render_flow(urn: str, registers: Registers, options: Options) -> Sequence[Pr
 
 
 def render_job(urn: str, registers: Registers, shared: FactsByEntity, options: Options) -> Sequence[Proposal]:
-    """Return the aspects of a dataJob: what it is, remembered, and what it reads and writes, whose times are the run's."""
+    """Return the aspects of a dataJob: its definition from the cache, and its inputs and outputs, which have times of runs."""
     job = job_of(registers)
     if job is not None and (job.level == "flow" or job.job_id == job.flow_id):
         registers = _add_flow_facts(urn, job, registers, shared.get(job.flow_urn, {}))
     io = io_proposal(urn, registers, options, job)
-    if job is None:  # another job's lineage names it as a target: its edges are known, its own words are not
+    if job is None:  # lineage of another job names it: its edges are known, its definition is not
         return [] if io is None else [io]
     proposals = _render_cached(
         (urn,), registers, IO_KINDS, options, lambda facts: job_proposals(urn, facts, options, job)
@@ -98,7 +98,7 @@ def _add_flow_facts(urn: str, job: Job, registers: Registers, flow_registers: Re
 
 
 def render_dataset(urn: str, registers: Registers, options: Options, *, is_written: bool) -> Sequence[Proposal]:
-    """Return the aspects of a dataset; one with lineage of its own, which has times, is rendered anew."""
+    """Return the aspects of a dataset; one with lineage of its own, which has times, is rendered without the cache."""
     if not LINEAGE_KINDS.isdisjoint(registers):
         return list(dataset_proposals(urn, registers, options, is_written=is_written))
     return _render_cached(

@@ -47,7 +47,7 @@ ENTITY = "dataset"
 LINEAGE_KINDS = frozenset({UPSTREAM, UPSTREAM_FIELD})
 #: ALTER, RENAME and TRUNCATE neither make nor remove one.
 _EXISTENCE_CHANGES = ("CREATE", "DROP", "OVERWRITE")
-#: What stands before a column of the top level in a v2 path; before others a name follows.
+#: The prefix of a top-level column in a v2 path; other levels are followed by a name.
 _TYPE_TOKENS = re.compile(r"\[version=2\.0\]\.(?:\[[^\]]*\]\.)*")
 
 

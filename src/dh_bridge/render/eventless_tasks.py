@@ -1,4 +1,4 @@
-"""Runs of tasks that send no events: what the end of their DAG's run tells of them."""
+"""Runs of tasks without events, from the end of their DAG's run."""
 
 from __future__ import annotations
 

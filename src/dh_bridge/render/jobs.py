@@ -44,7 +44,7 @@ _MAX_DISPLAY_CHARS = 120
 _DATASET_EDGES = ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/"))
 
 
-#: What a job reads and writes, whose times are those of its runs (`io_proposal`).
+#: Inputs and outputs of a job, whose times are those of its runs (`io_proposal`).
 IO_KINDS = frozenset({INPUT_EDGE, OUTPUT_EDGE, INPUT_FIELD, FINE_LINEAGE, JOB_EDGE, LINEAGE_JOB})
 
 
@@ -59,7 +59,7 @@ class Flow(NamedTuple):
 
 
 def job_of(registers: Registers) -> Job | None:
-    """Return the job of a flow or dataJob: its own words, else what another run's parent facet says of it."""
+    """Return the job of a flow or dataJob: from its own events, else from the parent facet of another run."""
     job: Job | None = value(registers, JOB) or value(registers, IMPLIED_PARENT_JOB)
     return job
 
@@ -85,7 +85,7 @@ def flow_proposals(urn: str, registers: Registers, options: Options, flow: Flow)
 
 
 def job_proposals(urn: str, registers: Registers, options: Options, job: Job) -> Iterator[Proposal]:
-    """Yield the aspects of a dataJob, but for its inputs and outputs; its info is the first.
+    """Yield the aspects of a dataJob without its inputs and outputs; its info is the first.
 
     Of a flow job, ``registers`` also hold the facts of the flow.
     """
@@ -120,7 +120,7 @@ def _job_type(platform: str) -> dict[str, str]:
 
 
 def io_proposal(urn: str, registers: Registers, options: Options, job: Job | None) -> Proposal | None:
-    """Return the inputs and outputs of a dataJob, whether its own events told of them or another job's lineage."""
+    """Return the inputs and outputs of a dataJob, from its own events or another job's lineage."""
     io = _io_operations(registers, options.prefix) if job is None or not job.shared else None
     return patch("dataJob", urn, "dataJobInputOutput", io) if io else None
 
@@ -150,7 +150,7 @@ def _info_operations(
 
 def _name_properties(job: Job, options: Options) -> dict[str, str]:
     properties = {options.prefix + "job.namespace": truncate(job.namespace)}
-    if not job.shared:  # each of many queries has another one, which is kept on its runs
+    if not job.shared:  # each of many queries has its own, which is stored on its run
         properties[options.prefix + "job.name"] = truncate(job.name)
     return properties
 

@@ -1,4 +1,4 @@
-"""operation and datasetProfile: what a run did to its outputs, and what it measured."""
+"""operation and datasetProfile: the operations of a run on its outputs, and its measurements."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ROWLESS_OPERATIONS = ("ALTER", "DROP")
 def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield an operation and a profile of each dataset, once per terminal event of the run."""
     if state.kind == "run" and not history.terminals:
-        return  # nothing is told before the end
+        return  # nothing is written before the end
     outputs = state.snapshot_outputs or io_of(state, OUTPUT)
     counts = {
         dataset: statistics for (direction, dataset), statistics in counts_of(state).items() if direction == "output"
@@ -84,7 +84,7 @@ def _add_point(points: dict[tuple[int, str], dict[str, Any]], point: dict[str, A
 
 
 def _terminal_events(state: RunState, history: History) -> Iterator[tuple[Version, str]]:
-    if state.kind == "dataset":  # several in one millisecond may each tell of another part
+    if state.kind == "dataset":  # several in one millisecond may be about different parts
         yield from ((version, "COMPLETE") for version in sorted([version for version, _ in state.events]))
     elif state.kind == "run":
         if len(history.terminals) == 1:
@@ -94,9 +94,9 @@ def _terminal_events(state: RunState, history: History) -> Iterator[tuple[Versio
 
 
 def _has_changed(registers: Registers, counts: dict[str, int], kind: str) -> bool:
-    """Whether a terminal event of this kind says that the output was changed."""
-    has_word = LIFECYCLE in registers or OPERATION_LIFECYCLE in registers.get(OPERATION, ())
-    return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or has_word
+    """Whether a terminal event of this type means that the output was changed."""
+    is_stated = LIFECYCLE in registers or OPERATION_LIFECYCLE in registers.get(OPERATION, ())
+    return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or is_stated
 
 
 def _last_sql(state: RunState) -> str | None:
@@ -107,9 +107,9 @@ def _last_sql(state: RunState) -> str | None:
 def _operation_type(
     registers: Registers, sql: str | None, types: OperationTypes, *, is_streaming: bool
 ) -> tuple[str, bool]:
-    """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung.
+    """Return (operation type, whether it is only inferred) by precedence, in which the SQL has its rank.
 
-    Iceberg overwrites files, whatever a statement does to rows: a DELETE is one all the same.
+    Iceberg overwrites files for any change of rows, so a DELETE counts as DELETE.
     """
     elements = registers.get(OPERATION, {})
     by_sql = types.find_by_sql(sql) if sql else None
@@ -162,7 +162,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
         "operationType": kind,
     }
     rows = counts.get("rowCount", value(registers, AFFECTED_ROWS))
-    # Iceberg's listener tells of the last commit to a table, with an ALTER as well.
+    # Iceberg's listener reports the last commit to a table for an ALTER, too.
     if (
         rows is not None and is_meaningful_count(rows) and kind not in _ROWLESS_OPERATIONS
     ):  # a sum may be larger than DataHub's long
@@ -191,7 +191,7 @@ def _capture_time(registers: Registers, version: Version) -> int:
 
 
 def _has_replaced_table(registers: Registers) -> bool:
-    """Whether the run wrote the whole table anew; no later word takes that back."""
+    """Whether the run replaced the whole table; later facts do not change that."""
     return any(change in registers.get(LIFECYCLE, ()) for change in _REPLACING_CHANGES) or (
         value(registers, OPERATION, OPERATION_DBT) == "OVERWRITE"
     )

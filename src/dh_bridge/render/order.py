@@ -88,7 +88,7 @@ def _implied_run_proposals(urns: list[str], shared: FactsByEntity, options: Opti
 def _tag_proposals(shared: FactsByEntity) -> Iterator[Proposal]:
     names: set[str] = set()
     for urn, registers in shared.items():
-        if urn.startswith("?"):  # stands for jobs that are not written: nobody bears its tags
+        if urn.startswith("?"):  # represents jobs that are not written, so it has no tags
             continue
         if TAG in registers:
             names.update(registers[TAG])

@@ -1,4 +1,4 @@
-"""Ladders and properties: what is left of a slot's cells when an aspect is rendered."""
+"""Precedence and properties: which facts are rendered."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def _gather_properties(registers: Registers, fact_kind: FactKind) -> dict[str, s
 
 
 def winning_fields(registers: Registers, fact_kind: FactKind) -> Iterator[tuple[str, Any]]:
-    """Yield (field, value) of a slot whose keys are (field, rung): the lowest rung that says something; GONE if retracted."""
+    """Yield (field, value) of a kind with keys (field, precedence): the first value by precedence.
+
+    GONE if it was withdrawn.
+    """
     elements = registers.get(fact_kind)
     if not elements:
         return

@@ -25,9 +25,9 @@ _MAX_SUBJECTS = 1000
 
 
 def query_proposals(urn: str, registers: Registers, options: Options) -> Iterator[Proposal]:
-    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them.
+    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which rejects them.
 
-    One that nobody tells of any more, as its run told of longer SQL later, is removed.
+    A query that no run states any more, because its run sent a longer text, is removed.
     """
     query = value(registers, QUERY)
     if query is None:

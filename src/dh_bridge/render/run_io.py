@@ -47,7 +47,7 @@ def run_io(state: RunState, history: History, options: Options) -> Iterator[Prop
 
 
 def _properties_by_dataset(state: RunState, edge_direction: str) -> dict[str, dict[str, str]]:
-    """Return the properties of the run's edges on one side, by dataset: what its jobs say of theirs."""
+    """Return the properties of the run's edges on one side, by dataset: from its jobs' edges."""
     properties_by_dataset: dict[str, dict[str, str]] = {}
     for task in sorted(state.facts):
         for (direction, dataset), properties in edge_properties(task, state).items():

@@ -112,7 +112,7 @@ def _known_candidate(registers: Registers, shared: FactsByEntity) -> str:
 
 
 def _run_id_and_template(parent_facts: dict[Any, Versioned]) -> tuple[str, str]:
-    """Return the run's id and template ("": a placeholder) as the last child says that has a name for its parent's job."""
+    """Return the run's id and template ("": a placeholder), from the last child that names the job of its parent."""
     run_id_and_template: tuple[str, str] = max(parent_facts, key=lambda key: (key[1] != "", parent_facts[key][0], key))
     return run_id_and_template
 
@@ -146,7 +146,7 @@ def _properties(
     properties.update(_run_properties(state, registers, job or state.runner(), history))
     _add_nominal_time(properties)
     names = options.property_names
-    # Sorted: the order of a facet's members says nothing, and the same facts are to give the same bytes.
+    # Sorted: the order of a facet's members has no meaning, and equal facts must give equal bytes.
     aspect: dict[str, Any] = {"customProperties": {names[key]: properties[key] for key in sorted(properties)}}
     url = page_url(registers)
     if url:
@@ -171,7 +171,7 @@ def _start_reason(registers: Registers) -> str | None:
 
 
 def _add_nominal_time(properties: dict[str, str]) -> None:
-    """Add the nominal time where only the data interval of a DAG run tells it."""
+    """Add the nominal time if only the data interval of a DAG run has it."""
     start = properties.get("airflow.dagRun.data_interval_start")
     if start is None or "nominalTime.nominalStartTime" in properties:
         return
@@ -238,7 +238,7 @@ def _statistics_properties(counts_by_dataset: dict[tuple[str, str], dict[str, in
 
 
 def _properties_by_dataset(elements: dict[Any, Versioned]) -> dict[str, str]:
-    """Return what facets of inputs and outputs say of the run, as one JSON for each property, by dataset."""
+    """Return what facets of inputs and outputs state about the run, as one JSON for each property, by dataset."""
     tables: dict[str, dict[str, Any]] = {}
     for (name, dataset, *part), (_, content) in elements.items():
         table = tables.setdefault(name, {})
@@ -259,7 +259,7 @@ def _uuid7_time(run_id: str) -> str | None:
 
 
 def _run_name(registers: Registers, job: Job | None) -> str | None:
-    """Return the label on the lowest rung; some rungs name one kind of run only."""
+    """Return the label with the highest precedence; some sources apply to one kind of run only."""
     elements = registers.get(RUN_NAME)
     if not elements:
         return None

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def owner_and_tag_proposals(entity: str, urn: str, registers: Registers) -> Iterator[Proposal]:
-    """Yield ownership and globalTags of an entity; nothing where nobody named any (an empty aspect erases)."""
+    """Yield ownership and globalTags of an entity.
+
+    None if no event names any (an empty aspect would erase the present one).
+    """
     if OWNER in registers and (owners := active_elements(registers, OWNER, TOMBSTONE_KEY)):
         yield patch(entity, urn, "ownership", [_owner_operation(owner, kind) for owner, kind in sorted(owners)])
     if TAG in registers and (tags := active_elements(registers, TAG, "")):

@@ -150,10 +150,10 @@ EVENT_KINDS = frozenset((INPUT, OUTPUT, DATASET))
 
 
 class AspectPath(NamedTuple):
-    """A place in an aspect: a path and, of a property, its name (without the prefix of the settings).
+    """A target in an aspect: a path and, for a property, its name (without the prefix of the settings).
 
-    ``edge_urn`` is the URN at the end of the edge whose property it is; ``is_unprefixed`` tells that the name never has the prefix;
-    ``is_stated`` tells that a facet stated the property.
+    ``edge_urn`` is the URN at the end of the edge that has the property; ``is_unprefixed``: the name never has the prefix;
+    ``is_stated``: a facet stated the property.
     """
 
     path: str

@@ -35,7 +35,7 @@ class EventField(NamedTuple):
 
 
 _MAX_DEPTH = 500
-"""Levels that are followed: every Python decodes as many, wherever it stands."""
+"""Maximum depth: every Python version decodes as many levels."""
 _decode = msgspec.json.Decoder().decode
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.?)*"?|[\[\]{}]', re.DOTALL)
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")

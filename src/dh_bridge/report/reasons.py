@@ -123,7 +123,7 @@ REASONS: tuple[Reason, ...] = (
     *(Reason(f"no-field:{detail}", meaning) for detail, meaning in _WITHOUT_FIELD.items()),
     *_NO_LOSS,
 )
-"""All reasons: losses, losses by setting, values for which DataHub has no field, and what is no loss."""
+"""All reasons: losses, losses by setting, values without a field in DataHub, and fields that are no loss."""
 
 _BY_NAME = {reason.name: reason for reason in REASONS}
 

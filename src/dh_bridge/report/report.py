@@ -1,8 +1,8 @@
 """The report: every field of an event's JSON, once, with its outcome.
 
-It is made on request, from what the translation did. A trace of the event (`model/trace.py`) holds the facts that each
-facet stated, and why fields were dropped. The table of the renderers (`render/targets.py`) tells where such facts are written,
-and a target counts only if the proposals have it (`Written.near`).
+It is made on request, from the work of the translation. A trace of the event (`model/trace.py`) has the facts that each facet
+stated, and why fields were dropped. The table of the renderers (`render/targets.py`) lists where such facts are written, and a
+target counts only if the proposals have it (`Written.near`).
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class _OutcomeFinder:
         if steps in ENVELOPE_PROPERTIES:
             kind = PROPERTY_KINDS["run" if event.kind == "run" else "job" if event.kind == "job" else "dataset"]
             outcome = self._first_written(paths_of([kind[ENVELOPE_PROPERTIES[steps]]], (), (), ()), aspects, "property")
-            if outcome[0] == "dropped" and steps == ("producer",):  # it tells the platform all the same
+            if outcome[0] == "dropped" and steps == ("producer",):  # it determines the platform all the same
                 end_paths = ["dataProcessInstanceRunEvent.result.nativeResultType"] if event.is_terminal else []
                 target_paths = ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn", *end_paths]
                 return self._first_written(map(AspectPath, target_paths), aspects, "mapped")
@@ -181,7 +181,7 @@ class _OutcomeFinder:
         steps, value = field.steps, field.value
         key, field_steps = str(steps[depth]), steps[depth + 1 :]
         is_empty = value in ({}, [])
-        if not field_steps or isinstance(steps[depth], int):  # a list is no bag of facets
+        if not field_steps or isinstance(steps[depth], int):  # a list has no facets by name
             return "dropped", None, "empty" if is_empty else "malformed"
         if field_steps[0] in _PROVENANCE:
             return "dropped", None, "envelope"
@@ -280,7 +280,7 @@ class _OutcomeFinder:
 
 
 def _reason_of(path: str, aspects: AspectReasons) -> str:
-    """Return why nothing is at a path; "" if something is, or if nobody knows."""
+    """Return why there is nothing at a path; "" if there is something, or if the reason is unknown."""
     reason = aspects.get(path, aspects.get(_aspect_of(path))) or ""
     return "" if reason.startswith(MOVED_PREFIX) or reason == CUT_REASON else reason
 

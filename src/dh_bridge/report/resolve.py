@@ -47,7 +47,7 @@ def paths_of(
 
 
 def possible_paths(targets: Iterable[FieldTarget]) -> Iterator[str]:
-    """Yield where a field might go if its facet stated the facts: for the reasons of those that went nowhere."""
+    """Yield the possible targets of a field if its facet had stated facts: for the reasons of dropped fields."""
     for target in targets:
         if isinstance(target, str):
             yield target

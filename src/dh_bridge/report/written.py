@@ -1,4 +1,4 @@
-"""What a run wrote, entity by entity, and why it did not write the rest: what the report rests on."""
+"""The proposals of a run, entity by entity, and why others were not written: the basis of the report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _PROPERTY_ASPECTS = {
 #: Jobs and datasets bear these alike: the owners of a job are not where those went that a dataset's facet names.
 _SHARED_ASPECTS = frozenset({"ownership", "globalTags", "subTypes", "status", "domains", "dataPlatformInstance"})
 _DATASET_URN_PREFIX, _JOB_URN_PREFIXES = "urn:li:dataset:", ("urn:li:dataJob:", "urn:li:dataFlow:")
-#: Before another part of an aspect: what the rows of facets say of a part is there instead.
+#: Paths of rows about a part begin with this, instead of another part of the aspect.
 MOVED_PREFIX = "moved:"
 #: A text of this field was cut, as it is too long for DataHub's search index.
 CUT_REASON = "cut"
@@ -105,7 +105,7 @@ def proposed_aspects(
 
 
 def entity_urns(state: RunState) -> set[str]:
-    """Return the entities that a run says something of."""
+    """Return the entities about which a run has facts."""
     checks = {check for registers in state.facts.values() for check in registers.get(CHECKS, ())}
     return {state.urn, *state.facts, *state.queries.values(), *checks}
 
@@ -123,10 +123,10 @@ class WrittenAspects:
         self._last_aspects: AspectReasons = {}
 
     def aspects_of(self, datasets: Sequence[str]) -> AspectReasons:
-        """Return what a field may have reached.
+        """Return the aspects that a field may have reached.
 
-        ``datasets`` are those that it is about or names, the outermost first: of a field with some, that is what was written
-        on the first of them and its checks, on the run and on its jobs; of others, whatever the run wrote.
+        ``datasets`` are those of the field, the outermost first. A field with datasets may be on the first of them and its
+        assertions, on the run and on its jobs; any other field may be on all entities of the run.
         """
         if datasets != self._last_datasets:  # the fields of one part follow each other
             self._last_datasets, self._last_aspects = datasets, self._find_aspects(datasets)
@@ -174,7 +174,7 @@ class WrittenAspects:
         return aspects
 
     def _carrier_aspects(self, aspects: AspectReasons, lost_aspects: frozenset[str]) -> AspectReasons:
-        """Return that a folded operation's own facets are on no job: what was written is the job that carries it."""
+        """Return that facets of a merged operation are on no job of its own: the job of its task is written instead."""
         job_property = f"dataJobInfo.customProperties[{self._prefix}job.namespace]"
         carrier_parts = {
             part: aspects[aspect]
@@ -190,7 +190,10 @@ class WrittenAspects:
         return {**remaining, **dict.fromkeys(lost_aspects, "policy:identity.granularity"), **carrier_parts}
 
     def _lineage_aspects(self, dataset: str) -> AspectReasons:
-        """Return where a dataset is in upstreamLineage: its own may tell what others said, that of outputs may name it."""
+        """Return the positions of a dataset in upstreamLineage.
+
+        Its own may have facts of others, and that of outputs may name it.
+        """
         aspects: AspectReasons = {}
         registers, job_registers = self._state.facts.get(dataset, {}), self._state.facts.get(ANY_TASK, {})
         for kind, parts in ((UPSTREAM, _SOURCE_PATHS), (UPSTREAM_FIELD, _PAIR_PATHS[:1])):
@@ -205,12 +208,12 @@ class WrittenAspects:
         return aspects
 
     def _has_own_upstreams(self, output: str) -> bool:
-        """Whether a facet says what an output was made of, instead of all inputs of its job."""
+        """Whether a facet names the sources of an output, instead of all inputs of its job."""
         registers = self._state.facts.get(output, {})
         return EXPLICIT_LINEAGE in registers or any(facet for facet, _ in registers.get(UPSTREAM, ()))
 
     def _entity_urns(self, dataset: str) -> set[str]:
-        """Return the entities on which a field of ``dataset`` may be; of "", all that the run says something of."""
+        """Return the entities that may have a field of ``dataset``; for "", all entities of the run."""
         state = self._state
         if not dataset:
             return entity_urns(state)
@@ -277,6 +280,6 @@ def _excess_context(state: RunState, aspects: AspectReasons) -> Iterator[str]:
 def _unwritten_parts(state: RunState) -> Iterator[str]:
     """Yield the parts of written aspects that this run did not write, as the facets' rows call them."""
     if state.kind == "run" and not any(event_type in TERMINAL_TYPES for _, event_type in state.events):
-        # What a run did to a dataset is told when the run has ended.
+        # Operations of a run are written at its end.
         yield "dataJobInputOutput.inputDatasetEdges[].properties"
         yield "dataJobInputOutput.outputDatasetEdges[].properties"

@@ -1,12 +1,12 @@
-"""Runs and checks told from Python, for pipelines that send no OpenLineage events.
+"""Runs and checks recorded from Python, for pipelines that send no OpenLineage events.
 
 >>> from dh_bridge.sdk import Pipeline
 >>> with Pipeline(sink="catalog:shop.db") as pipeline:                                     # doctest: +SKIP
 ...     with pipeline.run(("nightly", "shop.load"), ["s3://lake/in"], ["postgres://db:5432/shop.public.orders"]):
 ...         load()
 
-The same naming tables, identities and validators as for events: a run told here and the same run told by OpenLineage are
-one entity, and so is a check. What OpenLineage has no words for is reachable too: :class:`Freshness`, :class:`Volume`,
+The same naming tables, identities and validators as for events: a run recorded here and the same run in OpenLineage events are
+one entity, and so is a check. What OpenLineage cannot express is supported, too: :class:`Freshness`, :class:`Volume`,
 :class:`Sql`, :class:`Field`, :class:`Schema` and :class:`Custom` checks, retries, templates, partitions and batches.
 """
 

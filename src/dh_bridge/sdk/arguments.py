@@ -1,4 +1,4 @@
-"""What a caller says is of the kind that is wanted; an EventError names what is not."""
+"""Checks the types of arguments; an EventError names the argument."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dh_bridge.sdk.plain import to_plain
 
 
 def require_texts(**texts: Any) -> None:
-    """Refuse what is neither a text nor None."""
+    """Raise an EventError unless the argument is a text or None."""
     for name, value in texts.items():
         if value is not None and not isinstance(value, str):
             raise EventError(
@@ -22,7 +22,7 @@ def require_texts(**texts: Any) -> None:
 
 
 def require_exception(error: Any) -> None:
-    """Refuse what is no exception."""
+    """Raise an EventError unless the argument is an exception."""
     if not isinstance(error, BaseException):
         raise EventError(
             f"expected an error, got {type(error).__name__}", location="error", remedy="pass a message or an exception"
@@ -39,7 +39,10 @@ def require_mapping(name: str, value: Any) -> dict[str, Any]:
 
 
 def require_valid(definition: msgspec.Struct) -> None:
-    """Refuse a definition with a field of another type than it says; what numpy, pandas and decimals hold is what it means."""
+    """Raise an EventError for a definition with a field of a wrong type.
+
+    Values of numpy, pandas and decimals are converted.
+    """
     kind = type(definition)
     try:
         msgspec.convert(to_plain(msgspec.structs.asdict(definition)), prepare_type(kind))

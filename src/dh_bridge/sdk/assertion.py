@@ -1,4 +1,4 @@
-"""A check, and how it ended each time."""
+"""An assertion, and its results."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _BATCH_KEYS = ("id", "query", "limit", "properties")
 
 
 class Assertion:
-    """A check on a dataset, made by :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion`, which tells what it checks.
+    """An assertion on a dataset; :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion` makes it and documents the arguments.
 
-    ``urn`` is the check's, ``entity`` that of what it checks, ``info`` the JSON of its assertionInfo. ``dropped`` has a
-    line, as in the report of events, for each parameter and property that there was no room for, or that may be a value of
-    a column with a telling name.
+    ``urn`` is that of the assertion, ``entity`` that of the dataset, ``info`` the JSON of its assertionInfo. ``dropped`` has a
+    line, as in the report of events, for each parameter and property that was too large, or that may be a value of a column
+    with a sensitive name.
     """
 
     def __init__(  # noqa: PLR0913 - what a check is made of
@@ -76,7 +76,7 @@ class Assertion:
         self._platform_instance = assertion_platform(platform, instance)
 
     def proposals(self) -> Iterator[Proposal]:
-        """Yield what makes the dataset known, what is checked, and whose check it is."""
+        """Yield the proposals that make the dataset, the definition and the platform of the assertion known."""
         if self._dataset_ref.pair is not None:
             yield from self._dataset_proposals(*self._dataset_ref.pair)
         yield upsert(ENTITY, self.urn, "assertionInfo", self.info)
@@ -93,7 +93,7 @@ class Assertion:
             aggregator.add(parse_event(json.dumps(event).encode(), self.urn))
             return aggregator.close()
 
-    def report(  # noqa: PLR0913 - what may be said of a result
+    def report(  # noqa: PLR0913 - the attributes of a result
         self,
         success: bool | None = None,  # noqa: FBT001 - the word of the public interface
         *,
@@ -112,20 +112,20 @@ class Assertion:
         error: BaseException | str | tuple[str, str] | None = None,
         results: Mapping[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Tell how the check ended: ``success``, or ``error`` when it could not be evaluated.
+        """Write a result: ``success``, or ``error`` if the assertion could not be evaluated.
 
-        ``actual``: what was measured; a number, else it is kept as text. ``run_id``: that of the run that checked, or a
-        :class:`~dh_bridge.sdk.run.Run`. ``time``: milliseconds since 1970, now by default. ``partition``: what of the
-        dataset was looked at, as JSON or text (``[{"country": "IN"}]``); ``where``: as a predicate; the whole table
-        without either. ``rows``, ``missing`` and ``unexpected`` are counts. ``severity``: ``error``, ``warn`` or ``info``.
-        ``batch``: its id, or ``id``, ``query``, ``limit`` and ``properties``. ``context``: parameters of the run;
-        ``results``: anything else that was found. ``error``: message, exception, or (AssertionResultErrorType, message).
+        ``actual``: the measured value; a number, other values are stored as text. ``run_id``: that of the run that checked, or
+        a :class:`~dh_bridge.sdk.run.Run`. ``time``: milliseconds since 1970, now by default. ``partition``: the part of the
+        dataset that was checked, as JSON or text (``[{"country": "IN"}]``); ``where``: as a predicate; the whole table without
+        either. ``rows``, ``missing`` and ``unexpected`` are counts. ``severity``: ``error``, ``warn`` or ``info``. ``batch``:
+        its id, or ``id``, ``query``, ``limit`` and ``properties``. ``context``: parameters of the run; ``results``: any other
+        results. ``error``: message, exception, or (AssertionResultErrorType, message).
 
-        A failure of low severity is a SUCCESS with the setting ``assertions.warn_as: success``. Return a line, as in the
-        report of events, for each key of ``context``, ``results`` and the batch's properties that there was no room for, and
-        for what may be a value of a column with a telling name. What numpy and pandas have is read as what it is.
-        The same run, time and partition overwrite an earlier report. An AspectError when what is checked is no dataset:
-        DataHub keeps results for datasets only.
+        A failure of low severity is a SUCCESS with the setting ``assertions.warn_as: success``. Return a line, as in the report
+        of events, for each key of ``context``, ``results`` and the batch's properties that was too large, and for values that
+        may be those of a column with a sensitive name. Values of numpy and pandas are converted. The same run, time and
+        partition overwrite an earlier result. An AspectError if the checked entity is no dataset: DataHub stores results for
+        datasets only.
         """
         self._require_dataset()
         require_texts(url=url, severity=severity)
@@ -166,7 +166,7 @@ class Assertion:
     ) -> dict[str, Any]:
         """Return the result's type, and the typed severity of a failure.
 
-        Else, and before 1.6, the severity's word is among the results.
+        Otherwise, and before 1.6, the severity is one of the native results.
         """
         if severity_name is None:
             return {"type": outcome}
@@ -182,9 +182,9 @@ class Assertion:
         return {"type": outcome}
 
     def _measurement(self, actual: Any, native_results: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Return what was measured, a number in its field, and the leaves that may be values and are hidden.
+        """Return the measured value, a number in its field, and the fields that are hidden because they may be values.
 
-        As it was said it stands among the ``native_results`` results, where its field does not have it so.
+        The original form is among the ``native_results`` if the field does not have it.
         """
         reported_check = msgspec.structs.replace(
             self._check, actual=actual, params={**self._check.params, **native_results}
@@ -204,7 +204,7 @@ class Assertion:
         return result, [path_by_field[field] for field in hidden_fields if field in path_by_field]
 
     def _with_error(self, measurement: dict[str, Any], url: str | None, error: Any) -> dict[str, Any]:
-        """Return what was measured, the link, and the error of a check, whose message is a native result, too."""
+        """Return the measured value, the link, and the error of an assertion, whose message is a native result, too."""
         link = {} if url is None else {"externalUrl": redact(url)}
         if error is None:
             return measurement | link
@@ -224,7 +224,7 @@ class Assertion:
 
 
 def _check_outcome(success: Any, error: Any) -> CheckOutcome:
-    """Return how a check ended; a text would be true whatever it says."""
+    """Return the result of an assertion; a text would always be true."""
     if (success is None) is (error is None):
         raise EventError(
             "expected either success or error", location="report", remedy="e.g. report(True) or report(error=…)"
@@ -304,7 +304,7 @@ def _dropped_paths(prefix: str, values: Mapping[str, Any], texts: Mapping[str, s
 
 
 def _report_lines(urn: str, paths: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
-    """Return lines as those of the report of events: what was dropped, for want of room by default."""
+    """Return lines as in the report of events: dropped fields, because of their size by default."""
     return [
         {"event": urn, "path": f"$.{path}", "outcome": "dropped", "target": None, "reason": reason} for path in paths
     ]

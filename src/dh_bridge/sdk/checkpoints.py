@@ -1,6 +1,6 @@
-"""What a checkpoint of Great Expectations 1.x found, as checks and results.
+"""The results of a checkpoint of Great Expectations 1.x as assertions.
 
-Nothing of Great Expectations is imported here: its objects are only read (CheckpointResult and what it holds, as of 1.24).
+Nothing of Great Expectations is imported here: its objects are only read (CheckpointResult and its fields, as of 1.24).
 """
 
 from __future__ import annotations
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.pipeline import Pipeline
 
 PLATFORM = "great-expectations"
-#: Counts and values of a result; lists of unexpected values stay where they are: they are people's data.
+#: Counts and values of a result; lists of unexpected values are not written: they are people's data.
 _COUNTS = {"element_count": "rows", "missing_count": "missing", "unexpected_count": "unexpected"}
-#: What they count for these is values of a column that differ, not rows.
+#: For these expectations the counts are distinct values of a column, not rows.
 _VALUE_EXPECTATION_PREFIX = "expect_column_distinct_values_"
 _PERCENTAGES = ("unexpected_percent", "missing_percent", "unexpected_percent_total")
-#: Identifiers of a batch that say how it was handed over, not which part of the data it is.
+#: Identifiers of a batch that describe how it was passed, not which part of the data it is.
 _TRANSIENT_IDENTIFIERS = frozenset(("dataframe", "path"))
 
 
 def report_checkpoint(pipeline: Pipeline, checkpoint_result: Any, datasets: Mapping[str, str]) -> int:
-    """Tell every expectation of ``checkpoint_result``, a CheckpointResult, and how it ended; return how many there were.
+    """Write every expectation of ``checkpoint_result``, a CheckpointResult, and its result.
 
-    ``datasets`` gives the dataset of each data asset, by its name or by ``<data source>/<name>``; a SettingsError names an
-    asset that has none, before anything is told. Of a pipeline with ``on_error="warn"`` what cannot be told is a warning, and
-    the rest is told.
+    Return the number of expectations.
+
+    ``datasets`` has the dataset of each data asset, by its name or by ``<data source>/<name>``; a SettingsError names an asset
+    without one, before anything is written. If the pipeline has ``on_error="warn"``, an expectation that cannot be written is a
+    warning, and the others are written.
     """
     suites = []
     for suite in checkpoint_result.run_results.values():
@@ -58,7 +60,7 @@ def report_checkpoint(pipeline: Pipeline, checkpoint_result: Any, datasets: Mapp
 
 @contextmanager
 def _warn_on_error(pipeline: Pipeline, subject: str) -> Iterator[None]:
-    """Let the checkpoint go on without ``subject`` where the pipeline only warns."""
+    """Continue the checkpoint without ``subject`` if the pipeline only warns."""
     try:
         yield
     except BridgeError as error:
@@ -79,7 +81,7 @@ def _define_assertion(pipeline: Pipeline, dataset: str, suite: str, result: Any)
 
 
 def _predicate(condition: Mapping[str, Any]) -> str | None:
-    """Return a condition on rows (great_expectations.expectations.row_conditions) as text; None for one of no known type."""
+    """Return a condition on rows (great_expectations.expectations.row_conditions) as text; None for an unknown type."""
     column = condition.get("column")
     name = column.get("name") if isinstance(column, dict) else column
     match condition.get("type"):
@@ -106,7 +108,7 @@ def _literal(value: Any) -> str:
 
 
 def _report_arguments(result: Any) -> dict[str, Any]:
-    """Return what :meth:`~dh_bridge.sdk.assertion.Assertion.report` is told of a result."""
+    """Return the arguments of :meth:`~dh_bridge.sdk.assertion.Assertion.report` for a result."""
     details = result.result or {}
     is_value_count = result.expectation_config.type.startswith(_VALUE_EXPECTATION_PREFIX)
     native_keys = [*_PERCENTAGES, *_COUNTS] if is_value_count else _PERCENTAGES
@@ -150,7 +152,7 @@ def _batch_argument(suite: Any) -> dict[str, Any]:
 
 
 def _partition_argument(suite: Any) -> dict[str, Any]:
-    """Return which part of the data the batch is, in the words of a report: of a partition or a query; nothing for all of it."""
+    """Return the part of the data that the batch is, as arguments of a report: a partition or a query; empty for all data."""
     identifiers = _batch_definition(suite).get("batch_identifiers") or {}
     partition = {key: value for key, value in identifiers.items() if key not in _TRANSIENT_IDENTIFIERS}
     if partition:

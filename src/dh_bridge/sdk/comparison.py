@@ -1,4 +1,4 @@
-"""What a measured value is compared with: DataHub's standard operator and its parameters."""
+"""The comparison of a measured value: DataHub's standard operator and its parameters."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OPERATORS_WITHOUT_VALUE = frozenset(("NULL", "NOT_NULL", "IS_TRUE", "IS_FALSE",
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What is allowed: ``min`` and ``max`` (ends included), one ``value``, or an ``operator`` with its value.
+    """The allowed values: ``min`` and ``max`` (inclusive), one ``value``, or an ``operator`` with its value.
 
-    ``operator`` is a symbol of DataHub's AssertionStdOperator (``IN``, ``REGEX_MATCH``, ``NOT_NULL`` …) or a sign (``>=``).
-    A list or set as value is IN; the one value alone EQUAL_TO; one end alone GREATER_THAN_OR_EQUAL_TO or LESS_THAN_OR_EQUAL_TO.
+    ``operator`` is a symbol of DataHub's AssertionStdOperator (``IN``, ``REGEX_MATCH``, ``NOT_NULL`` …) or a sign (``>=``). A
+    list or set as value is IN; a value alone EQUAL_TO; one bound alone GREATER_THAN_OR_EQUAL_TO or LESS_THAN_OR_EQUAL_TO.
     """
 
     operator: str | None = None
@@ -30,7 +30,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     max: Limit | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``operator`` and, where it has any, ``parameters``; an EventError for what says nothing or too much."""
+        """Return ``operator`` and, if it has any, ``parameters``.
+
+        An EventError for a comparison that is empty or contradictory.
+        """
         operator, limits = self._operator(), {"maxValue": self.max, "minValue": self.min}
         if operator == "BETWEEN":
             if self.value is not None or None in limits.values():

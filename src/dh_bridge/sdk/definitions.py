@@ -1,7 +1,7 @@
-"""Checks that OpenLineage has no words for: DataHub's own kinds, each as it stands in assertionInfo.
+"""Definitions of assertions that OpenLineage does not have: DataHub's own types, in the form of assertionInfo.
 
-Each writes the part of the aspect that belongs to its type; what a profile does not know is asked of ``needs``, which
-raises a SettingsError with the version.
+Each writes the part of the aspect for its type; ``needs`` raises a SettingsError with the version if the DataHub version lacks
+a field.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dh_bridge.sdk.comparison import Comparison
 from dh_bridge.sdk.plain import to_plain
 
 RequireField = Callable[[str, str], None]
-"""``needs(path in assertionInfo, words for people)``."""
+"""``needs(path in assertionInfo, label for messages)``."""
 Change = Literal["absolute", "percentage", "ABSOLUTE", "PERCENTAGE"]
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
 
 
 class AssertionTarget(msgspec.Struct, frozen=True):
-    """What a definition is about: the entity's URN, how its columns are spelt, its platform id (``postgres``)."""
+    """The subject of a definition: the entity's URN, the spelling of its columns, its platform id (``postgres``)."""
 
     urn: str
     spell_column: Callable[[str], str]
@@ -38,7 +38,7 @@ class AssertionTarget(msgspec.Struct, frozen=True):
         return urns.entity_type(self.urn)
 
     def require_kind(self, *kinds: str) -> str:
-        """Return the URN; an AspectError when it is of no such entity type."""
+        """Return the URN; an AspectError if it has another entity type."""
         if self.kind not in kinds:
             raise AspectError(
                 f"{self.urn} is not a {' or '.join(kinds)}",
@@ -49,10 +49,10 @@ class AssertionTarget(msgspec.Struct, frozen=True):
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """Something happens in time: a dataset changes or, given a dataJob's URN, the job runs.
+    """Something happens in time: a dataset changes or, for the URN of a dataJob, the job runs.
 
-    One of ``cron`` (with ``timezone`` and ``window_start_offset_ms``, how long before each time the window begins),
-    ``every`` (``(2, "DAY")``) or ``since_last_check``. ``filter``: SQL over the rows that count.
+    One of ``cron`` (with ``timezone`` and ``window_start_offset_ms``, how long before each time the window begins), ``every``
+    (``(2, "DAY")``) or ``since_last_check``. ``filter``: SQL over the rows that count.
     """
 
     cron: str | None = None
@@ -122,7 +122,7 @@ _TRANSFORMERS = (
 
 
 class Volume(Comparison, frozen=True, kw_only=True):
-    """How many rows there are, or by how many (``change``) they grow; of the newest ``segment`` only, if one is given."""
+    """The number of rows, or its growth (``change``); of the newest ``segment`` only, if one is given."""
 
     change: Change | None = None
     segment: Segment | None = None
@@ -152,7 +152,7 @@ class Volume(Comparison, frozen=True, kw_only=True):
 
 
 class Sql(Comparison, frozen=True, kw_only=True):
-    """The one number that ``statement`` returns, or by how much (``change``) it differs from last time."""
+    """The number that ``statement`` returns, or its difference (``change``) from the last time."""
 
     statement: str
     change: Change | None = None
@@ -174,8 +174,8 @@ class Sql(Comparison, frozen=True, kw_only=True):
 class Field(Comparison, frozen=True, kw_only=True):
     """Each value of a column, or a ``metric`` of it (``NULL_COUNT``, ``MEAN``, ``MAX_LENGTH`` …).
 
-    ``native_type`` is the source's type. Of values: ``length`` compares how long they are, ``exclude_nulls`` leaves nulls
-    out, at most ``fail_count`` or ``fail_percentage`` of them may differ.
+    ``native_type`` is the source's type. For values: ``length`` compares their length, ``exclude_nulls`` ignores nulls, and at
+    most ``fail_count`` or ``fail_percentage`` of them may differ.
     """
 
     column: str
@@ -255,7 +255,7 @@ class Schema(msgspec.Struct, frozen=True):
 
 
 class Custom(Comparison, frozen=True, kw_only=True):
-    """Any other check, shown as a ``label``; on a ``column``, with its ``logic`` as text. The rest needs DataHub 1.7."""
+    """Any other assertion, shown as a ``label``; on a ``column``, with its ``logic`` as text. The rest needs DataHub 1.7."""
 
     label: str
     column: str | None = None

@@ -3,7 +3,7 @@
 >>> Checkpoint(                                                                            # doctest: +SKIP
 ...     name="nightly",
 ...     validation_definitions=[…],
-...     actions=[DataHubAction(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
+...     actions=[DataHubAction(name="datahub", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
 ... )
 
 A saved checkpoint is loaded where this module was imported; elsewhere Great Expectations knows ``no action of type dh_bridge``.
@@ -27,11 +27,11 @@ from dh_bridge.sdk.pipeline import Pipeline
 
 
 class DataHubAction(ValidationAction):  # type: ignore[misc, unused-ignore]
-    """Tells each expectation and how it ended, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` says.
+    """Writes each expectation and its result, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` does.
 
-    ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` gives the dataset of each data asset, ``settings``
-    are a mapping by their keys, as :class:`dh_bridge.Bridge` takes them. What cannot be told, as of an asset that ``datasets``
-    does not name, is an error of the checkpoint's run, or a warning with ``on_error="warn"``.
+    ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` has the dataset of each data asset, ``settings`` are
+    a mapping by their keys, as :class:`dh_bridge.Bridge` takes them. An expectation that cannot be written, such as one of an
+    asset that ``datasets`` does not name, is an error of the checkpoint's run, or a warning with ``on_error="warn"``.
     """
 
     type: Literal["dh_bridge"] = "dh_bridge"
@@ -45,6 +45,6 @@ class DataHubAction(ValidationAction):  # type: ignore[misc, unused-ignore]
         checkpoint_result: CheckpointResult,
         action_context: Optional[ActionContext] = None,  # noqa: ARG002, UP045 - Great Expectations' own signature
     ) -> Dict[str, Any]:  # noqa: UP006 - as above
-        """Tell the results; return how many expectations there were."""
+        """Write the results; return the number of expectations."""
         with Pipeline(self.settings, sink=self.sink, on_error=self.on_error) as pipeline:
             return {"told": report_checkpoint(pipeline, checkpoint_result, self.datasets)}

@@ -1,4 +1,4 @@
-"""From what a caller says of a check to the check: its URN, its assertionInfo, its dataset."""
+"""From the arguments of an assertion to its URN, its assertionInfo and its dataset."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from dh_bridge.sdk.recorder import Recorder
 
-#: What callers say in short, and what the table's rows look for.
+#: Short argument names -> the names that the rows of the table use.
 _LONG_NAMES = {"min": "min_value", "max": "max_value"}
 
 
 class CheckDescription(msgspec.Struct, frozen=True):
-    """What is said of a check beside what it checks; see :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion`."""
+    """The arguments of an assertion beside its definition; see :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion`."""
 
     platform: str
     instance: str | None = None
@@ -55,7 +55,7 @@ def build_assertion(
     description: CheckDescription,
     params: dict[str, Any],
 ) -> Assertion:
-    """Return the check that a name or a definition says, on ``dataset``."""
+    """Return the check for a name or a definition, on ``dataset``."""
     require_texts(
         platform=description.platform, instance=description.instance, description=description.description, url=description.url,
         logic=params.get("logic"),
@@ -81,7 +81,7 @@ def build_assertion(
 
 
 def _resolve_entity(recorder: Recorder, ref: DatasetRef) -> ResolvedDataset:
-    """Return the dataset; a dataJob's URN is let through, for freshness of its runs."""
+    """Return the dataset; the URN of a dataJob is accepted, for freshness of its runs."""
     if isinstance(ref, str) and urns.type_if_urn(ref) == "dataJob":
         return ResolvedDataset(ref)
     return resolve_dataset(ref, recorder.options)
@@ -149,7 +149,7 @@ def _build_defined(
     }  # fmt: skip
     if description.name is None and recorder.options.settings.assertions.identity == "full":
         key["d"] = json_text(content)
-    elif description.name is None:  # checks of one kind, form and column are one
+    elif description.name is None:  # checks of one kind, form and column have one URN
         form = (part["type"] for part in content.values() if isinstance(part, dict) and "type" in part)
         key |= {"form": next(form, None), "column": getattr(check, "column", None)}
     info: dict[str, Any] = {"customProperties": _properties(description)}
@@ -168,7 +168,7 @@ def _build_defined(
     urn = _to_assertion_urn(description.id) or urns.assertion_urn(
         datahub_guid({name: value for name, value in key.items() if value is not None})
     )
-    # its filter is part of what is checked, so that a result is one of those rows
+    # the filter is part of the check, because a result covers these rows only
     row_filter = getattr(check, "filter", None)
     params = {"filter": row_filter} if row_filter is not None else {}
     native_check = Check(content["type"], column=column, params=params, source="")
@@ -176,7 +176,7 @@ def _build_defined(
 
 
 def _without_values(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what is checked without the texts that may be values of a column with a telling name."""
+    """Return the check without the texts that may be values of a column with a sensitive name."""
     visible = {key: _without_values(member) if isinstance(member, dict) else member for key, member in content.items()}
     if "parameters" in content and content["operator"] != "REGEX_MATCH":
         limits = content["parameters"].items()
@@ -205,6 +205,6 @@ def _url(description: CheckDescription) -> str | None:
 
 @lru_cache
 def _label(platform: str, overlay: Path | None) -> str:
-    """Return what DataHub shows as the type of a platform's checks: ``dbt Test``."""
+    """Return the type that DataHub shows for the checks of a platform: ``dbt Test``."""
     labels = (row.assertion_label for _, row in load_producer_mappings(overlay) if row.platform == platform)
     return next((label for label in labels if label), f"{platform} check")

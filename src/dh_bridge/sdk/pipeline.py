@@ -1,4 +1,4 @@
-"""A pipeline that tells what it does: runs and checks, by one configuration, into one sink."""
+"""A pipeline that records its runs and checks, by one configuration, into one sink."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 _pipelines: WeakSet[Pipeline] = WeakSet()
 _unsent_pipelines: set[Pipeline] = set()
-"""Those that hold what is not told yet, and so are not forgotten before the process ends."""
+"""Pipelines with buffered proposals, referenced here so that they exist until the process ends."""
 _EXIT_TIMEOUT_SECONDS = 10.0
 """Seconds that the end of the process waits for all of them."""
 PRODUCER = "dh_bridge.sdk"
-"""The ``producer`` of runs that say no other: it belongs to no family, so its jobs have the default platform."""
+"""The ``producer`` of runs without one: it is unknown, so their jobs have the default platform."""
 
 
 class Pipeline(Closable):
@@ -109,7 +109,7 @@ class Pipeline(Closable):
         except SinkError as error:
             if self._buffered_sender is None:
                 raise
-            # every server understands the oldest version, whichever will answer
+            # every server supports the oldest version, and the server is not known yet
             if self._settings.datahub_version is None:
                 self.options = Options(self._settings.model_copy(update={"datahub_version": known_profiles()[0]}))
             warnings.warn(f"cannot open the target yet, proposals wait: {error}", RuntimeWarning, stacklevel=2)
@@ -125,7 +125,7 @@ class Pipeline(Closable):
         return self._open_sink()
 
     def _open_sink(self) -> Sink:
-        """Return the sink, opened now if it is not; the profile is that of its server unless somebody chose one."""
+        """Return the sink, which is opened on the first call; the version is that of its server unless it is set."""
         if self._sink is None:
             target = str(self._target)
             settings = self._settings
@@ -140,7 +140,7 @@ class Pipeline(Closable):
             set_deadline(self._sink, self._deadline)
         return self._sink
 
-    def run(  # noqa: PLR0913 - what may be said of a run
+    def run(  # noqa: PLR0913 - the attributes of a run
         self,
         job: tuple[str, str],
         inputs: Iterable[DatasetRef | RunDataset] | RunDataset | str | None = (),
@@ -195,7 +195,7 @@ class Pipeline(Closable):
         run.writes(*to_references(outputs))
         return run
 
-    def assertion(  # noqa: PLR0913 - what may be said of a check
+    def assertion(  # noqa: PLR0913 - the attributes of a check
         self,
         dataset: DatasetRef,
         check: str | Definition,
@@ -262,7 +262,7 @@ class Pipeline(Closable):
 
     def _send(self, proposals: list[Proposal]) -> None:
         is_first = not self._has_platform and any(map(_has_own_platform, proposals))
-        if is_first:  # the platform `openlineage` before what is first said to be of it, as for events
+        if is_first:  # the platform `openlineage` before its first entity, as for events
             proposals.insert(0, PLATFORM)
         checker = validator(self.options.profile)
         proposals = [cut_long_texts(proposal, checker.version) for proposal in proposals]
@@ -338,7 +338,7 @@ class Pipeline(Closable):
                 self._lock.release()
 
     def reset_after_fork(self) -> None:
-        """Begin anew in a process that was forked: a thread of the parent's that was sending goes on there alone."""
+        """Reset the state in a forked process: a thread of the parent that was sending continues there only."""
         self._lock = RLock()
 
 
@@ -350,12 +350,12 @@ def _at_exit() -> None:
 
 
 def _after_fork_in_child() -> None:
-    _unsent_pipelines.clear()  # the parent tells it
+    _unsent_pipelines.clear()  # the parent sends it
     for pipeline in list(_pipelines):
         pipeline.reset_after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # Windows forks nothing
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 

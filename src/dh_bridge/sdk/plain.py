@@ -1,4 +1,4 @@
-"""What a Python program has, as JSON has it: numbers of numpy, times of pandas, decimals, sets, and whatever else."""
+"""Converts Python values to JSON: numbers of numpy, times of pandas, decimals, sets, and any other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import msgspec
 def to_plain(value: Any) -> Any:
     """Return ``value`` made of dicts, lists, texts, numbers, booleans and None alone.
 
-    Sets are sorted, times and dates are ISO 8601, a decimal is its text, of which no digit is lost. What numpy, pandas and
-    polars have is read by their own ``tolist``; what they call no time or not available (NaT, NA) is None. Of anything
-    else its text is left, or, where that is an address, what it is.
+    Sets are sorted, times and dates are ISO 8601, a decimal is its text, so no digit is lost. Values of numpy, pandas and
+    polars are read by their own ``tolist``; missing values (NaT, NA) are None. Any other object becomes its text or, if its
+    text is an address, the name of its type.
     """
     if isinstance(value, Mapping):
         return {key if type(key) is str else str(to_plain(key)): to_plain(member) for key, member in value.items()}
@@ -23,19 +23,19 @@ def to_plain(value: Any) -> Any:
         return sorted(map(to_plain, value), key=repr)
     try:
         return msgspec.to_builtins(value, str_keys=True, enc_hook=_convert_foreign)
-    except (TypeError, ValueError, RecursionError):  # an object with members that have no names as JSON has them
+    except (TypeError, ValueError, RecursionError):  # an object with members that have no names in JSON
         return _describe(value)
 
 
 def _convert_foreign(value: Any) -> Any:
-    """Return what msgspec does not know as something that it does."""
+    """Return a value of a type that msgspec does not know as one that it knows."""
     if isinstance(value, str):
         return str(value)
     if type(value).__name__ in ("NaTType", "NAType"):
         return None
     if callable(format_time := getattr(value, "isoformat", None)):  # pandas' Timestamp
         return str(format_time()).replace("+00:00", "Z")
-    if getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m"):  # numpy's times are numbers by `tolist`
+    if getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m"):  # `tolist` makes numbers of numpy's times
         value = value.astype(str)
     if callable(list_members := getattr(value, "tolist", None)):
         return to_plain(list_members())
@@ -44,6 +44,6 @@ def _convert_foreign(value: Any) -> Any:
 
 def _describe(value: Any) -> str:
     kind: Any = type(value)
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:  # it would say where it lies
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:  # the text would be an address
         return f"{kind.__module__}.{kind.__qualname__}"
     return str(value)

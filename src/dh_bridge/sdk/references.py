@@ -1,4 +1,4 @@
-"""What a caller may name things by: datasets, jobs and runs, as pairs, texts or URNs."""
+"""References of a caller to datasets, jobs and runs: pairs, texts or URNs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DatasetRef = Union[str, "tuple[str, str]"]
 
 
 class RunLike(Protocol):
-    """A run that was told here: a :class:`~dh_bridge.sdk.run.Run`."""
+    """A recorded run: a :class:`~dh_bridge.sdk.run.Run`."""
 
     urn: str
     run_id: str
@@ -32,7 +32,7 @@ RunRef = Union[str, "tuple[str, str, str]", RunLike]
 
 
 class ResolvedDataset(msgspec.Struct, frozen=True):
-    """A dataset: its URN, and its pair and name where it was not given as a URN."""
+    """A dataset: its URN and, unless the caller passed a URN, its pair and name."""
 
     urn: str
     pair: tuple[str, str] | None = None
@@ -44,7 +44,7 @@ class ResolvedDataset(msgspec.Struct, frozen=True):
 
 
 def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
-    """Return the dataset that ``ref`` names; an EventError for what names none."""
+    """Return the dataset of a reference; an EventError for an invalid one."""
     if isinstance(ref, str):
         if ref.startswith("urn:"):
             if urns.type_if_urn(ref) != "dataset":
@@ -66,7 +66,7 @@ def resolve_dataset(ref: DatasetRef, options: Options) -> ResolvedDataset:
 
 
 def to_references(refs: Any) -> tuple[Any, ...]:
-    """Return references as they are given: some, one as a text or a run, or none; what is no reference at all is one."""
+    """Return references as a list: several, one as a text or a run, or none; any other object is one reference."""
     if refs is None:
         return ()
     return (
@@ -75,19 +75,19 @@ def to_references(refs: Any) -> tuple[Any, ...]:
 
 
 def job_pair(ref: tuple[str, str]) -> tuple[str, str]:
-    """Return ``(namespace, name)`` of a job; an EventError for anything else."""
+    """Return ``(namespace, name)`` of a job; an EventError for an invalid reference."""
     return _require_strings(ref, 2, "job")
 
 
 def run_names(ref: RunRef) -> tuple[str, str, str] | None:
-    """Return ``(job namespace, job name, run id)`` of a run; None for what is known by its URN alone."""
+    """Return ``(job namespace, job name, run id)`` of a run; None for a run that is known by its URN only."""
     if isinstance(ref, str):
         return None
     return _require_strings(ref, 3, "run") if isinstance(ref, (tuple, list)) else (ref.namespace, ref.name, ref.run_id)
 
 
 def run_urn(ref: RunRef, options: Options) -> str:
-    """Return the URN of a run; an EventError for what names none."""
+    """Return the URN of a run; an EventError for an invalid reference."""
     if isinstance(ref, str):
         if urns.type_if_urn(ref) != "dataProcessInstance":
             raise EventError(
@@ -123,7 +123,7 @@ def _split_at_slash(text: str) -> tuple[str, str] | None:
     scheme, colon, remainder = text.partition("://")
     if colon:
         host, slash, name = remainder.partition("/")
-        if not host:  # file:///path: the root is the name's
+        if not host:  # file:///path: the root belongs to the name
             name = f"/{name}"
         namespace = f"{scheme}://{host}"
     else:

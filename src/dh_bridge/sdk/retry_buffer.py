@@ -1,4 +1,4 @@
-"""What a place that is down did not take: kept, in its order, until it takes it with what comes next."""
+"""A buffer of proposals that the target did not accept, in order, until it accepts them with later ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Sink
 
 MAX_PROPOSALS = 10_000
-"""Proposals that are kept, about 10 MB; of more the oldest go."""
+"""Buffered proposals, about 10 MB; beyond that, the oldest are dropped."""
 SLOW_SECONDS, PAUSE_FACTOR, MAX_PAUSE_SECONDS = 1.0, 10, 60.0
-"""A place that kept its caller waiting for longer than so many seconds is left alone for that many times as long, and no longer."""
+"""If a target takes longer than so many seconds to fail, the next try is after this multiple of the time, but no later."""
 
 
 class BufferedSender:
-    """Tells a place what it can, and its caller in a RuntimeWarning what it cannot; no error of the place comes through.
+    """Sends proposals, and reports failures to the caller as a RuntimeWarning; no error of the target is raised.
 
-    ``open_sink`` opens the sink or returns the open one. What may arrive another time is kept, and sent before what comes next:
-    at once, or after a while where the last try took long, as a sink's own retries do. ``clock`` returns seconds.
+    ``open_sink`` opens the sink or returns the open one. Proposals that may arrive later are buffered, and sent before the next
+    ones: at once, or after a while if the last try took long, for example because of the sink's own retries. ``clock`` returns
+    seconds.
     """
 
     def __init__(self, open_sink: Callable[[], Sink], clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,11 +38,11 @@ class BufferedSender:
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something is kept."""
+        """Whether something is buffered."""
         return len(self._buffer) > 0
 
     def send(self, proposals: list[Proposal]) -> None:
-        """Send ``proposals``, and before them what is kept."""
+        """Send ``proposals`` after the buffered ones."""
         self._buffer.add(proposals)
         number = len(self._buffer)
         started_at = self._clock()
@@ -59,7 +60,7 @@ class BufferedSender:
                 self._pause(started_at)
                 self._store(error)
             else:
-                self._buffer.clear()  # the place could not be opened
+                self._buffer.clear()  # the target could not be opened
                 _warn(f"{_count_text(number)} lost: {error}")
             return
         if outcome.retryable:

@@ -1,4 +1,4 @@
-"""A run that is recorded while it goes on."""
+"""A run that is recorded while it is active."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Run:
         self._require_not_ended()
         if not self._moments:
             raise EventError("the run has not started", location=self.urn, remedy="use it in a with statement")
-        if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
+        if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is a normal end
             self._end(self._outcome or "SUCCESS", self._error)
             self._is_ended = True
             return
@@ -162,7 +162,7 @@ class Run:
             self._end("UP_FOR_RETRY" if is_retried else "FAILURE", facet)
             self._is_ended = True
         except Exception as send_error:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
-            # that it could not be told must not be lost either
+            # report a failed delivery, too
             warnings.warn(f"the end of {self.urn} was not sent: {send_error}", RuntimeWarning, stacklevel=2)
 
     def _require_not_ended(self) -> None:
@@ -180,12 +180,12 @@ class Run:
         self._add(RunMoment(time, self.attempt, result, time - start, error))
 
     def _now(self) -> int:
-        """Return the time in microseconds, always after the moment before: equal ones would have no order."""
+        """Return the time in microseconds, always after the last moment: equal times would have no order."""
         time = self._recorder.now_micros()
         return max(time, self._moments[-1].time + 1) if self._moments else time
 
     def _add(self, moment: RunMoment) -> None:
-        """Tell a moment; one that could not be told has not been: whoever tries again begins where this began."""
+        """Write a moment; if that fails, the moment is dropped, so that a retry starts from the same state."""
         self._moments.append(moment)
         try:
             self._send()
@@ -206,7 +206,7 @@ def _optional_error_facet(error: BaseException | str | None) -> dict[str, str] |
 def describe_run(
     recorder: Recorder, job: tuple[str, str], producer: str, run_id: str | None, **details: Any
 ) -> RunDescription:
-    """Return what is known of a run before it begins; an EventError for what cannot be used."""
+    """Return the attributes of a run before it starts; an EventError for invalid arguments."""
     namespace, name = job_pair(job)
     require_texts(
         producer=producer, name=details["label"], kind=details["kind"], url=details["url"], template=details["template"]
@@ -239,7 +239,7 @@ def describe_run(
 
 
 def require_attempt(number: int) -> int:
-    """Return ``number`` if it is one of a try: from 1 to what 32 bits hold; else an EventError."""
+    """Return ``number`` if it is a valid attempt: from 1 to what 32 bits can store; else raise an EventError."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 2**31:
         raise EventError(
             f"expected the number of an attempt, got {number!r}", location="attempt", remedy="count from 1"

@@ -1,4 +1,4 @@
-"""How a run is told: as its OpenLineage events would be, and with statements for what they have no words for."""
+"""The proposals of a run: from the OpenLineage events that it would have sent, and facts that such events do not have."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KINDS = {
     "ad_hoc": (TYPE_START_REASON, "MANUAL"),
     "streaming": (TYPE_PROCESSING, "STREAMING"),
 }
-#: What the caller says outright stands above every rung of the facets' ladders.
+#: Values that the caller passes explicitly have priority over those of facets.
 _CALLER_PRECEDENCE = -1
 _SCHEMA_URL = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _EVENT_TYPES = {None: "START", "SUCCESS": "COMPLETE", "FAILURE": "FAIL", "UP_FOR_RETRY": "FAIL", "SKIPPED": "ABORT"}
@@ -66,7 +66,7 @@ class RunMoment(msgspec.Struct, frozen=True):
 
 
 class RunDescription(msgspec.Struct):
-    """All that is known of a run before it begins, and its inputs and outputs by URN."""
+    """All attributes of a run before it starts, and its inputs and outputs by URN."""
 
     namespace: str
     name: str
@@ -90,9 +90,9 @@ class RunDescription(msgspec.Struct):
 
 
 def build_proposals(description: RunDescription, moments: list[RunMoment], options: Options) -> list[Proposal] | None:
-    """Return what the run is after ``moments``, with the point of the last one; None when a filter leaves the job out.
+    """Return the proposals of a run after ``moments``, with the point of the last one; None if a filter drops the job.
 
-    The earlier moments are told again: what a run is follows from all that happened in it.
+    The earlier moments are translated again: the state of a run follows from all of them.
     """
     with redaction_mode(options.settings.redaction):
         return _build_proposals(description, moments, options)
@@ -113,10 +113,10 @@ def _build_proposals(description: RunDescription, moments: list[RunMoment], opti
         for proposal in aggregator.close()
         if not (proposal.entity_urn == description.urn and proposal.aspect_name == RUN_EVENT_ASPECT)
     ]
-    run_proposals += [rejected.proposal for rejected in aggregator.rejected]  # the pipeline refuses them by name
+    run_proposals += [rejected.proposal for rejected in aggregator.rejected]  # the pipeline rejects them by name
     last_moment = moments[-1]
     if last_moment.result is not None or len(moments) == 1 or moments[-2].time // 1000 != last_moment.time // 1000:
-        # one point a millisecond: a try that begins in the one in which another ended leaves that point
+        # one point per millisecond: a try that starts in the millisecond of the last end replaces its point
         run_proposals.append(upsert(ENTITY, description.urn, RUN_EVENT_ASPECT, _run_event(description, last_moment)))
     return run_proposals
 
@@ -141,7 +141,7 @@ def _build_event(description: RunDescription, moment: RunMoment) -> dict[str, An
 def _encode_event(event: dict[str, Any], urn: str) -> bytes:
     try:
         return msgspec.json.encode(event)
-    except (TypeError, ValueError, RecursionError) as error:  # an object of the caller's, or a lone surrogate
+    except (TypeError, ValueError, RecursionError) as error:  # an object of the caller, or a lone surrogate
         raise EventError(f"cannot encode the facets as JSON: {error}", location=urn) from error
 
 
@@ -160,7 +160,7 @@ def _event_datasets(
 
 
 def error_facet(error: BaseException | str) -> dict[str, str]:
-    """Return what is told of an error. Who keeps this in its place holds none of the frames that it came through."""
+    """Return the facet of an error. It does not refer to the frames of the exception."""
     if isinstance(error, str):
         return {"message": to_utf8_text(error), "programmingLanguage": "python"}
     require_exception(error)
@@ -172,7 +172,7 @@ def error_facet(error: BaseException | str) -> dict[str, str]:
 
 
 def _add_facts(description: RunDescription, moments: list[RunMoment], state: RunState, options: Options) -> None:
-    """Fold in what the events could not say; datasets that are known by their URN alone are among it."""
+    """Add facts that the events do not have, such as datasets that are known by their URN only."""
     run_facts = list(_run_facts(description, options))
     for moment in moments:
         facts = list(run_facts)

@@ -1,1 +1,1 @@
-"""Where proposals go: each module is a sink; it knows proposals, and nothing of OpenLineage."""
+"""Targets of proposals: each module is a sink; it knows proposals, and nothing of OpenLineage."""

@@ -1,6 +1,6 @@
-"""What a sink can do beside emit and close, where its kind declares it (``SinkKind`` in :mod:`dh_bridge.sinks.base`).
+"""Abilities of a sink beside emit and close, which its kind declares (``SinkKind`` in :mod:`dh_bridge.sinks.base`).
 
-Ask the functions of this module whether a sink has an ability; no other module looks for its methods.
+Other modules ask the functions of this module whether a sink has an ability; they never look for its methods.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class SupportsVersion(Protocol):
-    """A sink that names the version of its server: proposals are rendered for it unless the settings choose one."""
+    """A sink that reports the version of its server: proposals are rendered for it unless the settings choose one."""
 
     def version(self) -> str | None:
-        """Return the server's version, None when it names none; a SinkError when it does not answer."""
+        """Return the server's version, None if it reports none; a SinkError if it does not answer."""
         ...
 
 
 @runtime_checkable
 class Readable(Protocol):
-    """A place that can be read; its subclasses may read all that they are asked for, unless they say otherwise."""
+    """A target that can be read; by default, everything that is requested may be read."""
 
     @property
     def forbidden_urns(self) -> Collection[str]:
-        """The entities that ``read`` was asked for and that we may not read: whether they exist is not known."""
+        """The requested entities that the token may not read: whether they exist is unknown."""
         return ()
 
     def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
-        """Return the present aspects by URN and name: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all.
+        """Return the present aspects by URN and name; in ``aspects_by_urn``, no names stand for all aspects.
 
-        An entity that exists has an entry, empty where it has none of the aspects, if its key aspect is asked for.
+        An entity that exists has an entry if its key aspect is requested; the entry is empty if it has none of the aspects.
         """
         ...
 
@@ -54,7 +54,7 @@ class ReadableSink(Sink, Readable, Protocol):
 
 @runtime_checkable
 class Listable(Readable, Protocol):
-    """A place that can be read, and that knows all its entities."""
+    """A target that can be read and that can list its entities."""
 
     def urns(self) -> Iterable[str]:
         """Return the URNs of all entities."""
@@ -62,7 +62,7 @@ class Listable(Readable, Protocol):
 
 
 class ListableSink(Sink, Listable, Protocol):
-    """A sink that can be read, and that knows all its entities."""
+    """A sink that can be read and that can list its entities."""
 
 
 @runtime_checkable
@@ -70,13 +70,13 @@ class SupportsDeadline(Protocol):
     """A sink whose emit and read can be bounded in time."""
 
     def set_deadline(self, deadline: float) -> None:
-        """Send nothing, and wait for no answer, after ``deadline`` (seconds of the monotonic clock)."""
+        """Send nothing, and wait for no response, after ``deadline`` (seconds of the monotonic clock)."""
         ...
 
 
 @runtime_checkable
 class LedgerHolder(Sink, Protocol):
-    """A sink whose target keeps the state of runs itself."""
+    """A sink whose target stores the state of runs itself."""
 
     @property
     def catalog(self) -> Any:
@@ -86,16 +86,16 @@ class LedgerHolder(Sink, Protocol):
 
 @runtime_checkable
 class SupportsPatchForms(Protocol):
-    """A sink that learns from answers which form of patches its server takes."""
+    """A sink that learns from responses which form of patches its server accepts."""
 
     @property
     def patch_forms(self) -> PatchForms | None:
-        """The forms of patches; None before the server has named its version."""
+        """The forms of patches; None before the server has reported its version."""
         ...
 
 
 def reports_version(sink: Sink) -> TypeGuard[SupportsVersion]:
-    """Return whether a sink names the version of its server."""
+    """Return whether a sink reports the version of its server."""
     return kind_of(sink).reports_version
 
 
@@ -105,23 +105,23 @@ def can_read(sink: Sink) -> TypeGuard[ReadableSink]:
 
 
 def holds_ledger(sink: Sink) -> TypeGuard[LedgerHolder]:
-    """Return whether the target of a sink keeps the state of runs itself."""
+    """Return whether the target of a sink stores the state of runs itself."""
     return kind_of(sink).has_own_ledger
 
 
 def learns_patch_forms(sink: Sink) -> TypeGuard[SupportsPatchForms]:
-    """Return whether a sink learns which form of patches its server takes."""
+    """Return whether a sink learns which form of patches its server accepts."""
     return kind_of(sink).learns_patch_forms
 
 
 def set_deadline(sink: Sink, deadline: float) -> None:
-    """Let a sink end at ``deadline`` (seconds of the monotonic clock), if its emit and read can be bounded."""
+    """Set the ``deadline`` of a sink (seconds of the monotonic clock), if its emit and read can be bounded."""
     if kind_of(sink).has_deadline:
         cast("SupportsDeadline", sink).set_deadline(deadline)
 
 
 def dropped_counts(sink: Sink) -> Counter[str]:
-    """Return how many proposals a sink did not let through, by the rule; it goes on counting."""
+    """Return how many proposals a sink dropped, by rule; the counts keep growing."""
     counts: Counter[str] | None = getattr(sink, "dropped_counts", None)
     return Counter() if counts is None else counts
 
@@ -132,13 +132,13 @@ def is_sink(value: object) -> TypeGuard[Sink]:
 
 
 def open_readonly(target: str) -> ListableSink:
-    """Return the sink of a target that lists its entities, opened to be read; a SinkError if there is none."""
+    """Return a read-only sink of a target that lists its entities; a SinkError if the target does not exist."""
     opener = cast("Callable[[str], ListableSink]", load_sink(target).open_readonly)
     return opener(address_of(target))
 
 
 def missing_urns(readable: Readable, urns: Iterable[str]) -> set[str]:
-    """Return which of the entities a place does not have."""
+    """Return the entities that a target does not have."""
     aspects_by_urn = {urn: [key_aspect(urn)] for urn in urns}
     return aspects_by_urn.keys() - readable.read(aspects_by_urn).keys() if aspects_by_urn else set()
 
@@ -146,7 +146,7 @@ def missing_urns(readable: Readable, urns: Iterable[str]) -> set[str]:
 class SinkWrapper(Closable, Readable):
     """A sink around another one: it is of the same kind, and has the abilities of the inner sink.
 
-    ``dropped_counts`` counts by its rule what the sinks on the way did not let through.
+    ``dropped_counts`` counts by rule what this sink and the inner ones dropped.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -154,10 +154,10 @@ class SinkWrapper(Closable, Readable):
         self.kind = kind_of(sink)
         self.dropped_counts = dropped_counts(sink)
         self._sink = sink
-        self._untyped_sink: Any = sink  # it has the abilities of its kind, and is asked for no other
+        self._untyped_sink: Any = sink  # it has the abilities of its kind only
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Hand a batch to the inner sink."""
+        """Pass a batch to the inner sink."""
         return self._sink.emit(proposals)
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class SinkWrapper(Closable, Readable):
 
     @property
     def forbidden_urns(self) -> Collection[str]:
-        """The entities that the inner sink may not read."""
+        """The entities that the token of the inner sink may not read."""
         urns: Collection[str] = self._untyped_sink.forbidden_urns
         return urns
 
@@ -195,7 +195,7 @@ class SinkWrapper(Closable, Readable):
         return version
 
     def set_deadline(self, deadline: float) -> None:
-        """Bound the inner sink in time."""
+        """Set the deadline of the inner sink."""
         self._untyped_sink.set_deadline(deadline)
 
     @property

@@ -1,12 +1,13 @@
-"""A sink is a place that takes proposals, and reports which of them it did not take.
+"""A sink writes proposals to a target, and reports which of them the target rejected.
 
-``SINK_KINDS`` declares every kind of target: what a command has to know of it before it is opened, and which abilities its sinks
+``SINK_KINDS`` declares every kind of target: what a command must know before it opens the target, and which abilities its sinks
 have beside emit and close (:mod:`dh_bridge.sinks.abilities`). All other modules ask these two, so a new sink touches its own
 module and one row of ``SINK_KINDS``. tests/sinks/test_sink_contract.py checks that every declared ability is implemented.
 
-Sinks know no settings module: a door makes :class:`SinkOptions` of settings, flags and environment, and ``open_sink`` hands
-them to the sink's ``open_target(address, options)``. A sink turns its area (``options.rest``, ``options.kafka``) into a struct
-of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on what it writes where the envelope knows it.
+Sinks do not know the settings: an entry point makes :class:`SinkOptions` of settings, flags and environment, and ``open_sink``
+passes them to the sink's ``open_target(address, options)``. A sink converts its area (``options.rest``, ``options.kafka``) into
+a struct of its own with ``msgspec.convert``, and adds ``options.system_metadata()`` to its proposals if the format has a field
+for it.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
 
 class Closable(ABC):
-    """What is closed at the end of ``with``."""
+    """An object that is closed at the end of ``with``."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close connections and files."""
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +52,7 @@ class Closable(ABC):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A proposal that was refused, why, and whether sending it again can help."""
+    """A proposal that was rejected, the reason, and whether a retry can succeed."""
 
     proposal: Proposal
     reason: str
@@ -59,7 +60,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """What became of a batch: how many proposals arrived, and those that did not."""
+    """The result of a batch: how many proposals arrived, and the others."""
 
     delivered_count: int
     failures: list[Failure]
@@ -79,12 +80,14 @@ def split_unreadable(proposals: Sequence[Proposal], version: str | None) -> tupl
 
 
 class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sink is told beside its target, as plain values; a sink refuses with a SettingsError what it cannot heed.
+    """The options of a sink beside its target, as plain values.
+
+    A sink raises a SettingsError for an option that it cannot apply.
 
     ``file_format``: ``ndjson`` or ``json``. ``rest`` and ``kafka``: the settings areas of these names, secrets as text.
-    ``run_id`` and ``pipeline_name`` go into the systemMetadata of every proposal; without a run id none is written.
-    ``datahub_version``: the version that the proposals are rendered for, where the settings or a server state one.
-    ``patch_forms``: what the ledger noted of the form of patches that the server takes.
+    ``run_id`` and ``pipeline_name`` become the systemMetadata of every proposal; without a run id there is none.
+    ``datahub_version``: the version that the proposals are rendered for, if the settings or a server state one.
+    ``patch_forms``: the form of patches that the server accepts, as the ledger stored it.
     """
 
     file_format: str | None = None
@@ -104,7 +107,7 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sink(Protocol):
-    """A place that takes proposals. An object with ``emit`` and ``close`` is a sink; it needs no base class.
+    """A target that accepts proposals. An object with ``emit`` and ``close`` is a sink; it needs no base class.
 
     Example:
         >>> from dh_bridge.datahub.proposal import upsert
@@ -146,36 +149,36 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkKind:
-    """What a kind of target is, and which abilities its sinks have beside emit and close.
+    """A kind of target, and the abilities of its sinks beside emit and close.
 
-    What a command knows before it opens the target:
+    Known before the target is opened:
 
     Attributes:
-        scheme: what a target of this kind begins with, and the name of its sinks.
+        scheme: the prefix of a target of this kind, and the name of its sinks.
         module: the module whose ``open_target(address, options)`` opens it; empty for a sink that is no target of a command.
-        is_persistent: what arrives is kept when the process ends.
-        is_local_file: the place is the path of a file on this machine; opening it for writing creates the file.
+        is_persistent: proposals outlive the process.
+        is_local_file: the target is the path of a file on this machine; opening it for writing creates the file.
         is_server: the target is a service that others share: it has a login, and ``max_new_entities_per_hour`` holds for it.
         settings_areas: the areas of the settings that its sinks read, fields of :class:`SinkOptions`.
         limits_new_entities: an entity can be new there; in a file of proposals none is.
         is_parallel: several processes may deliver at once.
         rejects_later: it accepts every proposal, and reports in a topic what could not be written.
-        address_pattern: what an address of this kind looks like, for a message to a user who left out the scheme.
-        locate: returns where a target leads, fit to be kept: without secrets, a file with its whole path.
-        by_suffix: ending of a file -> the kind that such a file has, where it differs.
+        address_pattern: the form of its addresses, for a message to a user who left out the scheme.
+        locate: returns the address of a target for notes: without secrets, a file with its whole path.
+        by_suffix: ending of a file -> its kind, if it differs.
 
     Abilities of its sinks:
 
     Attributes:
-        is_readable: ``read`` returns what is there, and ``forbidden_urns`` what may not be read (``Readable``).
+        is_readable: ``read`` returns present aspects, and ``forbidden_urns`` entities that may not be read (``Readable``).
         lists_entities: ``urns`` returns all entities, and the module has ``open_readonly(address)`` (``Listable``).
         reports_version: ``version`` asks DataHub for its version (``SupportsVersion``); opening the target writes nothing.
         needs_version: it cannot ask: which proposals it may write follows from the version in ``SinkOptions.datahub_version``, and it
             counts in ``dropped_counts`` those that it does not write.
         has_deadline: ``set_deadline`` bounds how long emit and read may take (``SupportsDeadline``).
-        atomic_on_close: nothing can be read there before ``close``, which replaces what was there before.
-        has_own_ledger: the target keeps the state of runs itself, in its ``catalog`` (``LedgerHolder``).
-        learns_patch_forms: ``patch_forms`` tells which form of patches the server takes (``SupportsPatchForms``).
+        atomic_on_close: nothing can be read before ``close``, which replaces the older contents.
+        has_own_ledger: the target stores the state of runs itself, in its ``catalog`` (``LedgerHolder``).
+        learns_patch_forms: ``patch_forms`` has the form of patches that the server accepts (``SupportsPatchForms``).
     """
 
     scheme: str
@@ -201,7 +204,7 @@ class SinkKind:
 
 
 UNDECLARED_KIND = SinkKind(scheme="")
-"""The kind of a caller's own sink that declares none: it has emit and close."""
+"""The kind of a caller's own sink that declares none: it has emit and close only."""
 
 
 def kind_of(sink: object) -> SinkKind:
@@ -211,7 +214,7 @@ def kind_of(sink: object) -> SinkKind:
 
 
 class StoredAspect(msgspec.Struct, frozen=True):
-    """An aspect that is there: its value, and, where the place knows it, the run, the pipeline and the actor that wrote it."""
+    """A present aspect: its value and, if the target knows them, the run, the pipeline and the actor that wrote it."""
 
     value: dict[str, Any]
     run_id: str | None = None
@@ -220,7 +223,7 @@ class StoredAspect(msgspec.Struct, frozen=True):
 
 
 _URL = re.compile(r"(?P<scheme>.*?://)(?:[^/@?#]*@)?(?P<place>[^@?#]*)(?:[?#][^@]*)?", re.DOTALL)
-"""An address; one with another @ is none, and nobody knows where a password ends."""
+"""An address; a second @ makes it invalid, because the end of a password is then unknown."""
 
 
 def _locate_server(_address: str, options: SinkOptions) -> str:
@@ -236,7 +239,7 @@ def _locate_file(address: str, _options: SinkOptions) -> str:
 
 
 _FILELESS_ADDRESSES = ("", "-")
-"""Places that are no files: none is named, or it is standard output."""
+"""Targets that are no files: no path, or standard output."""
 
 _FILE_KIND = SinkKind(
     scheme="file",
@@ -296,9 +299,12 @@ SINK_KINDS = {
 
 
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
-    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE``, ``rest:URL`` or ``kafka:BROKERS``.
+    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE``.
 
-    A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
+    ``rest:URL`` or ``kafka:BROKERS``.
+
+    A SettingsError names the known schemes, or the option that the sink cannot apply; a SinkError has the reason why a target
+    cannot be written.
     """
     opener = cast("Callable[[str, SinkOptions], Sink]", load_sink(target).open_target)
     return opener(address_of(target), options or SinkOptions())
@@ -354,7 +360,7 @@ def target_kind(target: str) -> SinkKind:
 
 
 def strip_credentials(target: str) -> str:
-    """Return a target, or an address, fit to be shown and kept: without user, password, query and fragment."""
+    """Return a target or address without user, password, query and fragment, for messages and notes."""
     if "://" not in target:
         return target
     match = _URL.fullmatch(target)

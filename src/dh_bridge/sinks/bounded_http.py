@@ -1,8 +1,10 @@
-"""Bounded HTTP for the sinks: no server can hold a request for longer than its timeout, or fill the memory with its answer.
+"""Bounded HTTP for the sinks.
 
-``requests`` has a timeout for each read of a socket alone: a server that sends one byte now and then holds a request for ever.
-Here the timeout counts for the whole answer, its headers included, and the bytes of an answer are limited before and after
-they are unzipped.
+No server can hold a request for longer than its timeout, or fill the memory with its response.
+
+``requests`` applies a timeout to each read of a socket: a server that sends one byte now and then holds a request for ever.
+Here the timeout covers the whole response with its headers, and the bytes of a response are limited before and after
+decompression.
 """
 
 from __future__ import annotations
@@ -25,16 +27,16 @@ if TYPE_CHECKING:
     import requests
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
-"""Bytes of an answer with its headers, and of its body when unzipped; the largest are those to questions for 100 entities."""
+"""Bytes of a response with its headers, and of its decompressed body; the largest are responses with 100 entities."""
 PIECE_BYTES = 64 * 1024
 ACCEPT_ENCODING = "gzip"
-"""The only encoding of answers that is asked for, since the size of its output can be bounded while it is unzipped."""
+"""The only accepted encoding of responses, since the size of its output can be bounded during decompression."""
 
-_GZIP_WINDOW_BITS = 31  # as zlib calls it
+_GZIP_WINDOW_BITS = 31  # zlib's name for it
 
 
 class ResponseTooLargeError(OSError):
-    """An answer with more than MAX_RESPONSE_BYTES."""
+    """A response with more than MAX_RESPONSE_BYTES."""
 
     def __init__(self) -> None:
         super().__init__(f"more than {MAX_RESPONSE_BYTES:,} bytes")
@@ -111,7 +113,7 @@ def _unzip(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _BoundedFile(io.RawIOBase):
-    """What a socket receives, for as long as its timeout is now, and MAX_RESPONSE_BYTES at most."""
+    """The bytes that a socket receives until its deadline, up to MAX_RESPONSE_BYTES."""
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
@@ -159,7 +161,7 @@ class _BoundedResponse(HTTPResponse):
 
 
 class _BoundedConnection:
-    """Mixin for a connection of urllib3: each answer, and the sending of each request, has one deadline."""
+    """Mixin for a connection of urllib3: each response, and the sending of each request, has one deadline."""
 
     sock: Any
     response_class = _BoundedResponse

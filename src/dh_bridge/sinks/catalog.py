@@ -28,13 +28,13 @@ class CatalogSink(Closable, Readable):
         self._is_closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Apply a batch; a proposal that DataHub would refuse is among the failed ones, the others are kept."""
+        """Apply a batch; proposals that DataHub would reject are among the failures, the others are stored."""
         if self._is_closed:
             raise SinkError("the sink is closed", location=f"catalog:{self.catalog.path}")
         return self.catalog.apply(proposals)
 
     def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
-        """Return the present aspects: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all."""
+        """Return the present aspects; in ``aspects_by_urn``, no names stand for all aspects."""
         stored_aspects = {}
         for urn, names in aspects_by_urn.items():
             aspects = self.catalog.aspects(urn)
@@ -61,7 +61,7 @@ class CatalogSink(Closable, Readable):
 
 
 def open_target(address: str, options: SinkOptions) -> CatalogSink:
-    """Return the sink of ``catalog:FILE``; a SettingsError for what it cannot heed."""
+    """Return the sink of ``catalog:FILE``; a SettingsError for an option that it cannot apply."""
     if not address:
         raise SettingsError("catalog: requires a file", location="--to", remedy="write --to catalog:FILE")
     if options.file_format:
@@ -70,5 +70,5 @@ def open_target(address: str, options: SinkOptions) -> CatalogSink:
 
 
 def open_readonly(address: str) -> CatalogSink:
-    """Return the sink of a catalogue that is there, opened to be read; a SinkError when there is none."""
+    """Return a read-only sink of an existing catalogue; a SinkError if it does not exist."""
     return CatalogSink(Catalog(address, readonly=True))

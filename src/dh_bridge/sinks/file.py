@@ -1,7 +1,7 @@
-"""The file sink: NDJSON, a line for each proposal, or the JSON array that ``datahub ingest``'s file source reads.
+"""The file sink: NDJSON, one line for each proposal, or the JSON array that ``datahub ingest``'s file source reads.
 
-NDJSON is appended to, batch by batch: all of a batch, or nothing of it when the disk is full. The array is streamed into a
-hidden file beside its place and takes the place when the sink is closed: a reader sees the old file or the whole new one.
+NDJSON is appended batch by batch: a whole batch, or nothing of it if the disk is full. The array is streamed into a hidden file
+beside the target and replaces the target when the sink is closed: a reader sees the old file or the whole new one.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, ke
 
 
 class _FileSink(Closable):
-    """What both formats share: a file or standard output, and errors that name the place.
+    """Common to both formats: a file or standard output, and errors that name the file.
 
-    A file has no buffer: what could not be written would stay in it, and come out beside what is sent again.
+    The file has no buffer: data that could not be written would stay in it, and be written beside the retried data.
     """
 
     name = "file"
@@ -95,7 +95,7 @@ class _FileSink(Closable):
             raise self._write_error(error) from error
 
     def _append(self, data: bytes) -> None:
-        """Write all of it; an OSError means that a regular file is as it was."""
+        """Write all data; after an OSError a regular file is unchanged."""
         remaining = memoryview(data)
         try:
             while remaining:
@@ -106,7 +106,7 @@ class _FileSink(Closable):
             raise
 
     def _truncate_last_write(self, size: int) -> None:
-        """Cut off what was written last, unless somebody else wrote behind it."""
+        """Remove the data of the last write, unless another process has written after it."""
         status, end = os.fstat(self._file.fileno()), self._file.tell()
         if size and stat.S_ISREG(status.st_mode) and status.st_size == end:
             self._file.truncate(end - size)
@@ -131,7 +131,7 @@ class NdjsonSink(_FileSink):
             return
         try:
             if self._file.seekable() and self._file.tell() and not _ends_with_newline(address):
-                self._append(b"\n")  # a writer that died in the middle of a line must not spoil ours
+                self._append(b"\n")  # a writer that was killed in the middle of a line must not damage the next line
         except OSError as error:
             self._file.close()
             raise self._write_error(error) from error
@@ -147,9 +147,9 @@ class NdjsonSink(_FileSink):
 
 
 class ArraySink(_FileSink):
-    """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone.
+    """Streams one JSON array; the complete file appears at close. After an error, an older file stays unchanged.
 
-    ``dropped_counts`` counts the CREATE proposals that a server of the profile would report as errors.
+    ``dropped_counts`` counts the CREATE proposals that a server of this version would report as errors.
     """
 
     kind = JSON_ARRAY_KIND
@@ -183,7 +183,7 @@ class ArraySink(_FileSink):
         return Delivery(len(readable), failures)
 
     def close(self) -> None:
-        """End the array and move it into its place."""
+        """End the array and move the file to the target path."""
         if self._is_closed:
             return
         self._write(b"\n]\n" if self._separator == b",\n" else b"[]\n")
@@ -203,7 +203,7 @@ class ArraySink(_FileSink):
         try:
             if error is None:
                 self.close()
-        finally:  # what is not in its place by now is of no use
+        finally:  # an incomplete file is of no use
             with suppress(SinkError):
                 self._close_file()
             with suppress(OSError):
@@ -217,7 +217,7 @@ def _ends_with_newline(path: str) -> bool:
 
 
 def open_target(address: str, options: SinkOptions) -> NdjsonSink | ArraySink:
-    """Return the sink of ``file:PATH``: the format named, or the one that the ending tells; ``-`` is NDJSON."""
+    """Return the sink of ``file:PATH``; the format is ``options.file_format``, else that of the ending; ``-`` is NDJSON."""
     if not address:
         raise SettingsError(
             "file: requires a path", location="--to", remedy="write --to file:PATH, or file:- for standard output"

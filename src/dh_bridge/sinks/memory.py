@@ -1,4 +1,4 @@
-"""The memory sink: a list of what was sent, for tests and for programs that go on with the proposals."""
+"""The memory sink: a list of the proposals, for tests and for programs that use the proposals themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MemorySink(Closable):
-    """Keeps every proposal in ``proposals``, in order; they stay readable after close."""
+    """Stores every proposal in ``proposals``, in order; they stay readable after close."""
 
     name = "memory"
     kind = SINK_KINDS[name]
@@ -25,19 +25,19 @@ class MemorySink(Closable):
         self._is_closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Keep a batch."""
+        """Store a batch."""
         if self._is_closed:
             raise SinkError("the sink is closed", location="memory:")
         self.proposals.extend(proposals)
         return Delivery(len(proposals), [])
 
     def close(self) -> None:
-        """Take no more."""
+        """Reject further batches."""
         self._is_closed = True
 
 
 def open_target(address: str, options: SinkOptions) -> MemorySink:
-    """Return the sink of ``memory:``; a SettingsError for what it cannot heed."""
+    """Return the sink of ``memory:``; a SettingsError for an option that it cannot apply."""
     if address or options.file_format:
         raise SettingsError(
             "memory: accepts neither a name nor a file format", location="--to", remedy="write --to memory:"

@@ -1,4 +1,4 @@
-"""What a batch of a stream changes of what runs share: from the proposals before it to those after it. No pyspark here."""
+"""The changes of a stream's batch to shared entities: from the proposals before it to those after it. No pyspark here."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
 
 BEFORE, AFTER, BOTH = 1, 2, 3
-"""When a piece of what runs share counts."""
+"""When a piece of a shared entity counts."""
 
 
 def diff_proposals(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
-    """Yield what is to be sent so that a place that holds ``before`` holds ``after``.
+    """Yield the proposals that change a target with ``before`` into one with ``after``.
 
-    A PATCH takes back what is gone; a removal of ours that nothing calls for any more is undone.
+    A PATCH removes values that no longer exist; a removal by the bridge that is no longer required is undone.
     """
     before_by_aspect = {(proposal.entity_urn, proposal.aspect_name): proposal for proposal in before}
     for proposal in after:

@@ -1,8 +1,8 @@
-"""Delivery from the executors: Kafka by default, REST on request (many at once can take a server down).
+"""Delivery from the executors: Kafka by default, REST on request (many executors at once can overload a server).
 
-Each part of the proposals is delivered by one executor, in order, an entity always from the same one. What may get through
-later is sent again, with a pause that grows; what does not get through, or is refused, becomes a row of a table with its reason.
-That table holds proposals: delivered again by the same function, once the cause is mended. Delivered + rows = all.
+One executor delivers each part of the proposals in order; all proposals of an entity are in one part. Retryable failures are
+sent again after growing pauses; those that fail again or are rejected become rows of a table with the reason. That table has
+proposals: the same function can deliver them again later. Delivered + rows = all.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ if TYPE_CHECKING:
 FAILURE_COLUMNS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, reason string"
 )
-"""Columns of what was not delivered: those of a proposal, and why."""
+"""Columns of failed proposals: those of a proposal, and the reason."""
 RESULT_COLUMNS = f"{FAILURE_COLUMNS}, late boolean, delivered long"
-"""Columns of what executors tell: rows of FAILURE_COLUMNS and whether they may get through later, and one with the number of the
-others, without a reason."""
+"""Columns of an executor's results.
+
+Rows of FAILURE_COLUMNS and whether they are retryable, and one row with the number of delivered proposals, without a reason.
+"""
 
 
 class ExecutorDelivery(NamedTuple):
-    """How many proposals arrived, and those that did not (see FAILURE_COLUMNS); ``close`` gives the executors' disks back.
+    """The number of delivered proposals, and the failed ones (see FAILURE_COLUMNS); ``close`` frees the executors' disks.
 
-    ``retryable_count``: how many of those that did not may get through later.
+    ``retryable_count``: the number of failed proposals that may be delivered later.
     """
 
     delivered_count: int
@@ -49,7 +51,7 @@ class ExecutorDelivery(NamedTuple):
     retryable_count: int
 
     def close(self) -> None:
-        """Forget what the executors told."""
+        """Delete the stored results."""
         self.cached_rows.unpersist()
 
 
@@ -62,7 +64,10 @@ def deliver_from_executors(  # noqa: PLR0913 - what a delivery needs
     max_partitions: int | None = None,
     attempts: int = MAX_ATTEMPTS,
 ) -> ExecutorDelivery:
-    """Deliver from the executors, at most ``max_partitions`` at once, and return what came of it; an entity comes from one of them."""
+    """Deliver from the executors, at most ``max_partitions`` at once, and return the result.
+
+    One executor delivers all proposals of an entity.
+    """
     from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -70,7 +75,7 @@ def deliver_from_executors(  # noqa: PLR0913 - what a delivery needs
     partitioned_rows = (
         rows.repartition(max_partitions, "entity_urn") if max_partitions else rows.repartition("entity_urn")
     )
-    # kept, as whatever is asked of it twice would be sent twice
+    # stored, because a second evaluation would send everything again
     result_rows = partitioned_rows.mapInArrow(DeliveryStep(target, options, writes, attempts), RESULT_COLUMNS).persist(
         StorageLevel.DISK_ONLY
     )
@@ -87,7 +92,7 @@ def deliver_from_executors(  # noqa: PLR0913 - what a delivery needs
 
 
 class DeliveryStep:
-    """What an executor does with its part."""
+    """The task of an executor for one part."""
 
     def __init__(
         self, target: str, options: SinkOptions, writes: WritesSettings | None = None, attempts: int = MAX_ATTEMPTS
@@ -121,7 +126,7 @@ class DeliveryStep:
 
 
 def failures_frame(spark: SparkSession, failures: Iterable[Failure]) -> DataFrame:
-    """Return what was not delivered as a table (see FAILURE_COLUMNS)."""
+    """Return the failed proposals as a table (see FAILURE_COLUMNS)."""
     return spark.createDataFrame(list(map(failure_row, failures)), FAILURE_COLUMNS)
 
 

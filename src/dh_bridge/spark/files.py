@@ -1,6 +1,6 @@
-"""Files of this machine, which the workers open: which ones hold events, and in which parts. No pyspark here.
+"""Local files, which the workers open: those with events, and their parts. No pyspark here.
 
-A part is ``start-end:path`` (in bytes; ``0-0`` is all): bytes, as the name of a file need not be UTF-8.
+A part is ``start-end:path`` (in bytes; ``0-0`` is the whole file): bytes, because the name of a file may not be UTF-8.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("dh_bridge.spark")
 
 MAX_PART_BYTES = 64 << 20
-"""Files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
+"""Size of the parts of files with JSON lines; smaller for few events, so that all cores work."""
 _MIN_PART_BYTES = 16 << 20
 _GZIP_RATIO = 8
-"""Times that events are as large as their gzip, about."""
+"""Approximate ratio of the size of events to that of their gzip."""
 
 
 def local_paths(paths: Sequence[str]) -> list[str]:
-    """Return the paths that are of this machine; all others have a scheme, and are Spark's."""
+    """Return the local paths; all others have a scheme, and are opened by Spark."""
     return [path for path in paths if "://" not in path and not path.startswith("dbfs:/")]
 
 
@@ -47,9 +47,9 @@ def decode_part(part: bytes) -> tuple[str, int, int]:
 
 
 def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int, int]]:
-    """Yield (file, start, end in bytes): files of JSON lines that are large in parts, all others whole (0, 0).
+    """Yield (file, start, end in bytes): large files of JSON lines in parts, all others whole (0, 0).
 
-    ``tasks`` share them, where their parts do not get too small.
+    ``tasks`` share the parts, unless they become too small.
     """
     files = [(file, _size(file)) for file in list_files(paths)]
     bytes_per_task = sum(size for _, size in files) // tasks
@@ -63,7 +63,7 @@ def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int,
 
 
 def list_files(paths: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that ``dh-bridge emit`` would read; a SettingsError where a path names nothing."""
+    """Yield the files that ``dh-bridge emit`` would read; a SettingsError if a path does not exist."""
     for path in map(Path, paths):
         if not path.exists():
             raise SettingsError(
@@ -79,7 +79,7 @@ def list_files(paths: Sequence[str]) -> Iterator[Path]:
 
 
 def unzipped_size(paths: Sequence[str]) -> int:
-    """Return how many bytes the events of files have, about."""
+    """Return the approximate number of bytes of the events in files."""
     return sum(_size(file) * (_GZIP_RATIO if file.suffix == ".gz" else 1) for file in list_files(paths))
 
 
@@ -87,11 +87,11 @@ def _size(file: Path) -> int:
     try:
         return file.stat().st_size
     except OSError:
-        return 0  # the worker that opens it says why it cannot
+        return 0  # the worker that opens it reports the reason
 
 
 def _has_json_lines(file: Path) -> bool:
-    """Return whether the first line is an event, and not the beginning of a document that goes on, or gzip."""
+    """Return whether the first line is an event, and not the beginning of a longer document, or gzip."""
     try:
         with file.open("rb") as stream:
             first_line = stream.readline().strip()

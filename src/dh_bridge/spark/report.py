@@ -1,6 +1,6 @@
 """The outcomes of the fields of many events, counted by producer, facet, outcome and reason.
 
-Each run is a call of its own here: an aspect of a job or dataset counts as written by every run that says something of it.
+Each run is a call of its own here: an aspect of a job or dataset counts as written by every run with facts about it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FACET_PATH = re.compile(
     r'\$\.(run|job|dataset|inputs|outputs)(?:\[\d+\])?\.(facets|inputFacets|outputFacets)[.\[]"?([^.\["\]]+)'
 )
 _MAX_COMBINATIONS = 10_000
-"""Combinations that a worker counts before it hands them on."""
+"""Combinations that a worker counts before it yields them."""
 
 
 def report(
@@ -55,7 +55,7 @@ def report(
 
 
 def field_counts(records: DataFrame, settings: Settings) -> DataFrame:
-    """Return the same of records, sorted by run."""
+    """Return the same for records, sorted by run."""
     part_counts = records.mapInArrow(FieldCounts(settings), REPORT)
     totals = part_counts.groupBy("producer", "facet", "outcome", "reason").agg({"fields": "sum"})
     return totals.withColumnRenamed("sum(fields)", "fields").orderBy("fields", ascending=False)

@@ -1,4 +1,4 @@
-"""Rows between the steps: their schemas, in Spark's words and in Arrow's, and batches of bounded size."""
+"""Rows between the steps: their schemas for Spark and for Arrow, and batches of bounded size."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-#: An event on its way to its run; ``reason`` says why one cannot be used, and is null for all others.
+#: An event on its way to its run; ``reason`` has the reason if it cannot be used, else null.
 RECORD = "key string, time long, location string, raw binary, reason string"
-#: A run, and another one that it is one with
+#: A run, and another run of its family
 LINK = "key string, other string"
-#: What a step finds, told apart by ``kind``: a proposal, a piece of what runs share, what a run says of others, counts …
+#: A result of a step, by ``kind``: a proposal, a piece of a shared entity, facts about other runs, counts …
 STEP_OUTPUT = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
     " aspect string, time long, run_id string, location string, data binary"
@@ -38,7 +38,7 @@ _TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boo
 
 MAX_BATCH_ROWS = 2_000
 MAX_BATCH_BYTES = 8 << 20
-"""A batch ends at either bound, so that memory stays flat whatever the events' size."""
+"""A batch ends at either bound, so that memory stays flat for events of any size."""
 
 
 def arrow_schema(columns: str) -> pa.Schema:
@@ -53,10 +53,10 @@ def rows_of(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 
 def fetch_rows(frame: DataFrame, *, prefetch: bool = False) -> Iterator[SparkRow]:
-    """Yield the rows of a frame in the driver, partition by partition; ``prefetch``: the next one is worked out meanwhile.
+    """Yield the rows of a frame in the driver, partition by partition; ``prefetch``: the next one is computed meanwhile.
 
-    As an RDD: the jobs of ``DataFrame.toLocalIterator`` run when the query that they count for has ended, and Spark 4 then
-    keeps them, with all that they refer to, for as long as it lives.
+    As an RDD: the jobs of ``DataFrame.toLocalIterator`` run after their query has ended, and Spark 4 then keeps them, with all
+    that they refer to, for as long as it lives.
     """
     return frame.rdd.toLocalIterator(prefetchPartitions=prefetch)
 
@@ -86,7 +86,7 @@ def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
 def _array(values: list[Any], data_type: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, data_type)
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can name and UTF-8 cannot
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON allows and UTF-8 does not
         return pa.array(
             [None if value is None else value.encode("utf-8", "replace").decode() for value in values], data_type
         )

@@ -1,4 +1,4 @@
-"""A Spark session: the one that is there, else a local one that this machine can carry."""
+"""The Spark session: the active one, else a local one that fits this machine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LOCAL_CONF = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # The JVM only moves rows here. Its second compiler took more processor time than the rows of a small batch, and G1 ran out
-    # of a heap of 1 GB, by rows of megabytes, that lasts for a million events.
+    # The JVM only moves rows here. Its second compiler took more processor time than the rows of a small batch, and G1 filled
+    # a heap of 1 GB with rows of megabytes; this heap is enough for a million events.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    # Of what is kept for a moment on disk, aspects are almost all: to look for words that come again costs more than it spares,
-    # and ten thousand of them at once are copied again and again by the collector.
+    # Almost all data on disk are aspects: a dictionary encoding costs more than it saves,
+    # and the garbage collector copies ten thousand of them at once again and again.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "1000",
-    # PySpark 3.5 hands over so many rows at once, however large, and Java's vectors end at 1 GiB.
+    # PySpark 3.5 passes so many rows at once, of any size, and Java's vectors end at 1 GiB.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
@@ -49,7 +49,9 @@ def session(
     if active_session is not None:
         return active_session
     builder = SparkSession.builder.appName(name)
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit started us: master and the rest are its own
+    is_submitted = (
+        "PYSPARK_GATEWAY_PORT" in os.environ
+    )  # spark-submit started this process: master and the rest are its own
     if master is None and not is_submitted:
         master = "local[*]"
     if master is not None:
@@ -65,7 +67,7 @@ def session(
 
 
 def _session_of_another_thread() -> SparkSession | None:
-    """Return the session of this program that another thread works with: to build one would change its settings."""
+    """Return the session of this program for another thread: building one would change its settings."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
 
     instantiated: SparkSession | None = SparkSession._instantiatedSession  # noqa: SLF001 - there is no public way

@@ -1,8 +1,8 @@
-"""Where events come from: files and folders, tables of any format (topics: topics.py); each as (location, value, whole).
+"""Sources of events: files and folders, tables of any format (topics: topics.py); each as (location, value, whole).
 
-``location`` says where an event stood, ``value`` are its bytes (or those of an array of events), ``whole`` tells that the
-value is a file as it lies there, to be unzipped and split by the worker that gets it (null: it is too large for Spark);
-``whole`` null, that ``value`` is a part of a local file (files.py), which the worker opens itself.
+``location`` is where the event was read, ``value`` are its bytes (or those of an array of events), ``whole`` means that the
+value is a whole file, which the worker decompresses and splits (null value: too large for Spark); with ``whole`` null,
+``value`` is a part of a local file (files.py), which the worker opens itself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _MAX_TASKS = 64
 _PARTITION_BYTES = 32 << 20  # parts of 128 MB took 0.6 GB more of the JVM, and were not faster
-_MAX_PARTITIONS = 2_000  # of more, the shuffle's own books weigh more than the parts
+_MAX_PARTITIONS = 2_000  # with more parts, the shuffle's own bookkeeping is larger than the parts
 _FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv", "xml", "text")
-"""Formats of files, whose columns a stream does not look for itself."""
+"""File formats whose columns a stream does not infer itself."""
 _MAX_FILE_AGE = "36500d"
 _MICROSECOND_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
@@ -65,18 +65,20 @@ def read(
 
 
 def partitions_for(spark: SparkSession, paths: str | Sequence[str]) -> int:
-    """Return into how many parts events are to be shuffled.
+    """Return the number of parts for the shuffle of events.
 
-    Of 32 MB of local files, and three for each core at least; more than 2,000 parts are not made, but larger ones.
+    Parts of 32 MB of local files, and at least three for each core; at most 2,000 parts, which are then larger.
     """
     size = unzipped_size(local_paths([paths] if isinstance(paths, str) else paths))
     return max(default_partitions(spark), min(-(-size // _PARTITION_BYTES), _MAX_PARTITIONS))
 
 
 def frame(events: DataFrame, column: str = "value", *, location: str | Column = "row") -> DataFrame:
-    """Return a DataFrame of events, one to a row in ``column`` (string, binary or a struct), as the steps take it.
+    """Return a DataFrame of events, one to a row in ``column`` (string, binary or a struct).
 
-    ``location`` is a column that says where a row is from, or a word for all of them.
+    In the form that the steps read.
+
+    ``location`` is a column with the location of a row, or one text for all of them.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -114,10 +116,10 @@ def stream_rows(
     column: str = "value",
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """Return what a folder or table of ``format`` gets as a stream; ``column`` holds the events, as for :func:`read`.
+    """Return new rows of a folder or table of ``format`` as a stream; ``column`` holds the events, as for :func:`read`.
 
-    Columns of files are those of what is there: one file at least. A folder that is there is taken by its name, also one
-    with glob characters; below such a one files are taken however deep, and partitions make no columns.
+    Columns are those of the present files, so at least one must exist. An existing folder is used by its literal name, also
+    with glob characters; files below it are read at any depth, and partitions make no columns.
     """
     reader_options = dict(options or {})
     reader = spark.readStream.options(**reader_options)
@@ -134,9 +136,10 @@ def stream_rows(
 
 
 def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Return a landing folder as a stream: every new file whole, its gzip and its arrays as :func:`read` takes them.
+    """Return a landing folder as a stream: every new file whole; gzip and arrays are read as :func:`read` does.
 
-    Files of any age are new: Spark's own ``maxFileAge`` would pass over those a week older than the newest one, in silence.
+    Files of any age are new: Spark's own ``maxFileAge`` would skip those that are a week older than the newest one, without a
+    message.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -150,7 +153,7 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
         .load(pattern)
         .filter(is_event_file)
     )
-    # what Spark would break off at is told of by the worker: content that nobody asks for is not read
+    # Spark would fail for such files; the worker reports them: content that is not requested is not read
     max_bytes = max_content_bytes(spark)
     contents = (
         (F.col("length") <= max_bytes, F.col("content")),

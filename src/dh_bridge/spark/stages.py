@@ -1,7 +1,9 @@
-"""What Spark's workers do: Arrow batches in, Arrow batches out, by the loops of :mod:`dh_bridge.partitioned`. No pyspark here.
+"""The tasks of Spark's workers: Arrow batches in, Arrow batches out, with the loops of :mod:`dh_bridge.partitioned`.
 
-Three steps: :class:`RecordStep` finds the events in lines, arrays and files; :class:`RunStep` folds records that are sorted by
-run; :class:`EntityStep` folds pieces that are sorted by group. Each travels to the workers with the settings.
+No pyspark here.
+
+Three steps: :class:`RecordStep` finds the events in lines, arrays and files; :class:`RunStep` merges records that are sorted by
+run; :class:`EntityStep` merges pieces that are sorted by group. Each is sent to the workers with the settings.
 """
 
 from __future__ import annotations
@@ -62,14 +64,14 @@ _TOO_LARGE_REASON = "the file is larger than Spark can read (1 GiB, or spark.sql
 
 
 class Step:
-    """A step with its settings, as JSON: small to send, and the key under which a worker keeps what it compiled."""
+    """A step with its settings, as JSON: small to send, and the key of a worker's cache of compiled settings."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings.model_dump_json(by_alias=True)
 
     @property
     def bridge(self) -> Bridge:
-        """The compiled settings; kept by a worker for all its tasks."""
+        """The compiled settings; a worker caches them for all its tasks."""
         return _bridge(self.settings)
 
 
@@ -82,7 +84,7 @@ def _bridge(settings: str) -> Bridge:
 
 
 class RecordStep(Step):
-    """(location, value, whole) -> RECORD, as :mod:`dh_bridge.spark.sources` gives them."""
+    """(location, value, whole) -> RECORD, in the form of :mod:`dh_bridge.spark.sources`."""
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each event, and for each one that cannot be used."""
@@ -114,7 +116,7 @@ def _read_items(location: str, value: bytes | None, bridge: Bridge, *, is_file: 
 
 
 def _with_location(item: Event | DeadLetter, path: str) -> Event | DeadLetter:
-    """Return what was read as standard input as of ``path``."""
+    """Return the input that was read as if it came from ``path``."""
     location = path + item.location.removeprefix("stdin")
     if isinstance(item, DeadLetter):
         return msgspec.structs.replace(item, location=location, reason=item.reason.replace(item.location, location, 1))
@@ -130,7 +132,7 @@ def _read_part(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]
         with open(path, "rb") as file:  # noqa: PTH123 - a path as it was named
             if start:
                 file.seek(start - 1)
-                file.readline()  # the rest of a line that began before
+                file.readline()  # the rest of a line that began in the part before
             position = file.tell()
             while position < end and (line := file.readline()):
                 if stripped := line.strip():
@@ -141,7 +143,7 @@ def _read_part(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]
 
 
 class LinkStep(Step):
-    """RECORD -> LINK: which runs are one only together, where the settings make families."""
+    """RECORD -> LINK: runs of one family, if the settings make families."""
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the links of a part."""
@@ -155,10 +157,10 @@ class LinkStep(Step):
 
 
 class RunStep(Step):
-    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts.
+    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of shared entities, facts about other runs, counts.
 
-    What is rejected has, as proposals have, the key of its run, so that it leaves with them where the run is folded again (with
-    ``witnesses``; what is rejected then has no key).
+    Like a proposal, an invalid proposal has the key of its run, so that it is dropped with them if the run is merged again
+    (with ``witnesses``; invalid proposals then have no key).
     """
 
     def __init__(
@@ -226,7 +228,7 @@ def _records(
 
 
 class EntityStep(Step):
-    """(key, urn, data), sorted by key -> FOUND: proposals of what runs share."""
+    """(key, urn, data), sorted by key -> FOUND: proposals of shared entities."""
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all groups of a part."""
@@ -242,7 +244,7 @@ class EntityStep(Step):
 
 
 class EntityChangeStep(Step):
-    """(key, urn, data, age), sorted by key -> FOUND: what changes of what runs share, from before a batch to after it.
+    """(key, urn, data, age), sorted by key -> FOUND: changes of shared entities, from before a batch to after it.
 
     ``age``: BEFORE, AFTER or BOTH: when the piece counts.
     """
@@ -258,7 +260,7 @@ class EntityChangeStep(Step):
             before = entities.render_group(
                 merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != AFTER)
             )
-            entities.rejected.clear()  # told by the batch that brought it
+            entities.rejected.clear()  # yielded by the batch that read it
             after = entities.render_group(
                 merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != BEFORE)
             )
@@ -297,7 +299,7 @@ def _dead_letter_row(letter: DeadLetter) -> Row:
 
 
 def _rejection_rows(rejected: list[RejectedProposal], key: str = "") -> Iterator[Row]:
-    """Yield rows of what is rejected, and forget it."""
+    """Yield rows of invalid proposals, and clear the list."""
     for rejection in rejected:
         proposal = rejection.proposal
         yield (

@@ -1,17 +1,17 @@
-"""What a stream remembers: a folder of Parquet files for each batch, read by those that come after it.
+"""The state of a stream: a folder of Parquet files for each batch, read by later batches.
 
 ::
 
     events/batch=N   the records of batch N                              (key, time, location, raw)
-    pieces/batch=N   what the runs of batch N contribute to entities     (key, urn, data, origin)
-    told/batch=N     what the runs of batch N say of other runs          (key, data)
+    pieces/batch=N   contributions of the runs of batch N to entities      (key, urn, data, origin)
+    told/batch=N     facts of the runs of batch N about other runs       (key, data)
     done/batch=N     all of batch N is written
-    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is refused
-    …/base=N         what batches 0 to N left, in one; done/base=N says that it is whole
+    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is rejected
+    …/base=N         the merged rows of batches 0 to N; done/base=N marks it as complete
 
-Batch N reads what is below N and writes its own: a batch that is run again after a crash reads what it read before and writes
-over what it wrote. Of a run that goes on, the pieces of its last batch count; those of a run that was let go (by the age of its
-last event) are folded together and have no origin.
+Batch N reads the folders below N and writes its own: a batch that is repeated after a crash reads the same rows and replaces its
+own files. Of a continued run, the pieces of its last batch count; those of evicted runs (by the age of their last event) are merged
+and have no origin.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MICROS_PER_DAY = 86_400_000_000
 
 
 class StreamState:
-    """The state folder of a stream, as batch ``number`` sees it.
+    """The state folder of a stream, for batch ``number``.
 
     Raises:
         StateVersionError: Another version of dh-bridge wrote the folder.
@@ -76,11 +76,11 @@ class StreamState:
         return frame
 
     def _reader(self, columns: str) -> DataFrameReader:
-        # Spark's own option: the folder is what it is, also with [ ] { } in its name
+        # Spark's own option: use the literal name of the folder, also with [ ] { }
         return self._spark.read.schema(columns).option("__globPaths__", "false")
 
     def valid_pieces(self) -> DataFrame:
-        """Return the pieces that count: of each run those of its last batch, and of those let go what they left."""
+        """Return the valid pieces: of each run those of its last batch, and the merged ones of evicted runs."""
         latest = self.latest_batches().withColumnRenamed("key", "origin")
         pieces = self.read("pieces")
         latest_pieces = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
@@ -91,31 +91,32 @@ class StreamState:
         return self.read("events").groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
 
     def write(self, name: str, rows: DataFrame) -> None:
-        """Write the rows of this batch, in place of what an earlier try may have left."""
+        """Write the rows of this batch, and replace those of an earlier try."""
         rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/batch={self._number}")
 
     def mark_complete(self) -> None:
-        """Note that all of this batch is written."""
+        """Mark this batch as completely written."""
         if self._is_new_folder:
             self._write_mark(f"{_FORMAT}{VERSION}")
             self._is_new_folder = False
         self._write_mark(f"batch={self._number}")
 
     def compact(self, retention_days: float | None) -> None:
-        """Make one of all batches up to this one, which is done; let go of runs whose last event is ``retention_days`` days old."""
+        """Merge all batches up to this one, which is done, into a base.
+
+        Evict runs whose last event is ``retention_days`` days old.
+        """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         next_state = StreamState(self._spark, self._folder, self._number + 1)
-        if (
-            next_state._base == self._number
-        ):  # this batch is run again: what would be read is what would be written over
+        if next_state._base == self._number:  # this batch is run again: it would read the files that it replaces
             self._delete_compacted()
             return
         events = next_state.read("events")
         retained_runs = events.groupBy("key").agg(F.max("time").alias("last"))
         if retention_days is not None:
             last_time = events.agg(F.max("time").alias("newest")).collect()[0].newest
-            newest_time = min(last_time or 0, time.time_ns() // 1000)  # an event of the year 9999 lets go of no others
+            newest_time = min(last_time or 0, time.time_ns() // 1000)  # an event of the year 9999 evicts no others
             retained_runs = retained_runs.filter(F.col("last") >= newest_time - int(retention_days * _MICROS_PER_DAY))
         retained_runs = retained_runs.select("key")
         pieces = next_state.valid_pieces()
@@ -133,7 +134,7 @@ class StreamState:
             .join(retained_runs, "key", "left_semi")
         )
         for name, rows in (
-            # sorted: ids of runs begin with their time, so that a batch need not read what is far behind it (`among`)
+            # sorted: ids of runs begin with their time, so a batch need not read much older ones (`among`)
             (
                 "events",
                 events.join(retained_runs, "key", "left_semi").select(*events.columns).sortWithinPartitions("key"),
@@ -146,10 +147,10 @@ class StreamState:
         self._delete_compacted()
 
     def _delete_compacted(self) -> None:
-        """Remove what the base before this one made one: the batches up to it can not be run again."""
+        """Delete the base before this one, and its batches: they cannot be run again."""
         for kind, mark_number in self._read_marks():
             if mark_number <= self._base and not (kind == "base" and mark_number == self._base):
-                for name in (*TABLES, "done"):  # the mark last: what it names is found again after a crash
+                for name in (*TABLES, "done"):  # the mark last: the files that it names are found again after a crash
                     files, path = self._file_system(f"{name}/{kind}={mark_number}")
                     files.delete(path, True)  # noqa: FBT003
 
@@ -158,13 +159,13 @@ class StreamState:
         rows.write.mode("overwrite").parquet(f"{self._folder}/done/{mark}")
 
     def _read_marks(self) -> list[tuple[str, int]]:
-        """Return ("batch" or "base", number) of what is whole, of earlier batches."""
+        """Return ("batch" or "base", number) of the complete earlier batches."""
         marks = map(_MARK_NAME.match, self._mark_names())
         numbered_marks = [(mark[1], int(mark[2])) for mark in marks if mark is not None]
         return [(kind, mark_number) for kind, mark_number in numbered_marks if mark_number < self._number]
 
     def _is_new(self) -> bool:
-        """Return whether no batch has written to the folder; refuse the folder of another version."""
+        """Return whether no batch has written to the folder; raise an error for the folder of another version."""
         names = self._mark_names()
         if f"{_FORMAT}{VERSION}" in names:
             return False

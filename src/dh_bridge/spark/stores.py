@@ -1,4 +1,4 @@
-"""Files that Spark reaches itself: those of a store (``s3a://``, ``hdfs://`` …), and landing folders of any place."""
+"""Files that Spark opens itself: those of a store (``s3a://``, ``hdfs://`` …), and landing folders anywhere."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_WHOLE_BYTES = 8 << 20
 """Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
 Larger ones are split by Spark, and are taken for JSON lines."""
 MAX_GZIP_BYTES = 512 << 20
-"""Gzip cannot be split: whole up to this size, so that a file that breaks off is told of and costs no others."""
+"""Gzip cannot be split: it is read whole up to this size, so that a truncated file is reported and affects no others."""
 MAX_CONTENT_OPTION = "spark.sql.sources.binaryFile.maxLength"
 _MAX_VECTOR_BYTES = 1 << 30
 _NO_GLOB = {"__globPaths__": "false"}
-"""Spark's own option: names are what they are, also those with [ ] { } in them."""
+"""Spark's own option: names are literal, also with [ ] { }."""
 NO_DUPLICATES = {"recursiveFileLookup": "true"}
 """Of several files with [ ] { } * ? in their paths Spark otherwise reads each as often as there are such files
 (``DataSource.checkAndGlobPathIfNecessary``, from 3.5 to 4.3)."""
@@ -29,7 +29,7 @@ _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
 def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Return the files of a store: those named, whatever their ending, and those of folders whose ending tells events."""
+    """Return the files of a store: named files with any ending, and those of folders whose ending is one of events."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     folders, file_paths = _find_paths(spark, paths)
@@ -51,7 +51,7 @@ def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     if not large:
         return events
     lines = spark.read.options(lineSep="\n", **NO_DUPLICATES, **_NO_GLOB).text(large)
-    # the location of a line is its block: Spark knows no line numbers
+    # the location of a line is its block: Spark does not know line numbers
     location = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
     return events.unionByName(
         lines.select(
@@ -63,7 +63,7 @@ def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def _find_paths(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the folders and the files that are named, by patterns or as they are; refuse a name that stands for nothing."""
+    """Return the named folders and files, as patterns or literally; raise an error for a name that matches nothing."""
     folders: list[str] = []
     files: list[str] = []
     for path in paths:
@@ -85,15 +85,15 @@ def _find_paths(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], l
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether Spark passes over a file of this name (HadoopFSUtils.shouldFilterOutPathName)."""
+    """Return whether Spark skips a file with this name (HadoopFSUtils.shouldFilterOutPathName)."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def landing_pattern(spark: SparkSession, path: str) -> tuple[str, Column]:
-    """Return a landing folder, file or pattern as Spark's streams take it, and which of its files are events'.
+    """Return a landing folder, file or pattern in the form of Spark's streams, and a test for its files of events.
 
-    Streams take all names for patterns: that of a folder which is there is escaped. Events are in the files that are named
-    themselves, which lie as deep as ``path`` does, and below folders in those whose ending tells so.
+    Streams read all names as patterns, so the name of an existing folder is escaped. Files of events are named files, those as
+    deep as ``path``, and those below folders with an ending of events.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -109,18 +109,18 @@ def landing_pattern(spark: SparkSession, path: str) -> tuple[str, Column]:
 
 
 def as_pattern(spark: SparkSession, path: str) -> str:
-    """Return a name as Spark takes it where it takes all names for patterns: that of what is there is escaped."""
+    """Return a name for readers that take all names as patterns: the name of an existing file is escaped."""
     store, hadoop_path = store_of(spark, path)
     return escape_glob(path) if store.exists(hadoop_path) else path
 
 
 def escape_glob(path: str) -> str:
-    """Return a name as the pattern that stands for it alone."""
+    """Return the pattern that matches only this name."""
     return _GLOB.sub(r"\\\g<0>", path)
 
 
 def exists_in_store(spark: SparkSession, path: str) -> bool:
-    """Return whether there is anything that ``path``, a name or a pattern, stands for."""
+    """Return whether ``path``, a name or a pattern, matches anything."""
     store, hadoop_path = store_of(spark, path)
     return bool(store.exists(hadoop_path) or store.globStatus(hadoop_path))
 
@@ -128,7 +128,7 @@ def exists_in_store(spark: SparkSession, path: str) -> bool:
 def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """Return Hadoop's file system of a name, and its whole path there, as Spark's own readers and writers find them.
 
-    What was set on the session alone (``spark.conf.set("fs.azure.account.key…")``) counts as well.
+    Settings of the session only (``spark.conf.set("fs.azure.account.key…")``) apply, too.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
     conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
@@ -138,15 +138,15 @@ def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
 
 
 def max_content_bytes(spark: SparkSession) -> int:
-    """Return up to how many bytes a file can be handed over whole: by Spark's own bound, and that of Java's Arrow vectors.
+    """Return the maximum bytes of a file that is passed whole: Spark's own bound, and that of Java's Arrow vectors.
 
-    A larger one would end the job.
+    A larger file would fail the job.
     """
     return min(int(spark.conf.get(MAX_CONTENT_OPTION) or 0), _MAX_VECTOR_BYTES)
 
 
 def has_suffix() -> Column:
-    """Return whether the ending of ``path`` tells events."""
+    """Return whether the ending of ``path`` is one of events."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     endings = "|".join(suffix.replace(".", r"\.") for suffix in SUFFIXES)
@@ -154,7 +154,7 @@ def has_suffix() -> Column:
 
 
 def plain_path() -> Column:
-    """Return ``path`` as people write it where it is local; others keep their scheme."""
+    """Return a local ``path`` in its usual form; others keep their scheme."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     return F.regexp_replace("path", "^file:/+", "/")

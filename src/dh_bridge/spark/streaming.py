@@ -1,7 +1,7 @@
-"""A stream of events: after each batch the target holds what one call over all events so far would give.
+"""A stream of events: after each batch the target has the result of one call over all events so far.
 
-A run is folded again, from its own events, whenever a batch has more of them; what it contributes to jobs and datasets
-replaces what it contributed before. Only what changes is sent.
+A run is merged again from its own events whenever a batch has more of them; what it contributes to jobs and datasets replaces
+its earlier contribution. Only changes are sent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.settings.loading import SettingsLike
 
-#: takes (proposals, bad records, number of the batch); called again with the same number after a crash
+#: gets (proposals, bad records, number of the batch); called again with the same number after a crash
 BatchConsumer = Callable[["DataFrame", "DataFrame", int], None]
 
 
@@ -56,19 +56,18 @@ def stream(  # noqa: PLR0913 - what a stream needs
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
-    ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``interval`` is the time between batches
-    (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retention_days`` days older than
-    the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
-    events of it are a run of their own.
-    ``on_rejected`` gets the proposals of each batch that their schema refuses (columns as of ``SparkTranslation.rejected``): they are
-    left out, and the others go on.
+    ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, the bridge's state; ``interval`` is the time between batches
+    (``10 seconds``); without it the query processes the present events and ends. A run whose last event is ``retention_days``
+    days older than the newest one, or than the present time if that is earlier, is evicted: what it stated about jobs and
+    datasets stays, and later events of it are a run of their own. ``on_rejected`` gets the proposals of each batch that violate
+    their schema (columns as of ``SparkTranslation.rejected``): they are left out, and the others are delivered.
     """
     resolved_settings = settings_of(settings)
     reject_grouping(resolved_settings)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
-        gc.collect()  # frames of batches before: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
+        gc.collect()  # frames of earlier batches: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
         StreamBatch(rows, number, folder, resolved_settings, partitions=partitions, retention_days=retention_days).run(
             consume, on_rejected
         )
@@ -111,14 +110,14 @@ class StreamBatch:
         consume: BatchConsumer,
         on_rejected: Callable[[DataFrame], None] | None = None,
     ) -> None:
-        """Translate, hand the changes to ``consume``, what is told beside them to the others; then remember."""
+        """Translate, pass the changes to ``consume`` and the rest to the other functions; then store the state."""
         state = self._state
         try:
             earlier_events = state.read("events")
             batch_keys = self._cache(self._new_events.select("key").distinct())
             batch_output, repeated_output, repeated_keys = self._aggregate_runs(earlier_events, batch_keys)
             run_output = batch_output.unionByName(repeated_output)
-            # the runs that are folded anew: those of the batch, and those that others now speak of
+            # the runs that are merged again: those of the batch, and those about which other runs now have facts
             aggregated_keys = self._cache(batch_keys.unionByName(repeated_keys).distinct())
             pieces = self._cache(
                 run_output.filter(f"kind = '{PIECE}'").selectExpr(
@@ -150,7 +149,10 @@ class StreamBatch:
 
     @staticmethod
     def _replace_creates(proposals: DataFrame, earlier_events: DataFrame, aggregated_keys: DataFrame) -> DataFrame:
-        """Return the proposals; a CREATE of a run that earlier batches wrote in part is an UPSERT, as it knows all of them."""
+        """Return the proposals.
+
+        A CREATE of a run that earlier batches wrote in part becomes an UPSERT, because all of it is known.
+        """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         continued_runs = (
@@ -164,13 +166,13 @@ class StreamBatch:
         return marked_proposals.withColumn("change_type", change_type).select(*proposals.columns)
 
     def _repeated_rows(self, aggregated_keys: DataFrame, batch_keys: DataFrame) -> DataFrame:
-        """Return the keys of runs that are folded anew without events of the batch, so that their pieces of now count."""
+        """Return the keys of runs that are merged again without events in the batch, so that their present pieces count."""
         keys_without_events = aggregated_keys.join(broadcast_keys(batch_keys), "key", "left_anti")
         null_columns = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items())
         return keys_without_events.selectExpr("key", *null_columns)
 
     def _withdrawn_pieces(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
-        """Return an empty piece for each query that a run told of and tells of no more: it is removed, until one tells again."""
+        """Return an empty piece for each query that a run no longer states: it is removed, until a run states it again."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         query_pieces = self._state.valid_pieces().filter(f"key LIKE '{_QUERY_PREFIX}%'").select("key", "urn", "origin")
@@ -183,7 +185,10 @@ class StreamBatch:
     def _aggregate_runs(
         self, earlier_events: DataFrame, batch_keys: DataFrame
     ) -> tuple[DataFrame, DataFrame, DataFrame]:
-        """Return what the runs of the batch come to, what those do that had to hear of others first, and the keys of these."""
+        """Return the results of the runs of the batch, those of runs that needed facts of other runs first.
+
+        And the keys of these.
+        """
         earlier_records = earlier_events.filter("raw IS NOT NULL").select(*column_names(kept.EVENTS))
         batch_records = self._new_events.unionByName(events_of_keys(earlier_records, batch_keys))
         batch_output = self._cache(
@@ -206,7 +211,7 @@ class StreamBatch:
             repeated.update(row.key for row in target_rows)
         if (
             self._settings.temporary.dataset_type != "keep" and repeated
-        ):  # any run may name what another one calls temporary
+        ):  # any run may name a dataset that another one declares temporary
             repeated.update(row.key for row in earlier_events.select("key").distinct().collect())
         repeated |= runs_linked_to(
             collapsed_by_run, set().union(*(decode_run(run_facts)[0].collapsed_urns for run_facts in witnesses))
@@ -230,7 +235,7 @@ class StreamBatch:
         return first_output, repeated_output, records.select("key").distinct()
 
     def _aggregate_entities(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
-        """Return the changes of what runs share."""
+        """Return the changes of shared entities."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         earlier_pieces = self._state.valid_pieces().drop("batch")
@@ -257,7 +262,10 @@ class StreamBatch:
 
 
 def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str]:
-    """Return the keys of the runs that name one of ``datasets``, or another one that a run so found names; ``datasets_by_run``: by key."""
+    """Return the keys of the runs that name one of ``datasets``, or a dataset that such a run names; ``datasets_by_run``.
+
+    By key.
+    """
     linked_runs: set[str] = set()
     while new_runs := {
         key for key, run_datasets in datasets_by_run.items() if key not in linked_runs and run_datasets & datasets
@@ -268,7 +276,7 @@ def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: se
 
 
 def events_of_keys(events: DataFrame, keys: DataFrame) -> DataFrame:
-    """Return the events of the keys; of sorted files only those parts are read where one of them can be."""
+    """Return the events of the keys; of sorted files only those parts are read that may have one of them."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     ((first_key, last_key),) = keys.agg(F.min("key"), F.max("key")).collect()
@@ -278,7 +286,7 @@ def events_of_keys(events: DataFrame, keys: DataFrame) -> DataFrame:
 
 
 def broadcast_keys(keys: DataFrame) -> DataFrame:
-    """Return the keys of a batch marked as few: they are sent to where the history lies, instead of shuffling that."""
+    """Return the keys of a batch marked as few: they are broadcast, instead of shuffling the history."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     return F.broadcast(keys)

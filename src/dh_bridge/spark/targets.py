@@ -1,8 +1,8 @@
-"""Where proposals go from Spark: folders that the executors write, and every sink of :mod:`dh_bridge.sinks`.
+"""Targets on Spark: folders that the executors write, and every sink of :mod:`dh_bridge.sinks`.
 
-``parquet:DIR`` and ``ndjson:DIR`` are folders of any file system that Spark reaches. A sink gets its proposals from the
-driver, one batch after the other, or from the executors (:mod:`dh_bridge.spark.executors`). Delivery is at least once; the
-same proposals make the same state, and a stream's batch that is repeated is in its folder once (:func:`write_batch`).
+``parquet:DIR`` and ``ndjson:DIR`` are folders of any file system that Spark reaches. The driver writes to a sink, one batch
+after the other, or the executors do (:mod:`dh_bridge.spark.executors`). Delivery is at least once; the same proposals make the
+same state, and a stream's batch that is repeated is in its folder once (:func:`write_batch`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FOLDER_SCHEMES = ("parquet", "ndjson")
 PROPOSALS_PER_BATCH = 500
-"""Proposals that are handed to a sink at once."""
+"""Proposals that are passed to a sink at once."""
 MAX_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
 """Seconds before the second attempt; twice as long before each further one."""
@@ -60,11 +60,11 @@ def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> 
 
 
 def write_batch(proposals: DataFrame, target: str, number: int) -> None:
-    """Write a batch of a stream into ``parquet:DIR`` or ``ndjson:DIR``, in place of what an earlier try of it left there.
+    """Write a batch of a stream into ``parquet:DIR`` or ``ndjson:DIR``, and replace the files of an earlier try.
 
-    To be called by the stream's taker. Its files are named ``part-STREAM-NUMBER-…``; they are written in a folder that readers
-    pass over, and moved from there. Where Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``) the stream is not
-    known, and the batch is appended. A SinkError when a file cannot be moved.
+    Call it in the consumer of the stream. Its files are named ``part-STREAM-NUMBER-…``; they are written in a folder that
+    readers skip, and moved from there. If Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``), the stream is
+    unknown, and the batch is appended. A SinkError if a file cannot be moved.
     """
     spark = proposals.sparkSession
     stream = spark.sparkContext.getLocalProperty(_QUERY_ID_PROPERTY)
@@ -106,7 +106,7 @@ def _to_proposals(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Proposal
 def filter_writes(
     proposals: DataFrame, writes: WritesSettings, *, can_create: bool = True
 ) -> tuple[DataFrame, Counter[str]]:
-    """Return the proposals that may be written, and how many others there are, by the rule that leaves them out.
+    """Return the proposals that may be written, and the number of the others by the rule that drops them.
 
     ``can_create``: whether the target can write an aspect only where it is absent.
     """
@@ -130,10 +130,10 @@ def filter_writes(
 
 
 def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -> Iterator[Delivery]:
-    """Deliver from the driver, in the order of the rows, which it fetches part by part; yield what became of each batch.
+    """Deliver from the driver, in the order of the rows, which it reads part by part; yield the result of each batch.
 
-    What may get through later is sent ``attempts`` times. A place that takes nothing any more is not asked for the rest, which
-    is told as not delivered; ``retryable`` of a failure then says that it is the place's.
+    Retryable failures are sent ``attempts`` times. If the target accepts nothing any more, the rest is not sent and is yielded
+    as not delivered; ``retryable`` of such a failure is that of the target.
     """
     return deliver_in_batches(
         map(proposal_of, fetch_rows(proposals.select(*PROPOSAL_COLUMNS), prefetch=True)), sink, attempts
@@ -141,7 +141,7 @@ def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -
 
 
 def deliver_in_batches(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:
-    """Hand proposals to a sink, batch after batch, and yield what became of each; as :func:`deliver`, anywhere."""
+    """Pass proposals to a sink, batch after batch, and yield the result of each; as :func:`deliver`, in any process."""
     outage: SinkError | None = None
     while batch := list(islice(proposals, PROPOSALS_PER_BATCH)):
         if outage is None:
@@ -152,9 +152,11 @@ def deliver_in_batches(proposals: Iterator[Proposal], sink: Sink, attempts: int)
 
 
 def deliver_with_retries(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
-    """Deliver a batch; what may get through later is tried ``attempts`` times. The error of a place that takes nothing at all.
+    """Deliver a batch; retryable failures are sent ``attempts`` times.
 
-    Failures that are ``retryable`` are those that another delivery may mend: also once the place is mended.
+    Return the error if the target accepts nothing at all.
+
+    ``retryable`` failures are those that a later delivery may fix: also after the target is repaired.
     """
     buffer, backoff = RetryBuffer(batch), Backoff(FIRST_PAUSE_SECONDS)
     retryable_failures, refusals = list[Failure](), list[Failure]()

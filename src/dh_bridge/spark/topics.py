@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CLOCK_SKEW_MILLIS = 86_400_000
-"""Milliseconds that a record's time may lie before that of its event (clocks that differ, times without a zone)."""
+"""Milliseconds by which a record may be older than its event (clocks that differ, times without a zone)."""
 _START_OPTIONS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
 _END_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BROKER_TIMEOUT_MILLIS = "15000"
-"""Milliseconds that the brokers have to say what a topic holds; Kafka's own default is a minute."""
+"""Milliseconds for the brokers to report the contents of a topic; Kafka's own default is a minute."""
 _CLIENT_PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 
 
@@ -32,12 +32,12 @@ def kafka(  # noqa: PLR0913 - what a topic needs
     since: str | None = None,
     stream: bool = False,
 ) -> DataFrame:
-    """Return the events of a topic (several: with commas), all that it holds now or those from ``since`` on; or a stream.
+    """Return the events of a topic (several: with commas), all present ones or those from ``since`` on; or a stream.
 
-    ``options`` are Spark's, such as ``startingOffsets``, ``endingTimestamp``, ``kafka.security.protocol``. What is there now
-    is settled here, so that every step of a job sees the same. ``since``: the time (ISO 8601) of the first event that is wanted;
-    what the topic got more than a day before it (CLOCK_SKEW_MILLIS) is not read. A stream begins with what the topic holds, unless ``options``
-    say where.
+    ``options`` are Spark's, such as ``startingOffsets``, ``endingTimestamp``, ``kafka.security.protocol``. The bounds are
+    determined here, so that every step of a job sees the same events. ``since``: the time (ISO 8601) of the first event;
+    records that the topic got more than a day earlier (CLOCK_SKEW_MILLIS) are not read. A stream begins with the present events
+    of the topic, unless ``options`` define another start.
     """
     reader_options = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
     if stream and since is not None:
@@ -79,7 +79,7 @@ def to_events(rows: DataFrame) -> DataFrame:
 
 
 def _missing_bounds(spark: SparkSession, reader_options: Mapping[str, str], since: str | None) -> dict[str, str]:
-    """Return the bounds that ``reader_options`` leaves open, as offsets: Spark would look for the end again with every step."""
+    """Return the bounds that ``reader_options`` leave open, as offsets: Spark would look for the end again with every step."""
     open_bounds = [
         name
         for name, option_names in (("startingOffsets", _START_OPTIONS), ("endingOffsets", _END_OPTIONS))
@@ -137,12 +137,12 @@ def _jvm_member(jvm: Any, name: str) -> Any:
 
 
 def _has_any_option(reader_options: Mapping[str, str], names: tuple[str, ...]) -> bool:
-    """Return whether one of Spark's options, whose case does not count, is among ``reader_options``."""
+    """Return whether one of Spark's options, in any case, is among ``reader_options``."""
     return not {name.lower() for name in names}.isdisjoint(name.lower() for name in reader_options)
 
 
 def _client_settings(jvm: Any, package: str, reader_options: Mapping[str, str]) -> Any:
-    """Return the settings of a client as Spark's own reader has them."""
+    """Return the settings of a client in the form of Spark's own reader."""
     settings = jvm.java.util.HashMap()
     settings.put("default.api.timeout.ms", _BROKER_TIMEOUT_MILLIS)
     for name, value in reader_options.items():
@@ -161,7 +161,7 @@ def _partition_numbers(consumer: Any, topic: str) -> list[int]:
 
 
 def _start_offsets(jvm: Any, consumer: Any, partitions: list[Any], since: str | None) -> Any:
-    """Return where to begin: at the first record of ``since`` less the slack, at the end where there is none."""
+    """Return where to begin: at the first record of ``since`` minus the slack, at the end if there is none."""
     if since is None:
         return consumer.beginningOffsets(partitions)
     first_millis = jvm.java.lang.Long.valueOf(parse_micros(since) // 1000 - CLOCK_SKEW_MILLIS)

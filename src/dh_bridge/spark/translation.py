@@ -38,19 +38,19 @@ PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
     " run_id string, location string"
 )
-"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); of what one run says: ``timestamp`` of its
-last event, ``run_id`` of OpenLineage, ``location`` where that event stood; null for what many runs share."""
+"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); ``timestamp`` and
+``location`` of the run's last event, and its ``run_id`` of OpenLineage; null for shared entities."""
 BAD_RECORDS = "location string, reason string, raw binary"
-"""Columns of bad records: where it stood, why it cannot be used, the event as it came."""
+"""Columns of bad records: location, reason, the event as it was read."""
 
 PARTITIONS_PER_CORE = 3
 
 
 class SparkTranslation:
-    """What a DataFrame of events comes to. Runs are folded when it is made; the rest is computed when it is asked for.
+    """The result of a DataFrame of events. Runs are merged when it is created; the rest is computed on request.
 
-    ``proposals``, ``bad_records`` and ``rejected`` (proposals of ours that their schema refuses) are DataFrames;
-    :meth:`counts` counts. :meth:`close` gives the workers' disks back.
+    ``proposals``, ``bad_records`` and ``rejected`` (proposals that violate their schema) are DataFrames; :meth:`counts` counts.
+    :meth:`close` frees the workers' disks.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class SparkTranslation:
 
     @property
     def proposals(self) -> DataFrame:
-        """The proposals (see PROPOSALS), of what runs share first."""
+        """The proposals (see PROPOSALS), those of shared entities first."""
         return as_proposals(self._output.filter(f"kind = '{PROPOSAL}'"))
 
     @property
@@ -90,23 +90,26 @@ class SparkTranslation:
 
     @property
     def rejected(self) -> DataFrame:
-        """The proposals that were left out as their schema refuses them: our fault, the others go on."""
+        """The proposals that were left out because they violate their schema: a bug of the bridge.
+
+        The others are delivered.
+        """
         return as_rejected(self._output)
 
     def counts(self) -> Counts:
-        """Return the counts: events are those that were translated; together with the dead ones they are all that came."""
+        """Return the counts: events are those that were translated; together with the dead ones they are the input."""
         counts = sum_counts(self._output)
         counts.proposals = self._output.filter(f"kind = '{PROPOSAL}'").count()
         counts.rejected = self._output.filter(f"kind = '{REJECTED}'").count()
         return counts
 
     def close(self) -> None:
-        """Forget what was folded; the DataFrames are of no more use."""
+        """Delete the merged runs; the DataFrames cannot be used afterwards."""
         for frame in self._cached_frames:
             frame.unpersist()
 
     def _aggregate_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
-        """Return what all runs come to, and what those do that had to hear of others first."""
+        """Return the results of all runs, and those of runs that needed facts of other runs first."""
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
         records = records_of(events, self.settings, self._between)
@@ -121,7 +124,7 @@ class SparkTranslation:
             return output, None
         keys = self._spark.createDataFrame([(key,) for key in sorted(repeated_keys)], "key string")
         second_step = RunStep(self.settings, witnesses)
-        # sorted behind the join, which may shuffle again
+        # sorted after the join, which may shuffle again
         repeated_records = sort_by_run(
             records.join(keys, "key", "left_semi").select(*column_names(RECORD)), self._partitions
         )
@@ -130,12 +133,12 @@ class SparkTranslation:
         return output.join(keys, is_replaced, "left_anti"), repeated_output
 
     def _related_runs(self, records: DataFrame) -> dict[str, str]:
-        """Return run -> family of all runs that are one with others; one pass over the events of its own."""
+        """Return run -> family of all runs in families; one more pass over the events."""
         links = records.filter("reason IS NULL").mapInArrow(LinkStep(self.settings), LINK).distinct()
         return group_runs((row.key, row.other) for row in fetch_rows(links))
 
     def _group_records(self, records: DataFrame, group_by_run: dict[str, str]) -> DataFrame:
-        """Return the records under the keys of their families."""
+        """Return the records with the keys of their families."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         groups = self._spark.createDataFrame(sorted(group_by_run.items()), "key string, family string")
@@ -154,7 +157,7 @@ class SparkTranslation:
 
     def _combine_output(self, repeated_output: DataFrame | None) -> DataFrame:
         output = self._entity_output.unionByName(self._run_output)
-        # events of runs that were folded twice count once
+        # events of runs that were merged twice count once
         return (
             output
             if repeated_output is None
@@ -168,7 +171,7 @@ def translate(events: DataFrame, settings: SettingsLike = None, *, partitions: i
 
 
 def collect_cross_run_facts(output: DataFrame) -> tuple[list[bytes], set[str]]:
-    """Return what runs say of others, and the keys of those that are to be folded again to hear it (rows of FOUND)."""
+    """Return the facts about other runs, and the keys of the runs that are merged again with them (rows of FOUND)."""
     rows = output.filter(f"kind IN ('{CROSS_RUN}', '{UNRESOLVED}')").select("kind", "key", "data").collect()
     witnesses = [bytes(row.data) for row in rows if row.kind == CROSS_RUN]
     repeated_keys = {row.key for row in rows if row.kind == UNRESOLVED}
@@ -177,7 +180,7 @@ def collect_cross_run_facts(output: DataFrame) -> tuple[list[bytes], set[str]]:
 
 
 def sum_counts(output: DataFrame) -> Counts:
-    """Return the counts among rows of FOUND, added up."""
+    """Return the sum of the counts among rows of FOUND."""
     counts = Counts()
     for row in output.filter(f"kind = '{COUNTS}'").select("data").collect():
         counts.add(decode_counts(bytes(row.data)))
@@ -187,7 +190,7 @@ def sum_counts(output: DataFrame) -> Counts:
 def records_of(
     events: DataFrame, settings: Settings, between: tuple[str | None, str | None] = (None, None)
 ) -> DataFrame:
-    """Return the records (see RECORD) of the events, as they lie."""
+    """Return the records (see RECORD) of the events, in their present order."""
     records = events.select("location", "value", "whole").mapInArrow(RecordStep(settings), RECORD)
     for text, operator in zip(between, (">=", "<"), strict=True):
         if text is not None:
@@ -196,7 +199,7 @@ def records_of(
 
 
 def parse_micros(text: str) -> int:
-    """Return the microseconds since 1970 of a time that somebody named."""
+    """Return the microseconds since 1970 of a time that the user passed."""
     try:
         return parse_time(text, timezone.utc)[0]
     except ValueError as error:
@@ -204,12 +207,12 @@ def parse_micros(text: str) -> int:
 
 
 def sort_by_run(records: DataFrame, partitions: int) -> DataFrame:
-    """Return records with those of one run side by side."""
+    """Return records with those of one run adjacent."""
     return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "location")
 
 
 def as_rejected(output: DataFrame) -> DataFrame:
-    """Return which of rows of FOUND are proposals of ours that their schema refuses, and why."""
+    """Return the invalid proposals among rows of FOUND, with the reasons."""
     return output.filter(f"kind = '{REJECTED}'").selectExpr(
         "entity_type", "entity_urn", "aspect_name", "change_type", "aspect AS reason"
     )
@@ -225,10 +228,10 @@ def as_proposals(output: DataFrame) -> DataFrame:
 
 
 def column_names(columns: str) -> list[str]:
-    """Return the names of columns that are told as ``name type, …``."""
+    """Return the names of columns that are written as ``name type, …``."""
     return [part.split()[0] for part in columns.split(",")]
 
 
 def default_partitions(spark: SparkSession) -> int:
-    """Return how many parts work is cut into where nobody says: three for each core."""
+    """Return the default number of parts: three for each core."""
     return PARTITIONS_PER_CORE * int(spark.sparkContext.defaultParallelism)

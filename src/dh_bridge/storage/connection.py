@@ -1,4 +1,4 @@
-"""The file of a catalogue or ledger: how it is opened and copied, and which files are refused."""
+"""The file of a catalogue or ledger: opens it, copies it, and rejects files of other programs and versions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ from dh_bridge.storage.damage import OTHER_VERSION_REMEDY, DamageError
 from dh_bridge.storage.migrations import migrate, newest_version, oldest_version, user_version
 
 _APPLICATION_ID = 0x64684272
-"""``PRAGMA application_id``, "dhBr": what tells a catalogue from any other SQLite file."""
+"""``PRAGMA application_id``, "dhBr": marks a file as a catalogue or ledger."""
+
+_FILE_START = b"SQLite format 3\0"
+_PAGE_COUNT, _APPLICATION = slice(28, 32), slice(68, 72)
+"""Positions in the header of an SQLite file (https://sqlite.org/fileformat.html)."""
+_HEADER_BYTES = 100
+_OTHER_FILE_REMEDY = "pass a catalogue or ledger: `dh-bridge emit EVENTS --to catalog:FILE` writes a catalogue"
 
 MEMORY_PATH = ":memory:"
 _BUSY_MILLIS = 30_000
 _CACHE_KIB = 64 * 1024
-"""Of pages, for a writer: keys of runs and points lie all over a large file."""
+"""Cache of pages for a writer, which looks up keys in all parts of a large file."""
 
 
 def copy(path: str | Path, copy_path: str | Path) -> None:
-    """Copy a file as it is at one moment, whoever writes to it meanwhile; a SinkError says why it cannot be done."""
+    """Copy a file as it is at one moment; other processes may write to it meanwhile.
+
+    Raises:
+        SinkError: The file cannot be read, or the copy cannot be written.
+    """
     try:
         private_files.create_private(copy_path)
         with closing(_open(str(path), readonly=True)) as source, closing(sqlite3.connect(copy_path)) as target:
@@ -35,9 +45,12 @@ def copy(path: str | Path, copy_path: str | Path) -> None:
 
 
 def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """Return an open catalogue, made or migrated when it may be written; a SinkError says why a file is refused.
+    """Open a catalogue or ledger; a missing file is created, and an older one migrated, unless ``readonly``.
 
-    The connection is in autocommit mode; WAL lets others read while one writes.
+    The connection is in autocommit mode. With WAL, other processes can read while one writes.
+
+    Raises:
+        SinkError: The file cannot be opened, or is no catalogue or ledger that this version can use.
     """
     location = str(path)
     if readonly and location != MEMORY_PATH and not Path(location).is_file():
@@ -55,14 +68,14 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
         _check_readable(connection, location, readonly=readonly)
         if not readonly or location == MEMORY_PATH:
             _prepare(connection)
-    except sqlite3.OperationalError as error:  # a full disk, a lock: nothing is wrong with the file
+    except sqlite3.OperationalError as error:  # a full disk or a lock: the file itself is intact
         connection.close()
         raise SinkError(f"cannot open the file: {error}", location=location) from error
-    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # the last two of what a damaged schema holds
+    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # the last two: a damaged schema
         connection.close()
         if "not a database" in str(error):
             raise SinkError(
-                f"not a catalogue or ledger: {error}", location=location, remedy="use another file"
+                f"not a catalogue or ledger: {error}", location=location, remedy=_OTHER_FILE_REMEDY
             ) from error
         raise DamageError(error, where=location) from error
     except SinkError:
@@ -75,8 +88,11 @@ def _open(location: str, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in location:
         raise sqlite3.OperationalError("its name contains a zero byte")
     if readonly and location != MEMORY_PATH:
-        uri = Path(location).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(location)) else "?mode=ro")
+        path = Path(location)
+        _check_header(path)
+        uri = f"{path.absolute().as_uri()}?{_reader_mode(path)}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA query_only = ON")
     else:
         if location != MEMORY_PATH:
             private_files.create_private(location)
@@ -86,7 +102,7 @@ def _open(location: str, *, readonly: bool) -> sqlite3.Connection:
 
 
 def _open_error_reason(error: sqlite3.Error, path: Path) -> str:
-    """Say why a file cannot be opened: SQLite says no more than that it cannot."""
+    """Return why a file cannot be opened: the message of SQLite does not contain the reason."""
     with suppress(OSError):
         if path.is_dir():
             return "it is a folder"
@@ -97,17 +113,57 @@ def _open_error_reason(error: sqlite3.Error, path: Path) -> str:
     return str(error)
 
 
-def _is_frozen(path: Path) -> bool:
-    """Say whether the file lies where we may not write and nobody does: WAL then has no place for its index."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+def _reader_mode(path: Path) -> str:
+    """Return how a reader opens a file, so that it leaves no file beside it.
+
+    A connection that may write (``rw``) deletes the log and its index when it closes last; ``query_only`` keeps it from changing
+    rows. If a writer left a log with content, ``ro`` leaves the merge of this log to the next writer. If the folder is not
+    writable and no writer is active, SQLite cannot create the index, so the file is opened as ``immutable``.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not os.access(path.parent, os.W_OK) and not log.exists():
+        return "immutable=1"
+    return "mode=ro" if _size(log) else "mode=rw"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _check_header(path: Path) -> None:
+    """Reject a file of another program before SQLite opens it: SQLite could create files beside it.
+
+    An empty file passes, and a file whose header may still be in its log.
+    """
+    if _size(path.with_name(f"{path.name}-wal")):
+        return
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError:
+        return  # SQLite reports the reason
+    if header and not header.startswith(_FILE_START):
+        raise SinkError(
+            "not a catalogue or ledger: file is not a database", location=str(path), remedy=_OTHER_FILE_REMEDY
+        )
+    page_count, application = (int.from_bytes(header[part], "big") for part in (_PAGE_COUNT, _APPLICATION))
+    if page_count > 1 and application != _APPLICATION_ID:
+        raise _other_program_error(str(path))
+
+
+def _other_program_error(location: str) -> SinkError:
+    return SinkError("an SQLite file, but not a catalogue or ledger", location=location, remedy=_OTHER_FILE_REMEDY)
 
 
 def _check_readable(connection: sqlite3.Connection, location: str, *, readonly: bool) -> None:
-    """Refuse a file that another program or a newer release has written, and for a reader one that must be migrated."""
+    """Reject a file of another program or a newer release; for a reader, also a file that must be migrated."""
     version, newest = user_version(connection), newest_version()
     table_count = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if (table_count or version) and connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        raise SinkError("an SQLite file, but not a catalogue or ledger", location=location, remedy="use another file")
+        raise _other_program_error(location)
     if version > newest:
         raise SinkError(
             f"the file has version {version}, newer than {newest}",

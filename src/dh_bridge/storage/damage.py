@@ -17,7 +17,7 @@ from dh_bridge.storage.migrations import table_owners
 REMEDY = "restore a backup, or move the file away and run the command again: `emit` creates a new file and sends everything again"
 OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` creates a new file"
 _MAX_PROBLEM_CHARS = 300
-"""Characters of a reason that are kept."""
+"""Maximum characters of a reason."""
 _DAMAGE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
 """Errors of what reads the values of the file; events, settings and answers have their own errors."""
 _SUSPICIOUS_ERRORS = (
@@ -47,7 +47,7 @@ class OtherVersionError(DamageError):
 def diagnose_error(
     connection: sqlite3.Connection, path: str, error: BaseException, *, checks_file: bool = True
 ) -> SinkError | None:
-    """Return the error to raise in the place of ``error`` if the file is at fault, else None.
+    """Return the error to raise instead of ``error`` if the file is at fault, else None.
 
     ``checks_file``: look through the whole file for the reason of an error that may have any other, which takes long.
     """

@@ -1,4 +1,4 @@
-"""What ``openlineage.yml`` may say beside ``type``."""
+"""The configuration of the transport in ``openlineage.yml``, beside ``type``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dh_bridge.sinks.base import METADATA_SERVICE_TARGET, target_kind
 _LOCATION = "transport"
 _KEYS = ("to", "config", "ledger", "settings")
 _CLIENT_KEYS = ("type", "transports")
-"""What a client says beside: of a variable OPENLINEAGE_URL it makes a transport of a composite, whatever the type is."""
+"""A key that the client adds: with a variable OPENLINEAGE_URL it makes a composite of any transport."""
 
 
 @dataclass
@@ -26,7 +26,8 @@ class DataHubConfig(Config):
     """``to``: a target as of ``dh-bridge emit --to``; ``settings``: as of the command line.
 
     In a file: ``to`` (default ``rest:``, the server that DataHub's own tools use), ``config`` (a settings file, instead of
-    ``dh_bridge.yml``), ``ledger`` (a file that remembers runs, as ``--ledger``) and ``settings`` (any settings by their keys).
+    ``dh_bridge.yml``), ``ledger`` (a file with the states of runs, as ``--ledger``) and ``settings`` (any settings by their
+    keys).
     """
 
     to: str = METADATA_SERVICE_TARGET
@@ -34,7 +35,7 @@ class DataHubConfig(Config):
 
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> DataHubConfig:
-        """Return the configuration of a file or of variables; a SettingsError names what cannot be used."""
+        """Return the configuration of a file or of variables; a SettingsError names an invalid key."""
         options = {key: value for key, value in params.items() if key not in _CLIENT_KEYS}
         for key in options:
             if key not in _KEYS:

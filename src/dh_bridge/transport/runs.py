@@ -1,4 +1,4 @@
-"""What is remembered of a run without a ledger: its events, and what of it was delivered."""
+"""The cache of runs without a ledger: the events of a run, and what of it was delivered."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("dh_bridge.transport")
 
 MAX_EVENTS_PER_RUN = 100
-"""Events of one run that are folded without a ledger: its first one, and the last ones."""
+"""Events of one run that are cached without a ledger: its first one, and the last ones."""
 MAX_TRIES = 5
-"""How often something is sent that a place refuses for now, or breaks off over, while it takes the rest."""
+"""Number of tries if the target rejects a proposal temporarily, or breaks off, while it accepts others."""
 _MAX_DIGESTS_PER_RUN = 10_000
-"""Aspects and points of one run of which it is known that they were delivered."""
+"""Maximum number of delivered aspects and points of one run that are remembered."""
 
 
 class DigestedProposal(NamedTuple):
-    """A proposal, what it is about, and a digest of what it says."""
+    """A proposal, its key, and a digest of its content."""
 
     proposal: Proposal
     key: tuple[str, ...]
@@ -37,8 +37,8 @@ class DigestedProposal(NamedTuple):
 class BufferedRun:
     """The events of a run, and what was delivered of it: a digest for each aspect, and for each point in time.
 
-    ``key`` names it; ``is_single_event``: it is one event of no run. ``is_waiting``: something of it is to be sent. ``tries``: how often in a
-    row its delivery broke off.
+    ``key`` names it; ``is_single_event``: it is one event without a run. ``is_waiting``: something of it is to be sent.
+    ``tries``: how often in a row its delivery broke off.
     """
 
     def __init__(self, key: str, *, is_single_event: bool) -> None:
@@ -53,23 +53,23 @@ class BufferedRun:
         self._delivered: dict[tuple[str, ...], bytes] = {}
 
     def add(self, event: Event) -> None:
-        """Take an event; of too many all but the first and the last ones are let go."""
+        """Add an event; if there are too many, all but the first and the last ones are dropped."""
         self.events.append(event)
         self.size += len(event.raw)
         if len(self.events) > MAX_EVENTS_PER_RUN:
             self.size -= len(self.events.pop(1).raw)
 
     def drop(self, raw: set[bytes]) -> None:
-        """Forget events that cannot be used."""
+        """Drop events that cannot be used."""
         self.events = [event for event in self.events if event.raw not in raw]
 
     def undelivered(self, proposals: list[Proposal]) -> list[DigestedProposal]:
-        """Return the proposals that were not delivered as they are now."""
+        """Return the proposals whose present content was not delivered."""
         digested = (DigestedProposal(item, _key(item), proposal_fingerprint(item)) for item in proposals)
         return [item for item in digested if self._delivered.get(item.key) != item.digest]
 
     def deliver(self, proposals: list[DigestedProposal], sink: Sink) -> SinkError | None:
-        """Deliver what is new and return the error of what was refused; the one that breaks off the whole is raised."""
+        """Deliver changes and return the error of rejected proposals; the error that breaks off the delivery is raised."""
         try:
             delivery = sink.emit([digested.proposal for digested in proposals])
         except BridgeError as error:
@@ -101,12 +101,12 @@ class BufferedRun:
         return delivery_error(delivery.failures, len(proposals)) if delivery.failures else None
 
     def give_up(self) -> None:
-        """Send no more what broke off the last time: with it whatever the run says next would break off, too."""
+        """Stop sending what broke off the last time, because later deliveries of the run would break off, too."""
         self._delivered.update(self._interrupted)
         self.is_waiting, self.tries = False, 0
 
     def forget_deliveries(self) -> None:
-        """Take nothing for delivered: all of it is new."""
+        """Mark everything as not delivered."""
         self._delivered.clear()
 
 

@@ -1,4 +1,4 @@
-"""The transport itself: one event at a time, from any thread, in any process that was forked."""
+"""The transport: one event at a time, from any thread, in any forked process."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 log = logging.getLogger("dh_bridge.transport")
 
 MAX_WAITING_EVENTS = 1_000
-"""Events that are kept while the place, or the ledger, cannot be opened."""
+"""Events that are cached while the target, or the ledger, cannot be opened."""
 
 _FORK_TIMEOUT_SECONDS = 2.0
 """Seconds that a fork waits for an event that another thread writes to SQLite."""
 
 _states: WeakSet[_TransportState] = WeakSet()
 _locked_states: list[_TransportState] = []
-"""What stands still while this process forks."""
+"""The transports that are locked while this process forks."""
 _parent_resources: list[Any] = []
-"""What belongs to the process that this one was forked from: held here, as it would be closed if nobody held it."""
+"""Resources of the parent process: referenced here, because the garbage collector would close them."""
 
 
 class DataHubTransport(Transport):
-    """Writes what OpenLineage's Python client emits to DataHub, Kafka, a file or a catalogue.
+    """Writes the events of OpenLineage's Python client to DataHub, Kafka, a file or a catalogue.
 
-    The place is opened by the first event. What is wrong with an event, or its delivery, is a BridgeError of :meth:`emit`,
-    as clients expect; what may be delivered later is delivered with a later event, or by :meth:`close`.
+    The first event opens the target. A problem of an event, or of its delivery, is a BridgeError of :meth:`emit`, as clients
+    expect; proposals that can be retried are delivered with a later event, or by :meth:`close`.
     """
 
     kind = "datahub"
@@ -61,21 +61,21 @@ class DataHubTransport(Transport):
         _import_modules(config.to)
         self._state = _TransportState(config)
         _states.add(self._state)
-        # closes what nobody closed: when nobody holds the client any more, or the program ends
+        # closes a transport that the program did not close: when the client is garbage-collected, or at exit
         finalize(self, _close_at_end, self._state)
 
     def emit(self, event: ClientEvent) -> None:
-        """Deliver an event after what waits; an EventError says why it is of no use, a SinkError why something did not arrive."""
+        """Deliver an event after the waiting ones; an EventError if it is invalid, a SinkError if something did not arrive."""
         problems = self._state.emit(self._parse(event))
         self._state.log_problems(problems[1:])
         if problems:
-            raise problems.pop(0)  # its frames lead here, and are not to find it again
+            raise problems.pop(0)  # its frames refer to this object, which must not refer to them
 
     def close(self, timeout: float = -1) -> bool:
-        """Deliver what waits, let go of the place, and return whether nothing waits.
+        """Deliver waiting proposals, close the target, and return whether nothing waits.
 
-        With a ``timeout`` of 0 nothing is tried any more. Any other one is no limit: what waits is tried once, for as long as
-        the place's own timeouts and retries let it.
+        With a ``timeout`` of 0 nothing is tried. Any other value is no limit: waiting proposals are tried once, within the
+        timeouts and retries of the target.
         """
         return self._state.close(retry=timeout != 0)
 
@@ -87,7 +87,7 @@ class DataHubTransport(Transport):
 
 
 class _TransportState:
-    """What a transport has open, and what waits in it; it outlives the transport until it is closed."""
+    """The open objects of a transport, and what waits; it outlives the transport until it is closed."""
 
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
@@ -101,12 +101,12 @@ class _TransportState:
         self._waiting: list[Event] = []
 
     def log_problems(self, problems: list[BridgeError]) -> None:
-        """Log what is wrong: one line of each kind, and a count."""
+        """Log problems: one line of each kind, and a count."""
         for problem in problems:
             self._log.log(kind_of(problem.problem), str(problem))
 
     def lock_for_fork(self) -> bool:
-        """Wait for the event that is written to SQLite now, and take no other one; say whether all stands still.
+        """Wait for the event that is written to SQLite now, and accept no other one; return whether it has ended.
 
         SQLite keeps its locks in memory: a process that is forked inside of a transaction finds the file locked for ever.
         """
@@ -115,22 +115,25 @@ class _TransportState:
         return writes_sqlite and self._lock.acquire(timeout=_FORK_TIMEOUT_SECONDS)
 
     def unlock_after_fork(self) -> None:
-        """Take events again."""
+        """Accept events again."""
         self._lock.release()
 
     def reset_after_fork(self) -> None:
-        """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
+        """Reset the state in a forked process.
+
+        Waiting proposals and open objects are the parent's, which delivers and closes them.
+        """
         _parent_resources.append((self._open, self._delivery))
         self._reset()
 
     def emit(self, event: Event) -> list[BridgeError]:
-        """Deliver an event after what waits, and return what is wrong."""
+        """Deliver an event after the waiting ones, and return the problems."""
         with self._lock:
             self._waiting.append(event)
             return self._deliver_waiting()
 
     def close(self, *, retry: bool) -> bool:
-        """Deliver what waits, if it is to be tried ``retry``, let go of the place, and return whether nothing waits."""
+        """Deliver waiting proposals if ``retry``, close the target, and return whether nothing waits."""
         with self._lock:
             is_complete = self._flush(retry=retry)
             try:
@@ -143,7 +146,7 @@ class _TransportState:
             return is_complete
 
     def _deliver_waiting(self) -> list[BridgeError]:
-        """Tell what waits, and return what is wrong; what cannot be taken now waits on."""
+        """Deliver the waiting events, and return the problems; those that the target does not accept now keep waiting."""
         problems: list[BridgeError] = []
         try:
             delivery = self._delivery = self._delivery or self._open_delivery()
@@ -158,7 +161,7 @@ class _TransportState:
                     f"too many events wait: an event of {self._waiting[0].name} is dropped",
                 )
                 del self._waiting[0]
-        except Exception:  # a mistake of ours: this event ends here, and no other one
+        except Exception:  # a bug of the bridge: it ends this event only
             del self._waiting[0]
             raise
         return problems
@@ -198,14 +201,14 @@ class _TransportState:
 
 
 def _import_modules(target: str) -> None:
-    """Import what the first event needs: a process that is forked while a thread imports waits for that thread without end."""
+    """Import what the first event needs: a process that is forked during an import in another thread would wait for ever."""
     registry()
     load_sink(target)
     table_owners()
 
 
 def _close_at_end(state: _TransportState) -> None:
-    """Close what nobody closed; what waits is not tried again, but not lost in silence either."""
+    """Close a transport that the program did not close; waiting proposals are not tried again, and an error is logged."""
     if not state.close(retry=False):
         log.error("a client ended before all of its events were sent; call close() to try once more")
 
@@ -225,5 +228,5 @@ def _after_fork_in_child() -> None:
         state.reset_after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # Windows forks nothing
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -1,6 +1,6 @@
 """The Kafka sink: proposals to the topic that DataHub reads, in Confluent's framing.
 
-``sink.py`` delivers batches, ``registry.py`` asks the schema registry which envelope to write, ``envelope.py`` writes it,
-``producer.py`` hands messages to the brokers and waits for their receipts, ``errors.py`` says what a missing one means.
-``refusals.py`` reads back what DataHub refused later.
+``sink.py`` delivers batches, ``registry.py`` gets the envelope schema from the schema registry, ``envelope.py`` encodes it,
+``producer.py`` sends messages to the brokers and waits for their acknowledgements, ``errors.py`` classifies errors of
+librdkafka. ``refusals.py`` reads the proposals that DataHub rejected later.
 """

@@ -1,7 +1,7 @@
 """The envelope of a proposal as Avro in Confluent's framing: a zero byte, the schema's id, the record.
 
-The layout is that of the schema with this id and no other: it changed in DataHub 1.2 and 1.5, and a reader that takes one for
-the other loses fields without a word.
+The layout must be that of the schema with this id: it changed in DataHub 1.2 and 1.5, and a reader with the wrong schema loses
+fields without an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMA_ERRORS = (SchemaParseException, UnknownType)
 _MESSAGE_FIELDS = ("entityType", "entityUrn", "changeType", "aspectName", "aspect")
 _URN_PLACEHOLDER = "\x00\x01 the urn \x01\x00"
 _VALUE_PLACEHOLDER = b"\xff the value of the aspect \xff"
-"""What stands for a URN and a value in a template; their length takes one byte, as that of all texts below 64."""
+"""Placeholders for a URN and a value in a template; their length takes one byte, as that of all texts below 64."""
 _MAX_TEMPLATES = 4_096
 _RECORD_NAME = "MetadataChangeProposal"
 _KEYED_FIELD = "schemaVersion"
@@ -39,7 +39,7 @@ _KEYED_FIELD = "schemaVersion"
 
 
 def compile_envelope(schema: Any, schema_id: int, *, location: str) -> Envelope:
-    """Return the envelope of a schema; a SinkError when the schema is not that of proposals, whatever it is."""
+    """Return the envelope of a schema; a SinkError if the schema is not that of proposals."""
     try:
         return Envelope(schema, schema_id, location=location)
     except (*SCHEMA_ERRORS, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError) as error:
@@ -86,7 +86,7 @@ class Envelope:
         )
 
     def tail(self, metadata: Mapping[str, Any] | None, *, creates: bool = False) -> bytes:
-        """Return what ends every message of a batch; ``creates``: of its CREATE proposals."""
+        """Return the last bytes of every message of a batch; ``creates``: of its CREATE proposals."""
         record: dict[str, Any] = {}
         if metadata and self._metadata:
             record["systemMetadata"] = (self._metadata, dict(metadata))
@@ -95,7 +95,7 @@ class Envelope:
         return self._encode(self._tail, record)
 
     def message(self, proposal: Proposal, tail: bytes, *, keyed: bool) -> bytes:
-        """Return one message; a TypeError or ValueError when the aspect is no JSON, or a name no UTF-8."""
+        """Return one message; a TypeError or ValueError if the aspect is no JSON, or a name is not UTF-8."""
         text, content_type = aspect_text(proposal, keyed=keyed)
         urn = proposal.entity_urn.encode()
         key = proposal.entity_type, proposal.change_type, proposal.aspect_name, content_type
@@ -103,7 +103,7 @@ class Envelope:
         return b"".join((start, _encode_length(urn), urn, middle, _encode_length(text), text, end, tail))
 
     def _template(self, key: tuple[str, str, str, str]) -> tuple[bytes, bytes, bytes]:
-        """Return what stands before, between and behind URN and value; for the first message of its kind."""
+        """Return the bytes before, between and after URN and value; they are encoded for the first message of a kind."""
         entity_type, change_type, aspect_name, content_type = key
         head = {
             "entityType": entity_type,
@@ -128,7 +128,7 @@ class Envelope:
 
 
 def _encode_length(text: bytes) -> bytes:
-    """Return the length of a text or of bytes as Avro has it: zigzag, seven bits a byte, the lowest first."""
+    """Return a length in Avro's form: zigzag, seven bits per byte, the lowest first."""
     remaining = len(text) << 1
     encoded = bytearray()
     while remaining > 0x7F:

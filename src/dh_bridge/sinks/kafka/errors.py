@@ -1,4 +1,7 @@
-"""What an error of librdkafka means for a delivery: this message, never; all of them, not like this; or later."""
+"""Classifies errors of librdkafka.
+
+A permanent error of one message, a permanent error of the connection, or a temporary one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dh_bridge.errors import SinkError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-#: About what was sent. A broker refuses a whole batch for one message of it.
+#: Errors of one message. A broker rejects the whole batch because of it.
 CONTENT_ERRORS = frozenset(
     ["MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD"]
 )
@@ -20,7 +23,7 @@ _RIGHTS_REMEDY = "grant the user the permission to write there, or set another u
 _TOPIC_REMEDY = "create the topic, or set another one in kafka.topic"
 _VALUE_REMEDY = "check kafka.producer"
 
-#: Nothing that waiting could change: what to do about each.
+#: Permanent errors: code -> what to do.
 REMEDIES = {
     "_AUTHENTICATION": _LOGIN_REMEDY,
     "SASL_AUTHENTICATION_FAILED": _LOGIN_REMEDY,
@@ -46,27 +49,27 @@ REMEDIES = {
 
 
 def is_content_error(error: KafkaError) -> bool:
-    """Say whether the error is about what was sent."""
+    """Return whether the error is about the message."""
     return error.name() in CONTENT_ERRORS
 
 
 def is_topic_missing(error: KafkaError) -> bool:
-    """Say whether there is no such topic, or not yet."""
+    """Return whether the topic does not exist, or not yet."""
     return error.name() in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "LEADER_NOT_AVAILABLE")
 
 
 def is_coordinator_moving(error: KafkaError) -> bool:
-    """Say whether the coordinator of a group is just being chosen, is another one by now, or loads: it is ready soon."""
+    """Return whether the coordinator of a group is being elected, moves or loads: it is ready soon."""
     return error.name() in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 
 
 def is_permanent(error: KafkaError) -> bool:
-    """Say whether the error stays however often we try."""
+    """Return whether the error is permanent."""
     return error.name() in REMEDIES
 
 
 def sink_error(error: KafkaError, location: str, cause: KafkaError | None = None) -> SinkError:
-    """Return the error of a delivery that ended with ``error``; ``cause`` is what the client said of the connection."""
+    """Return the error of a delivery that ended with ``error``; ``cause`` is the client's last error of the connection."""
     reported_error = cause if cause is not None and not is_permanent(error) else error
     text = _error_text(reported_error)
     if is_permanent(reported_error):

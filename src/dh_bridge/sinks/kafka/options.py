@@ -1,4 +1,4 @@
-"""What the Kafka sink is told: the settings area ``kafka``, as plain values."""
+"""The options of the Kafka sink: the settings area ``kafka``, as plain values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ DEFAULT_TOPIC = "MetadataChangeProposal_v1"
 DEFAULT_REGISTRY_URL = "http://localhost:8080/schema-registry/api"
 """The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024
-"""Bytes of one message that DataHub's own topics take."""
+"""Maximum bytes of a message in DataHub's own topics."""
 REGISTRY_TIMEOUT = 30.0
-"""Seconds that an answer of the registry may take, and no more than `timeout` of the area."""
+"""Seconds for a response of the registry, and no more than `timeout` of the area."""
 CONNECT_TIMEOUT = 15.0
-"""Seconds that the first answer of a broker may take, and no more than `timeout`."""
+"""Seconds for the first response of a broker, and no more than `timeout`."""
 
 _match_bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
 
@@ -46,12 +46,12 @@ class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def connect_timeout(self) -> float:
-        """Seconds that the first answer may take."""
+        """Seconds for the first response."""
         return min(CONNECT_TIMEOUT, self.timeout)
 
 
 def kafka_options(address: str, area: Mapping[str, object]) -> KafkaOptions:
-    """Return the options of ``kafka:BOOTSTRAP``; a SettingsError for what cannot be used."""
+    """Return the options of ``kafka:BOOTSTRAP``; a SettingsError for invalid ones."""
     try:
         options = msgspec.convert({**area, **({"bootstrap": address} if address else {})}, KafkaOptions)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""The producer: hands messages to the brokers and waits until each is stored for good, or is not.
+"""The producer: sends messages to the brokers and waits until each is stored or has failed.
 
-A message that is neither refused nor reported lost was acknowledged by all replicas in sync: librdkafka reports failures alone
-(``delivery.report.only.error``), which costs half of a report for each.
+A message without an error was acknowledged by all replicas in sync: librdkafka reports failures only
+(``delivery.report.only.error``), as a report for each message would cost half of the time.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ DEFAULT_SETTINGS: dict[str, str] = {
     "client.id": "dh-bridge",
     "compression.type": "lz4",
     "linger.ms": "5",
-    "log_level": "0",  # what it has to say comes back as errors
+    "log_level": "0",  # its messages arrive as errors
     "message.max.bytes": str(MAX_MESSAGE_BYTES),
-    "partitioner": "murmur2_random",  # as the Java clients of DataHub: one URN, one partition, whoever writes
+    "partitioner": "murmur2_random",  # as DataHub's Java clients: one URN, one partition, for all writers
     "queue.buffering.max.messages": "1000000",
-    # a broker that is back is found within the time of a message; by default the client may look every ten seconds only
+    # reconnect within the timeout of a message; the client's default is up to ten seconds
     "reconnect.backoff.max.ms": "1000",
 }
 FORCED_SETTINGS: dict[str, object] = {"acks": "all", "delivery.report.only.error": True}
 IDEMPOTENCE_SETTING = "enable.idempotence"
 _POLL_SECONDS = 0.2
-"""Seconds between two looks at what the client says of its connections."""
+"""Seconds between two looks at the client's errors of its connections."""
 _TOPIC_SECONDS = 5.0
-"""Seconds that a broker may take to make a topic that it makes when it is asked for."""
+"""Seconds for a broker to create a topic automatically."""
 _REPORT_SECONDS = 5.0
-"""Seconds beyond a message's time that its report may take."""
+"""Seconds after the timeout of a message within which its report arrives."""
 
 
 class Message(NamedTuple):
-    """A message, and the place of its proposal in the batch."""
+    """A message, and the position of its proposal in the batch."""
 
     position: int
     topic: str
@@ -58,9 +58,9 @@ class Message(NamedTuple):
 
 
 class _ErrorCallback:
-    """What the client said last of its connections; a refusal stays.
+    """The client's last error of its connections; a rejected login stays.
 
-    Not the producer's own method: the client holds it, and would then hold the producer, and that the client.
+    It is no method of the producer: the client would hold the producer, which holds the client.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class _ErrorCallback:
 
 
 class KafkaProducer:
-    """A connection to the brokers at ``location``; a SettingsError when librdkafka does not know a setting."""
+    """A connection to the brokers at ``location``; a SettingsError if librdkafka rejects a setting."""
 
     def __init__(self, options: KafkaOptions, location: str) -> None:
         self.location = location
@@ -99,7 +99,7 @@ class KafkaProducer:
             ) from error
 
     def check(self, topics: Iterable[str]) -> None:
-        """Return when the brokers answer and have the topics; a SinkError says what is amiss."""
+        """Wait until the brokers answer and have the topics; a SinkError has the reason if they do not."""
         for topic in topics:
             started_at = time.monotonic()
             while (error := self._topic_error(topic)) is not None:
@@ -112,12 +112,12 @@ class KafkaProducer:
         try:
             topic_error = self._client.list_topics(topic, timeout=1.0).topics[topic].error
         except KafkaException as error:
-            self._client.poll(0)  # brings what the client has to say of its connections
+            self._client.poll(0)  # triggers the client's callbacks
             topic_error = error.args[0]
         return topic_error if isinstance(topic_error, KafkaError) else None
 
     def _timeout_for(self, error: KafkaError) -> float:
-        """Return the seconds that an answer like that is worth: none when nothing can change it."""
+        """Return the seconds to wait after such an error: none if it is permanent."""
         if self.connection_error is not None and is_permanent(self.connection_error):
             return 0.0
         if is_topic_missing(error):
@@ -125,9 +125,9 @@ class KafkaProducer:
         return 0.0 if is_permanent(error) else self._options.connect_timeout
 
     def send(self, messages: Sequence[Message]) -> dict[int, KafkaError]:
-        """Send messages in their order and wait; return the error of each that the brokers do not have, by its place.
+        """Send messages in order and wait; return the errors by position of the messages that the brokers do not have.
 
-        A SinkError when the client has come to an end and a new one is needed.
+        A SinkError means that the client has failed and a new one is needed.
         """
         self._error_callback.last_error = None
         errors: dict[int, KafkaError] = {}
@@ -143,7 +143,7 @@ class KafkaProducer:
                     self._client.flush(_REPORT_SECONDS)
                     break
         except BaseException:
-            self._client.purge()  # nothing of a batch that broke off may follow later
+            self._client.purge()  # no message of a failed batch may arrive later
             self._client.flush(_REPORT_SECONDS)
             raise
         if self.connection_error is not None and self.connection_error.fatal():
@@ -161,7 +161,7 @@ class KafkaProducer:
             errors[message.position] = error.args[0]
 
     def _wait_for_queue(self) -> None:
-        """Return when the queue has room again: what has been sent or given up makes some."""
+        """Wait until the queue has room: messages that are sent or dropped make some."""
         full_length, deadline = len(self._client), self._deadline()
         while len(self._client) >= full_length:
             self._client.poll(_POLL_SECONDS)
@@ -169,22 +169,22 @@ class KafkaProducer:
                 raise SinkError("the queue of the Kafka client stays full", location=self.location, retryable=True)
 
     def _deadline(self) -> float:
-        """Return the moment by which whatever has been handed over now is stored or reported lost."""
+        """Return the time by which all messages so far are stored or reported as failed."""
         return time.monotonic() + self._options.timeout + _REPORT_SECONDS
 
     @property
     def connection_error(self) -> KafkaError | None:
-        """What the client last said of its connections."""
+        """The client's last error of its connections."""
         return self._error_callback.last_error
 
     def close(self) -> None:
-        """Give up what is still on its way, for emit has waited for its own, and end the client with its threads."""
+        """Drop messages in flight (emit has waited for its own), and end the client with its threads."""
         client, self._client = self._client, None
         if client is None:
             return
         client.purge()
         client.flush(_REPORT_SECONDS)
-        if hasattr(client, "close"):  # not in 2.5: there it ends as nobody holds it any more
+        if hasattr(client, "close"):  # not in 2.5: that version ends when it is garbage-collected
             client.close()
 
 

@@ -1,7 +1,7 @@
-"""What DataHub took from Kafka and then refused: its topic of failed proposals, read back.
+"""Reads the proposals that DataHub consumed from Kafka and then rejected: the topic of failed proposals.
 
 A message is a FailedMetadataChangeProposal: the proposal as it was sent, and the server's error (datahub-project/datahub,
-FailedMetadataChangeProposal.pdl). It is read with the schema that its framing names, so whatever version wrote it.
+FailedMetadataChangeProposal.pdl). It is decoded with the schema that its framing names, so any version can have written it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _SHARED_PREFIXES = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.", "enable.ssl.", "oauth_cb")
-"""How the names of those settings of the producer begin that a consumer has, too."""
+"""Prefixes of the producer settings that a consumer has, too."""
 _MESSAGES_PER_READ = 500
 _PAUSE_SECONDS = 0.2
-"""Seconds between two questions to the coordinator of a group that is not ready."""
+"""Seconds between two requests to a group coordinator that is not ready."""
 _MAX_REASON_CHARS = 2000
-"""Characters of an error that are kept: the rest is a stack trace."""
+"""Characters of an error that are stored: the rest is a stack trace."""
 
 
 class FailedProposalReader(Closable):
-    """The messages of the topic since ``group`` last looked, up to those that stand there now; all of them without a group."""
+    """The messages of the topic since the last offset of ``group``, up to the present end; all of them without a group."""
 
     def __init__(self, address: str, area: Mapping[str, object], *, group: str | None) -> None:
         options = kafka_options(address, area)
@@ -70,7 +70,7 @@ class FailedProposalReader(Closable):
             raise SettingsError(str(error), location="kafka.producer", remedy="use the names of librdkafka") from error
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield each refusal: its place, the server's error, and the proposal with its run and pipeline."""
+        """Yield each rejected proposal: its location, the server's error, and the proposal with its run and pipeline."""
         try:
             for partition in self._partitions():
                 yield from self._read_partition(partition)
@@ -113,9 +113,9 @@ class FailedProposalReader(Closable):
         self._consumer.unassign()
 
     def _group_offset(self, ask: Callable[[], list[TopicPartition]]) -> int:
-        """Return the group's offset that ``ask`` answers with; while the coordinator moves or loads, ask again.
+        """Return the group's offset that ``ask`` returns; while the coordinator moves or loads, ask again.
 
-        A KafkaException when that takes more than ``connect_timeout`` seconds, and for every other error.
+        Raises a KafkaException after ``connect_timeout`` seconds, and for every other error.
         """
         deadline = time.monotonic() + self._timeout
         while True:

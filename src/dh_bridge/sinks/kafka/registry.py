@@ -1,7 +1,7 @@
-"""The schema registry (Confluent's API): which envelope to write, and under which id.
+"""The schema registry (Confluent's API): returns the envelope schema and its id.
 
-The registry that is part of GMS knows two of its calls only: it takes a schema, answers with the id of its own whatever was
-posted, and gives the schema of an id (SchemaRegistryController of datahub-project/datahub).
+The registry that is part of GMS supports two calls only: posting a schema, which returns the id of GMS's own schema, and
+getting the schema of an id (SchemaRegistryController of datahub-project/datahub).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 _RETRYABLE_STATUSES = (408, 425, 429, 500, 502, 503, 504)
 _NO_LATEST_STATUSES = (404, 405, 501)
-"""No such subject, or no such call: GMS answers the latter."""
+"""The subject does not exist, or the call: GMS returns the latter."""
 _MAX_MESSAGE_CHARS = 300
 _REMEDIES = {
     401: "set basic.auth.user.info or bearer.auth.token in kafka.registry.config",
@@ -45,7 +45,7 @@ class _RegistryResponse(NamedTuple):
 
 
 class SchemaRegistry:
-    """One registry; nothing is asked before :meth:`envelope`."""
+    """One registry; the first request is that of :meth:`envelope`."""
 
     def __init__(self, options: RegistryOptions) -> None:
         self._url = _check_url(options.url)
@@ -76,9 +76,11 @@ class SchemaRegistry:
             self._session.mount(scheme, BoundedAdapter(max_retries=retry_policy))
 
     def envelope_schema(self, subject: str, bundled_schema: dict[str, Any]) -> tuple[int, Any]:
-        """Return the id and the schema to write messages of ``subject`` with: the registry's latest, else ``bundled_schema``, registered.
+        """Return the id and the schema for messages of ``subject``.
 
-        A SinkError when the registry does not answer (retryable), or does not let us.
+        The registry's latest, else ``bundled_schema``, which is registered.
+
+        A SinkError if the registry does not answer (retryable) or rejects the login.
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
         latest = self._request("GET", f"{path}/latest")
@@ -101,7 +103,7 @@ class SchemaRegistry:
         return self._parse_schema(self._parse_response(self._request("GET", f"/schemas/ids/{schema_id}")))
 
     def _request(self, method: str, path: str, body: Any = None) -> _RegistryResponse:
-        """Return the answer, asked again while the registry is busy."""
+        """Return the response, retried while the registry is busy."""
         try:
             response = self._session.request(
                 method,
@@ -119,7 +121,7 @@ class SchemaRegistry:
             raise self._connection_error(error) from error
 
     def _connection_error(self, error: OSError | ValueError) -> SinkError:
-        """Return the error of a request that was not answered."""
+        """Return the error of a request without a response."""
         if isinstance(error, requests.exceptions.SSLError):
             return SinkError(
                 "the certificate of the server is not trusted",
@@ -177,7 +179,7 @@ class SchemaRegistry:
 
 
 class _RegistryAuth(requests.auth.AuthBase):
-    """Says who we are; an auth of our own, else requests would say what ~/.netrc says."""
+    """The login of the registry; without an auth object, requests would use ~/.netrc."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
         self._basic = None
@@ -196,7 +198,7 @@ class _RegistryAuth(requests.auth.AuthBase):
 
 
 def _check_url(url: str | None) -> str:
-    """Return the address without its last slash; a SettingsError for what is none, or holds a password."""
+    """Return the address without its last slash; a SettingsError if it is invalid or contains a password."""
     url = url or DEFAULT_REGISTRY_URL
     try:
         parts = urlsplit(url)
@@ -222,7 +224,7 @@ def _is_enabled(options: RegistryOptions, name: str) -> bool:
 
 
 def _config_file(options: RegistryOptions, name: str) -> str | None:
-    """Return the path that the configuration names; a SettingsError when there is no such file."""
+    """Return the path in the configuration; a SettingsError if the file does not exist."""
     path = options.config.get(name)
     if path is not None and not Path(path).exists():
         raise SettingsError(

@@ -33,9 +33,9 @@ _ENCODING_ERRORS = (TypeError, ValueError, RecursionError)
 class KafkaSink(Closable):
     """Delivers to the topic at ``location``.
 
-    A message that the brokers refuse for what it holds is a permanent Failure. One that did not get through in time is a
-    retryable one, and so is all that follows it for the same URN: sent again, they keep their order. A SinkError ends a batch of
-    which nothing got through, or which nobody may write.
+    A message that the brokers reject because of its content is a permanent Failure. A message that did not arrive in time is a
+    retryable one, and so are all later messages of the same URN: sent again, they stay in order. A SinkError ends a batch of
+    which nothing arrived, or which may not be written.
 
     ``dropped_counts`` counts the CREATE proposals that the server would report as errors.
     """
@@ -54,7 +54,7 @@ class KafkaSink(Closable):
         self.dropped_counts: Counter[str] = Counter()
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Deliver proposals and wait for the brokers' word."""
+        """Deliver proposals and wait for the acknowledgements of the brokers."""
         if self._is_closed:
             raise SinkError("the sink is closed", location=self.location)
         if not proposals:
@@ -79,7 +79,7 @@ class KafkaSink(Closable):
         return Delivery(len(proposals) - len(failures), [failures[position] for position in sorted(failures)])
 
     def _drop_unsupported_creates(self, proposals: Sequence[Proposal], envelope: Envelope) -> Sequence[Proposal]:
-        """Return the proposals without CREATE where a present aspect would make the server report an error."""
+        """Return the proposals without CREATE if a present aspect would make the server report an error."""
         can_create = (
             envelope.has_keyed_patches
             if self._options.datahub_version is None
@@ -93,7 +93,10 @@ class KafkaSink(Closable):
         return supported
 
     def _open(self) -> tuple[Envelope, KafkaProducer]:
-        """Return envelope and producer; the topic is checked and the envelope fetched the first time, and after the end of one."""
+        """Return envelope and producer.
+
+        The first call, and each after a failed client, checks the topic and gets the envelope.
+        """
         topic = self._kafka.topic
         if self._envelope is None:
             index = schemas.load_index(profile(self._options.datahub_version).name)
@@ -112,7 +115,7 @@ class KafkaSink(Closable):
     def _encode_messages(
         self, proposals: Sequence[Proposal], envelope: Envelope, limit: int, failures: dict[int, Failure]
     ) -> list[Message]:
-        """Return the messages, and put into ``failures`` what cannot be one."""
+        """Return the messages; proposals that cannot be encoded are added to ``failures``."""
         metadata, keyed = self._options.system_metadata(), self._uses_keyed_patches(envelope)
         tail, creates_tail = envelope.tail(metadata), envelope.tail(metadata, creates=True)
         messages = []
@@ -136,7 +139,7 @@ class KafkaSink(Closable):
         return messages
 
     def _uses_keyed_patches(self, envelope: Envelope) -> bool:
-        """Say which form of patches the reader wants: the profile tells, else the envelope that it registered."""
+        """Return the form of patches that the server accepts: that of its version, else that of the registered envelope."""
         return (
             envelope.has_keyed_patches
             if self._options.datahub_version is None
@@ -144,10 +147,12 @@ class KafkaSink(Closable):
         )
 
     def _send(self, producer: KafkaProducer, messages: Sequence[Message]) -> dict[int, KafkaError]:
-        """Send messages; those of a batch that the broker refused for one of them are sent again one by one, in order.
+        """Send messages; if a broker rejects a batch because of one message, its messages are sent again one by one.
 
-        That ends when one does not get through: the others would each wait as long for the same brokers. What is not tried has
-        the error of that one.
+        In order.
+
+        The retry ends when one of them does not arrive: the others would each wait as long for the same brokers, so they get
+        the same error.
         """
         try:
             errors = producer.send(messages)
@@ -166,13 +171,13 @@ class KafkaSink(Closable):
                     errors |= {later_message.position: error for later_message in retried[number + 1 :]}
                     break
         except SinkError:
-            self._producer = None  # it has come to its end
+            self._producer = None  # the client has failed
             producer.close()
             raise
         return errors
 
     def _raise_if_failed(self, producer: KafkaProducer, errors: dict[int, KafkaError], message_count: int) -> None:
-        """Raise the SinkError of a batch that nobody may write, or of which nothing got through."""
+        """Raise the SinkError of a batch that may not be written, or of which nothing arrived."""
         delivery_errors = [error for error in errors.values() if not is_content_error(error)]
         permanent_error = next(
             (
@@ -195,7 +200,7 @@ class KafkaSink(Closable):
 
 
 def _following_positions(proposals: Sequence[Proposal], retryable_positions: set[int]) -> list[int]:
-    """Return the places of what follows one of ``retryable_positions`` for the same URN, and is not late itself."""
+    """Return the positions after one of ``retryable_positions`` of the same URN, which did arrive."""
     if not retryable_positions:
         return []
     first_by_urn: dict[str, int] = {}

@@ -1,5 +1,5 @@
-"""The REST sink: proposals to DataHub's metadata service (GMS), by its rest.li door.
+"""The REST sink: proposals to DataHub's metadata service (GMS), through its rest.li API.
 
-``sink.py`` delivers batches, ``batches.py`` cuts them into request bodies, ``connection.py`` sends one body until it is
-answered, ``answers.py`` says what an answer means, ``pauses.py`` how long to wait, ``server.py`` who answers.
+``sink.py`` delivers batches, ``batches.py`` divides them into request bodies, ``connection.py`` sends one body until there is a
+final response, ``responses.py`` classifies responses, ``backoff.py`` computes pauses, ``server.py`` reads the server's version.
 """

@@ -1,4 +1,4 @@
-"""How long to wait: between tries, as the server says, and between requests, so that a rate is kept."""
+"""Pauses: between retries, by the server's ``Retry-After``, and between requests, to limit the rate."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ _random = random.SystemRandom()
 
 
 def backoff_seconds(attempts: int) -> float:
-    """Return seconds to wait after the given number of failed tries: doubled each time up to a minute, half of it by chance.
+    """Return the seconds to wait after the given number of failed tries.
 
-    Chance keeps writers that failed together from coming back together.
+    Doubled each time up to a minute, half of it random.
+
+    Random pauses keep writers that failed together from retrying together.
     """
     full_pause: float = min(_MAX_SECONDS, _FIRST_SECONDS * 2 ** min(attempts - 1, 10))
     return full_pause * (0.5 + 0.5 * _random.random())
 
 
 def retry_after_seconds(headers: Mapping[str, str], clock: Callable[[], float] = time) -> float | None:
-    """Return the seconds that ``Retry-After`` asks for, as a number or as a date; None when it says nothing of use.
+    """Return the seconds of ``Retry-After``, a number or a date; None if it is absent or invalid.
 
-    A date is one of the server's clock, which ``Date`` tells; ``clock``, of our own clock, is for servers that do not.
+    A date is on the server's clock, whose time is in ``Date``; ``clock``, our own clock, is for servers without it.
 
-    DataHub's own rate limits and its throttle of writes tell it this way (``X-DataHub-RateLimit-*`` say which limit).
+    DataHub's own rate limits and its throttle of writes use this header (``X-DataHub-RateLimit-*`` name the limit).
     """
     text = headers.get("Retry-After", "").strip()
     try:
@@ -49,7 +51,7 @@ def retry_after_seconds(headers: Mapping[str, str], clock: Callable[[], float] =
 
 
 class RateLimiter:
-    """Spreads proposals over time: at most ``rate`` a second; None is no limit."""
+    """Spreads proposals over time: at most ``rate`` per second; None is no limit."""
 
     def __init__(self, rate: float | None) -> None:
         self._rate = rate

@@ -1,4 +1,4 @@
-"""Proposals as request bodies of rest.li: cut by number and size, their order kept."""
+"""Proposals as request bodies of rest.li: divided by number and size, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH_PATH = "/aspects?action=ingestProposalBatch"
 SINGLE_PATH = "/aspects?action=ingestProposal"
 
 PROPOSALS_PER_REQUEST = 200
-_BODY_END = b',"async":"false"}'  # a server that writes later refuses in silence
+_BODY_END = b',"async":"false"}'  # a server with asynchronous writes reports no rejection
 _ENVELOPE_BYTES = 64
 """Bytes around the proposals of a body, or in the header of one, rounded up."""
 
@@ -42,7 +42,7 @@ class EncodedProposal(NamedTuple):
 def encode_proposal(
     proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bool
 ) -> EncodedProposal | Failure:
-    """Return the proposal as the wire has it, or why it cannot be sent; ``keyed``: the form of a patch."""
+    """Return the encoded proposal, or why it cannot be sent; ``keyed``: the form of a patch."""
     try:
         text, content_type = aspect_text(proposal, keyed=keyed)
         document = {
@@ -63,7 +63,7 @@ def encode_proposal(
 
 
 def split_requests(items: Sequence[EncodedProposal], options: RestOptions) -> Iterator[Sequence[EncodedProposal]]:
-    """Yield runs of ``items`` that fit into one request each; one that is too large by itself is a request of its own."""
+    """Yield groups of ``items`` that fit into one request; an item that is too large is a request of its own."""
     max_items = PROPOSALS_PER_REQUEST
     if options.max_rate is not None:
         max_items = max(1, min(max_items, int(options.max_rate)))  # no burst of more than a second's worth

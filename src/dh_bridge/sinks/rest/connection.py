@@ -1,4 +1,4 @@
-"""The connection to GMS: sends one request until it is answered for good, or says which kind of SinkError ended it.
+"""The connection to GMS: sends one request until there is a final response, or raises the SinkError that ended it.
 
 The only module of the REST sink that imports requests.
 """
@@ -43,9 +43,9 @@ _HEADERS = {
 }
 
 _INVALID_REQUEST_ERRORS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
-"""What requests cannot even send: an address, or a header with a character that none can have."""
+"""Errors of requests before anything is sent: an invalid address, or an invalid character in a header."""
 _PROXY_LOGIN_ERROR = "Tunnel connection failed: 407"
-"""How http.client says what a proxy answered that we asked for a tunnel, to a server with https."""
+"""http.client's message if a proxy rejects the tunnel to an https server."""
 
 
 class GmsConnection:
@@ -58,7 +58,7 @@ class GmsConnection:
         self._pace = RateLimiter(options.max_rate)
         #: the moment of the monotonic clock after which nothing is sent, and no answer waited for
         self.send_deadline = inf
-        #: when the server is to refuse what it comes to write; None: never
+        #: the time by which the server must have written, else it rejects; None: no limit
         self.write_deadline = WriteDeadline(options.timeout) if options.conditional_writes else None
         self._verify: bool | str | None = (
             (_check_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
@@ -67,7 +67,7 @@ class GmsConnection:
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, BoundedAdapter())
         self._session.headers.update({**_HEADERS, **options.headers})
-        # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
+        # Without an auth object, requests would replace our header by that of ~/.netrc.
         self._login = TokenAuth(options, self._post_form)
         self._session.auth = self._login
         for path in options.client_certificate:
@@ -75,7 +75,7 @@ class GmsConnection:
         certificate, key = [*options.client_certificate, None, None][:2]
         if certificate:
             self._session.cert = (certificate, key) if key else certificate
-        # What the environment says of proxies and certificates; requests would look through all of it for each request.
+        # Proxies and certificates of the environment; requests would search all variables for each request.
         environment = self._session.merge_environment_settings(self._url, {}, None, self._verify, None)
         self._verify, self._proxies = environment["verify"], environment["proxies"]
         self._session.trust_env = False
@@ -93,11 +93,11 @@ class GmsConnection:
         count: int = 0,
         is_repeated: bool = False,
     ) -> GmsResponse:
-        """Send a request and return its answer; it is sent again while the server says or shows that it is busy.
+        """Send a request and return its final response; it is retried while the server is busy.
 
-        ``body`` is called for each try where it can be. ``count``: proposals in it, for the rate. ``is_repeated``: its proposals have met an error of the server more than
-        once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, when
-        the server wants to be left alone for longer than we wait, or when no time is left.
+        ``body`` is called for each try if it is a function. ``count``: proposals in it, for the rate. ``is_repeated``: its
+        proposals have met a server error more than once, so another server error is final. A SinkError if there is no response,
+        if the server asks for a longer pause than the limit, or if the deadline is reached.
         """
         retries = self._options.retries
         failure_count = 0.0
@@ -140,20 +140,20 @@ class GmsConnection:
             sleep(wait)
 
     def _send_once(self, method: str, path: str, body: bytes | None) -> tuple[GmsResponse | None, SinkError | None]:
-        """Send once; return the answer, or the error."""
+        """Send once; return the response, or the error."""
         sent_at = time() if self.write_deadline is not None else 0.0
         try:
             request = requests.Request(method, self._url + path, data=body)
             response = self._session.send(
-                self._session.prepare_request(request),  # with the token, for which somebody may have to be asked first
+                self._session.prepare_request(request),  # with the token, which may have to be requested first
                 timeout=self._timeout(),
-                allow_redirects=False,  # a POST would come out as a GET
+                allow_redirects=False,  # a redirected POST would become a GET
                 verify=self._verify,
                 proxies=self._proxies,
                 stream=True,
             )
             content = read_response(response)
-        except SinkError as error:  # of who lends the token, which may be as busy as the server
+        except SinkError as error:  # of the identity provider, which may be as busy as the server
             return None, error
         except (exceptions.RequestException, OSError, ValueError) as error:
             empty_frames(error)
@@ -163,14 +163,14 @@ class GmsConnection:
         return parse_response(response.status_code, response.headers, content, response.reason or ""), None
 
     def _timeout(self) -> Any:
-        """Return, as requests takes it, how long to wait for a connection and for an answer, both together not beyond ``send_deadline``."""
+        """Return the timeouts for connecting and for the response, in the form of requests, within ``send_deadline``."""
         connect, read, seconds_left = self._options.connect_timeout, self._options.timeout, self.seconds_left()
         if seconds_left <= 0:
             raise self._deadline_error()
         return (connect, read) if seconds_left == inf else Timeout(total=seconds_left, connect=connect, read=read)
 
     def _deadline_error(self, retry_after: float = 0.0) -> RetryLaterError:
-        """Return the error of what can only be sent ``retry_after`` more seconds, and then it is too late."""
+        """Return the error if the next try is ``retry_after`` seconds away, which is after the deadline."""
         return RetryLaterError(
             "not sent: the timeout has passed",
             location=self.location,
@@ -179,13 +179,13 @@ class GmsConnection:
         )
 
     def _post_form(self, url: str, form: bytes) -> tuple[int, bytes]:
-        """Send a form to an address that knows us by what is in it."""
+        """Send a form to an address whose login is in the form."""
         try:
             response = self._session.post(
                 url,
                 data=form,
                 headers={
-                    **dict.fromkeys(self._options.headers),  # which are for the server: None leaves one out
+                    **dict.fromkeys(self._options.headers),  # they are for the server; None leaves one out
                     **_HEADERS,
                     "X-RestLi-Protocol-Version": None,
                     "Content-Type": "application/x-www-form-urlencoded",
@@ -203,7 +203,10 @@ class GmsConnection:
             raise self._connection_error(error, "DATAHUB_AUTH_TYPE") from error
 
     def _connection_error(self, error: Exception, location: str = "") -> SinkError:  # noqa: PLR0911 - one for each kind
-        """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""
+        """Return the error of a request without a response.
+
+        All errors except certificates, logins and addresses are retryable.
+        """
         location = location or self.location
         is_late = self.seconds_left() <= 0
         if isinstance(error, ResponseTooLargeError):
@@ -248,7 +251,7 @@ class GmsConnection:
 
 
 def _innermost_cause(error: BaseException) -> str:
-    """Return the innermost reason, in words: requests wraps urllib3, which wraps the system's."""
+    """Return the innermost reason as text: requests wraps urllib3, which wraps the system's errors."""
     seen_ids = {id(error)}
     while True:
         cause = getattr(error, "reason", None) or error.__cause__ or error.__context__ or next(iter(error.args), None)
@@ -261,7 +264,7 @@ def _innermost_cause(error: BaseException) -> str:
 
 
 def _check_file(path: str | None, key: str) -> str | None:
-    """Return the path; a SettingsError when there is nothing."""
+    """Return the path; a SettingsError if it does not exist."""
     if path is not None and not Path(path).exists():
         raise SettingsError(
             f"{path} does not exist", location=key, remedy="set it to a file of certificates in PEM format"

@@ -1,6 +1,6 @@
-"""Who we are to the server: a token that is known, one in a file, or one that an identity provider lends (OAuth 2.0).
+"""The login: a token of the settings, one in a file, or one of an identity provider (OAuth 2.0).
 
-A lent token is asked for again before it expires, and once when the server refuses it, as acryl-datahub does.
+A token of a provider is renewed before it expires, and once when the server rejects it, as acryl-datahub does.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.rest.options import OAuthOptions, RestOptions
 
     PostForm = Callable[[str, bytes], tuple[int, bytes]]
-    """Sends a form to an address without a login of ours; returns the answer's status and body."""
+    """Sends a form without a login; returns status and body of the response."""
 
 _LOGIN_VARIABLE = "DATAHUB_AUTH_TYPE"
 _LOGIN_REMEDY = "check the variables DATAHUB_AUTH_*"
 _is_number = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?").fullmatch
 _RENEWAL_MARGIN_SECONDS = 300.0
-"""Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
+"""Seconds before its end at which a token is renewed, at most; of a shorter one, a tenth of its life."""
 
 
 class _LeasedToken(NamedTuple):
@@ -35,7 +35,7 @@ class _LeasedToken(NamedTuple):
 
 
 class TokenAuth:
-    """Puts the token into each request; without one it leaves the header alone. It serves requests as their ``auth``."""
+    """Adds the token to each request; without a token it does not change the header. requests calls it as ``auth``."""
 
     def __init__(self, options: RestOptions, post: PostForm, *, clock: Callable[[], float] = time.monotonic) -> None:
         token_settings = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
@@ -57,7 +57,7 @@ class TokenAuth:
 
     @property
     def remedy(self) -> str:
-        """What to do when the server refuses the token; empty for one that a setting holds, and for none."""
+        """The remedy if the server rejects the token; empty for a token of the settings, and for none."""
         options = self._options
         if options.oauth is not None:
             return f"{_LOGIN_REMEDY}: the server rejects a token that was just issued"
@@ -73,9 +73,9 @@ class TokenAuth:
         return request
 
     def token(self) -> str | None:
-        """Return the token for a request that is sent now; a SinkError when there is none to be had."""
+        """Return the token for a request that is sent now; a SinkError if there is none."""
         options = self._options
-        if options.token_file is not None:  # read each time: whoever mounts it also renews it
+        if options.token_file is not None:  # read each time, because the file is renewed
             return _read_token(options.token_file)
         if options.oauth is None:
             return options.token
@@ -84,14 +84,14 @@ class TokenAuth:
         return self._leased_token.token
 
     def renew(self) -> bool:
-        """Forget the token, which the server refused; return whether another one can be had."""
+        """Drop the token that the server rejected; return whether another one can be requested."""
         if self._options.token_file is not None:
             return _read_token(self._options.token_file) != self._sent_token
         old_token, self._leased_token = self._leased_token, None
         return old_token is not None
 
     def _request_token(self, oauth: OAuthOptions) -> _LeasedToken:
-        """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
+        """Request a token with the client's credentials (RFC 6749, 4.4)."""
         form = {"grant_type": "client_credentials", "client_id": oauth.client_id, "client_secret": oauth.client_secret}
         form |= {name: content for name in ("scope", "audience") if (content := getattr(oauth, name))}
         requested_at = self._clock()
@@ -119,6 +119,6 @@ def _read_token(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SinkError(  # as of an identity provider that is down: who mounts it may put it back
+        raise SinkError(  # as for an identity provider that is down: the file may come back
             f"cannot read {path}", location="rest.token_file", remedy="set it to the file of the token"
         ) from error

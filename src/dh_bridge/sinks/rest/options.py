@@ -1,4 +1,4 @@
-"""What the REST sink is told: the settings area ``rest``, as plain values."""
+"""The options of the REST sink: the settings area ``rest``, as plain values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dh_bridge.msgspec_threads import prepare_type
 from dh_bridge.sinks.base import strip_credentials
 
 MAX_GMS_BYTES = 16_000_000
-"""Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
+"""Bytes of a body, or of one text in it, that a server accepts by default."""
 MAX_BODY_BYTES = 15 * 1024 * 1024
 """Bytes of a request with several proposals."""
 CONNECT_TIMEOUT = 10.0
-"""Seconds that a connection may take, and no more than `timeout`."""
+"""Seconds for connecting, and no more than `timeout`."""
 
 MAX_RETRY_AFTER = 300.0
-"""Seconds that a server may ask to wait; if it asks for more, the delivery fails."""
+"""The longest pause that a server may ask for, in seconds; if it asks for more, the delivery fails."""
 
 TARGET_OPTION = "--to"
 _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @
@@ -59,12 +59,12 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def connect_timeout(self) -> float:
-        """Seconds that a connection may take."""
+        """Seconds for connecting."""
         return min(CONNECT_TIMEOUT, self.timeout)
 
 
 def server_url(url: str | None, named_by: str = TARGET_OPTION) -> str:
-    """Return the address of GMS without its last slash; a SettingsError for what is none, or holds a password."""
+    """Return the address of GMS without its last slash; a SettingsError if it is invalid or contains a password."""
     if not url:
         raise SettingsError(
             "no DataHub server is set",

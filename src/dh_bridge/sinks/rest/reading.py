@@ -1,4 +1,4 @@
-"""Reading back: the present aspects of entities, by OpenAPI's ``batchGet``, by rest.li's ``/entitiesV2`` where that is missing."""
+"""Reads present aspects: by OpenAPI's ``batchGet``, or by rest.li's ``/entitiesV2`` if that is missing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _ENTITIES_PER_REQUEST = 100
 """Entities in one request; their aspects may be large."""
 _MAX_FORBIDDEN = 32
-"""Entities that may be refused before a single one was read: then it is no matter of single entities."""
+"""Entities that may be rejected before a single one was read: then the reason is not a single entity."""
 _NO_RESOURCE_MESSAGE = "No root resource defined"
-"""What rest.li says where it has no such resource: that tells nothing of the entity."""
+"""rest.li's error for a missing resource, which is not about the entity."""
 
 
 class AspectReader:
-    """Reads over a connection; asks in batches until the server shows that it has none.
+    """Reads over a connection; in batches unless the server does not support them.
 
-    ``forbidden_urns`` are the entities that the token's user may not read (403); ``read`` returns nothing of them.
+    ``forbidden_urns`` are the entities that the token may not read (403); ``read`` returns nothing of them.
     """
 
     def __init__(self, connection: GmsConnection) -> None:
@@ -39,7 +39,7 @@ class AspectReader:
         self.forbidden_urns: set[str] = set()
 
     def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
-        """Return the present aspects: ``aspects_by_urn`` names URNs and their aspects, none meaning all; a SinkError as emit's."""
+        """Return the present aspects; in ``aspects_by_urn``, no names stand for all. Raises a SinkError as emit does."""
         by_type: dict[str, list[str]] = {}
         for urn in aspects_by_urn:
             by_type.setdefault(urn.split(":", 3)[2], []).append(urn)
@@ -68,7 +68,7 @@ class AspectReader:
     def _read_halves(
         self, entity_type: str, aspects_by_urn: Mapping[str, Collection[str]], response: GmsResponse
     ) -> dict[str, dict[str, StoredAspect]]:
-        """Read a batch that is refused, as it names an entity that may not be read, without that entity."""
+        """Read a rejected batch without the entity that may not be read."""
         urns = list(aspects_by_urn)
         if len(urns) == 1:
             self._forbid(urns[0], response)
@@ -119,7 +119,10 @@ class AspectReader:
             raise self._unexpected_response("not JSON, or nested too deeply") from error
 
     def _unexpected_response(self, description: str) -> SinkError:
-        """Return the error of an answer that is not DataHub's: taken for an empty one, all would seem to be missing."""
+        """Return the error of a response that is not DataHub's.
+
+        If it counted as empty, all aspects would seem to be missing.
+        """
         return SinkError(
             f"unexpected response: {description}",
             location=self._connection.location,
@@ -128,7 +131,7 @@ class AspectReader:
 
 
 def _stored_aspects(entity: Mapping[str, Any]) -> Iterator[tuple[str, StoredAspect]]:
-    """Yield name and value of each aspect, with what is known of who wrote it."""
+    """Yield name and value of each aspect, with its run, pipeline and actor if they are known."""
     for name, content in entity.items():
         if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
             continue
@@ -142,5 +145,5 @@ def _stored_aspects(entity: Mapping[str, Any]) -> Iterator[tuple[str, StoredAspe
 
 
 def _first_part(content: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the first of these parts that is there."""
+    """Return the first of these parts that exists."""
     return next((part for name in names if isinstance(part := content.get(name), dict) and part), {})

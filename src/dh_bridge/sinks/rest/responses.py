@@ -1,4 +1,7 @@
-"""What an answer of the server means: fine, come back later, not like this, or not at all; with the server's own words."""
+"""Classifies responses of the server: success, retry later, a rejected proposal, or a permanent error.
+
+With the server's message.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAX_MESSAGE_CHARS = 400
-"""Characters of the server's words that are kept: they may quote what was sent."""
+"""Characters of the server's message that are stored: it may quote the payload."""
 
 _RETRYABLE_STATUSES = frozenset([408, 425, 429])
 _CONTENT_STATUSES = frozenset([400, 409, 412, 413, 422])
@@ -29,7 +32,7 @@ _find_data_error = re.compile(
     r"Json[A-Za-z]*Exception|NumberFormatException|URISyntaxException|RequiredFieldNotPresentException"
     r"|TemplateOutputCastException|ValidationException|StreamConstraintsException|field is required but not found"
 ).search
-"""Errors over the data of a request, by the Java class in a server's words: the proposal is at fault.
+"""Errors about the data of a request, by the Java class in the server's message: the proposal is at fault.
 
 A patch that a template cannot apply ends in them (``PatchItemImpl``, ``GenericPatchTemplate`` and ``ArrayMergingTemplate`` of
 datahub-project/datahub wrap them), and ``RestliUtils.toTask`` answers 500 for all but ``IllegalArgumentException``.
@@ -38,13 +41,13 @@ _find_code_error = re.compile(
     r"NullPointerException|ClassCastException|IllegalArgumentException|IndexOutOfBoundsException"
     r"|UnsupportedOperationException|NoSuchElementException"
 ).search
-"""Errors of a server's code that a second try does not mend; the proposal, or the server, may be at fault."""
+"""Errors of the server's code that a retry does not fix; the proposal, or the server, may be at fault."""
 _TAGS_AND_SPACES = re.compile(r"<[^>]*>|\s+")
 _REQUEST_PATH = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
 
 class RetryLaterError(SinkError):
-    """The same may be taken later, but not before ``retry_after`` seconds are over; 0 when nobody says how long."""
+    """The same request may succeed later, but not before ``retry_after`` seconds are over; 0 if the server names no time."""
 
     def __init__(self, problem: str, *, location: str = "", remedy: str = "", retry_after: float = 0.0) -> None:
         super().__init__(problem, location=location, remedy=remedy, retryable=True)
@@ -56,9 +59,10 @@ class BatchesUnsupportedError(Exception):
 
 
 class GmsResponse(NamedTuple):
-    """A response, read: its status and body, the server's words, which limit was hit, and for how many seconds to wait.
+    """A parsed response: status, body, the server's message, the rate limit that was hit, and the seconds to wait.
 
-    ``remedy``: what to do about a refused login, where that is known. ``is_restli_error``: whether the body is rest.li's error; ``has_value``: whether it has what rest.li answers an action with.
+    ``remedy``: what to do about a rejected login, if that is known. ``is_restli_error``: whether the body is rest.li's error;
+    ``has_value``: whether it has the value that rest.li returns for an action.
     """
 
     status: int
@@ -74,35 +78,38 @@ class GmsResponse(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        """Whether the server did what it was asked for."""
+        """Whether the request succeeded."""
         return self.status < 300 and not self.is_page
 
     @property
     def is_accepted(self) -> bool:
-        """Whether proposals were taken.
+        """Whether proposals were accepted.
 
-        Every version of GMS since 0.14 answers both actions with ``{"value": "success"}`` (its AspectResource). An empty answer
-        is that of a gateway.
+        Every version of GMS since 0.14 answers both actions with ``{"value": "success"}`` (its AspectResource). An empty
+        response is that of a gateway.
         """
         return self.is_success and self.has_value
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the same request may get through later."""
+        """Whether the same request may succeed later."""
         return self.status in _RETRYABLE_STATUSES or (self.status >= 500 and self.status not in (501, 505))
 
     @property
     def is_data_failure(self) -> bool:
-        """Whether a 500 is in truth a refusal: the server failed over the data, and would fail over them again."""
+        """Whether a 500 is in fact a rejection: the server failed because of the data, and would fail again."""
         return self.is_server_failure and (_find_data_error(self.message) or _find_code_error(self.message)) is not None
 
     @property
     def is_server_failure(self) -> bool:
-        """Whether the server works, and failed over this request: a patch that its template cannot apply does that."""
+        """Whether the server works, and failed because of this request.
+
+        A patch that its template cannot apply, for example.
+        """
         return self.status == 500 and self.is_restli_error
 
     def to_error(self, error_location: str) -> SinkError:
-        """Return the error of a delivery that ends with this answer."""
+        """Return the error of a delivery that ends with this response."""
         text = f"HTTP {self.status}" + (f": {self.message}" if self.message else "")
         if self.status < 300 and not self.is_page:
             return SinkError(
@@ -135,7 +142,7 @@ class GmsResponse(NamedTuple):
         return SinkError(text, location=error_location, remedy=remedy)
 
     def refusal(self) -> Refusal | None:
-        """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
+        """Return the rejection if the response is about the proposals: others of the batch may then be accepted."""
         text = f"HTTP {self.status}: {self.message}"
         if self.status in _CONTENT_STATUSES or (self.is_server_failure and _find_data_error(self.message)):
             return Refusal(text, None)
@@ -144,9 +151,9 @@ class GmsResponse(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The server did not take what was sent; ``reason`` say why.
+    """The server rejected what was sent; ``reason`` has its message.
 
-    ``response`` is set when it may have nothing to do with the proposals: the answer to end with if no proposal gets through.
+    ``response`` is set if the reason may not be the proposals: the response to end with if no proposal is accepted.
     """
 
     reason: str
@@ -171,12 +178,12 @@ def parse_response(status: int, headers: Mapping[str, str], content: bytes, reas
 
 
 def lacks_batches(response: GmsResponse) -> bool:
-    """Say whether the answer is that of rest.li to an action that it does not have."""
+    """Return whether rest.li reports an unknown action."""
     return response.status in (400, 404) and "ingestProposalBatch" in response.message and "not " in response.message
 
 
 def _without_path(location: str) -> str:
-    """Return an address that we are sent to as one may name it: without what we asked for there, and a login's parameters."""
+    """Return the target of a redirect without the path that was requested and the parameters of a login."""
     return _REQUEST_PATH.sub("", strip_credentials(location.partition("?")[0])) or location[:1]
 
 
@@ -189,7 +196,7 @@ def _parse_body(content: bytes) -> Any:
 
 
 def _message_of(content: bytes, document: Any) -> tuple[str, bool]:
-    """Return what the body says in short, and whether it is an error object of rest.li."""
+    """Return a short form of the body, and whether it is an error object of rest.li."""
     if document is content:
         return _shorten(_TAGS_AND_SPACES.sub(" ", content[: 16 * _MAX_MESSAGE_CHARS].decode("utf-8", "replace"))), False
     if not isinstance(document, dict):

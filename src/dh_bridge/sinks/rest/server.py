@@ -1,4 +1,4 @@
-"""Who answers: ``GET /config`` of DataHub's metadata service, and the version that its proposals are rendered for."""
+"""The server: ``GET /config`` of DataHub's metadata service, and the version that its proposals are rendered for."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class ServerInfo(NamedTuple):
-    """What a server says of itself: the version as it names it, None for a build without one, and whether it is DataHub Cloud."""
+    """The server's answer: its version, None for a build without one, and whether it is DataHub Cloud."""
 
     version_text: str | None
     is_cloud: bool
 
     @property
     def version(self) -> str | None:
-        """Return the version of DataHub's core that its aspects are those of; None when it cannot be told."""
+        """Return the version of DataHub's core that defines its aspects; None if it is unknown."""
         return core_version(self.version_text or "", cloud=self.is_cloud)
 
 
 def parse_config(response: GmsResponse, location: str) -> ServerInfo:
-    """Read the answer to ``GET /config``; a SinkError when it is no metadata service's."""
+    """Parse the answer to ``GET /config``; a SinkError if it is not that of a metadata service."""
     try:
         config = load_json(response.content) if response.status == 200 else None
     except ValueError:
@@ -46,7 +46,7 @@ def _is_true(value: object) -> bool:
 
 
 def server_info(config: Mapping[str, Any]) -> ServerInfo:
-    """Read what ``GET /config`` of a metadata service says."""
+    """Parse the body of ``GET /config``."""
     version_text = _nested_object(config, "versions", "acryldata/datahub").get("version")
     environment = _nested_object(config, "datahub").get("serverEnv")
     return ServerInfo(

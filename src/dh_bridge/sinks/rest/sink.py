@@ -1,4 +1,4 @@
-"""The REST sink: batches to GMS, in order; a batch that is refused is cut until the refused proposal stands alone."""
+"""The REST sink: batches to GMS, in order; a rejected batch is halved until the rejected proposal is alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.rest.responses import GmsResponse, Refusal
 
 _MAX_REJECTIONS = 32
-"""Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""
+"""Proposals that may be rejected for reasons outside of them, while nothing is accepted, before a request is given up."""
 
 _REQUESTS_PER_CHUNK = 5
 """Requests whose proposals are encoded at a time: a window may bring 100,000 proposals."""
@@ -44,8 +44,8 @@ _REQUESTS_PER_CHUNK = 5
 class RestSink(Closable):
     """Delivers to the server at ``location``.
 
-    A proposal that the server refuses is a permanent Failure with the server's own words. A SinkError ends a batch: nothing
-    of it counts as delivered, although some may have been written; writing it again changes nothing.
+    A proposal that the server rejects is a permanent Failure with the server's message. A SinkError ends a batch: nothing of it
+    counts as delivered, although some may have been written; writing it again changes nothing.
     """
 
     name = "rest"
@@ -58,13 +58,13 @@ class RestSink(Closable):
         self._rest = rest
         self._options = options
         self._server: ServerInfo | None = None
-        #: which form of patches the server takes; set when it has named its version
+        #: the form of patches that the server accepts; set when its version is known
         self.patch_forms: PatchForms | None = None
         self._sends_single = False
         self._is_closed = False
 
     def server(self) -> ServerInfo:
-        """Return who answers, asked once; a SinkError when it is no metadata service, or does not let us in."""
+        """Return the server, asked once; a SinkError if it is no metadata service, or rejects the login."""
         if self._server is None:
             response = self._connection.send("GET", "/config")
             if response.status in (401, 403, 407) or 300 <= response.status < 400 or response.is_retryable:
@@ -79,11 +79,11 @@ class RestSink(Closable):
         return self._server
 
     def version(self) -> str | None:
-        """Return the version of DataHub that the server's aspects are those of; None when it does not say."""
+        """Return the version of DataHub that defines the server's aspects; None if the server does not report it."""
         return self.server().version
 
     def read(self, aspects_by_urn: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
-        """Return the present aspects: ``aspects_by_urn`` names URNs and their aspects, none of them meaning all."""
+        """Return the present aspects; in ``aspects_by_urn``, no names stand for all aspects."""
         return self._reader.read(aspects_by_urn)
 
     @property
@@ -92,9 +92,9 @@ class RestSink(Closable):
         return self._reader.forbidden_urns
 
     def set_deadline(self, deadline: float) -> None:
-        """Send nothing, and wait for no answer, after ``deadline`` (seconds of the monotonic clock), halves and paces included.
+        """Send nothing, and wait for no response, after ``deadline`` (seconds of the monotonic clock).
 
-        What cannot be sent by then ends emit or read with a retryable SinkError.
+        If emit or read cannot finish by then, it raises a retryable SinkError.
         """
         self._connection.send_deadline = deadline
 
@@ -104,7 +104,7 @@ class RestSink(Closable):
             raise SinkError("the sink is closed", location=self.location)
         if not proposals:
             return Delivery(0, [])
-        # the first time: whose form of patches, and whether this is GMS at all
+        # the first time: the form of patches, and whether this is GMS at all
         version = self.server().version or self._options.datahub_version
         accepted_count = len(proposals)
         proposals = self._drop_existing_creates(proposals)
@@ -133,7 +133,7 @@ class RestSink(Closable):
     def _drop_existing_creates(self, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
         """Return the proposals without each CREATE of an aspect that the server has.
 
-        The server would refuse the whole batch for it.
+        The server would reject the whole batch for it.
         """
         aspects_to_create: dict[str, set[str]] = {}
         for proposal in proposals:
@@ -156,7 +156,10 @@ class RestSink(Closable):
         return self.patch_forms
 
     def _deliver_request(self, items: Sequence[EncodedProposal]) -> list[Failure]:
-        """Deliver one request's worth; return what is refused, for good unless the server took nothing else either."""
+        """Deliver one request's worth; return the rejections.
+
+        Permanent ones unless the server accepted nothing else either.
+        """
         rejections: list[tuple[EncodedProposal, Refusal]] = []
         has_arrived = self._deliver(items, rejections)
         return [
@@ -176,10 +179,10 @@ class RestSink(Closable):
         has_arrived: bool = False,
         is_retry: bool = False,
     ) -> bool:
-        """Deliver, in halves where the whole is refused, and add to ``rejections`` what is refused on its own.
+        """Deliver; halve what is rejected as a whole, and add to ``rejections`` what is rejected alone.
 
-        Returns whether anything of the request has ``has_arrived``. While nothing has, it gives up when proposal after proposal
-        is refused for a reason that may not lie in them.
+        Returns whether anything of the request has ``has_arrived``. If nothing has, it gives up when many proposals in a row
+        are rejected for a reason that may be outside of them.
         """
         items = [self._update_form(encoded) for encoded in items]
         try:
@@ -204,9 +207,9 @@ class RestSink(Closable):
         return has_arrived
 
     def _try_other_form(self, rejected_item: EncodedProposal) -> bool:
-        """Send a refused patch in the other form, and use that form from now on if the server takes it.
+        """Send a rejected patch in the other form, and use that form from now on if the server accepts it.
 
-        The version does not always settle the form: a server may say only "1.5", or be upgraded while this sink is open.
+        The version does not always determine the form: a server may report only "1.5", or be upgraded while this sink is open.
         """
         if rejected_item.keyed is None:
             return False
@@ -220,14 +223,14 @@ class RestSink(Closable):
         return True
 
     def _update_form(self, encoded: EncodedProposal) -> EncodedProposal:
-        """Return the item in the form that the server takes by now, which may have been learned after it was encoded."""
+        """Return the item in the present form of patches, which may have changed after it was encoded."""
         if encoded.keyed is None or encoded.keyed == self._require_patch_forms().is_keyed(encoded.proposal.aspect_name):
             return encoded
         updated = self._encode_proposal(encoded.proposal, self._options.system_metadata())
         return updated if isinstance(updated, EncodedProposal) else encoded
 
     def _send(self, items: Sequence[EncodedProposal], *, is_retry: bool) -> Refusal | None:
-        """Send one request; return the Refusal when it is about what was sent. A SinkError when it is not."""
+        """Send one request; return the rejection if it is about the proposals, else raise a SinkError."""
         if self._sends_single and len(items) > 1:
             raise BatchesUnsupportedError
         write_deadline = self._connection.write_deadline
@@ -236,7 +239,7 @@ class RestSink(Closable):
         if write_deadline is not None and not response.is_accepted and is_stale_write_error(response.message):
             response = self._post(
                 items, None, is_retry=is_retry
-            )  # we are still waiting: others wrote there, or a clock is off
+            )  # before our timeout: another writer wrote, or a clock is wrong
         if response.is_accepted:
             return None
         if not self._sends_single and lacks_batches(response):
@@ -254,7 +257,7 @@ class RestSink(Closable):
             return single_body(items[0], extra_field) if self._sends_single else batch_body(items, extra_field)
 
         path = SINGLE_PATH if self._sends_single else BATCH_PATH
-        content = build_body() if header is None else build_body  # with a header anew for each try
+        content = build_body() if header is None else build_body  # with a new header for each try
         return self._connection.send("POST", path, content, count=len(items), is_repeated=is_retry)
 
     def close(self) -> None:
@@ -264,7 +267,7 @@ class RestSink(Closable):
 
 
 def _unreadable_failure(proposal: Proposal, version: str | None) -> Failure | None:
-    """Return the Failure of a proposal whose entity the server cannot read: its refusal would look like a fault of its own."""
+    """Return the Failure of a proposal whose entity the server cannot read; its error message would be misleading."""
     reason = unreadable_urn(proposal.entity_urn, version)
     return None if reason is None else Failure(proposal, reason)
 
