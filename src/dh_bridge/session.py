@@ -24,7 +24,7 @@ from dh_bridge.report.report import Report
 from dh_bridge.report.written import WrittenAspects, entity_urns, proposed_aspects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from dh_bridge.extract import FactExtractor
     from dh_bridge.model.run_state import RunState
@@ -186,6 +186,16 @@ class Session:
         if trace is not None:
             self._events_by_run.setdefault(state.key, []).append((event, trace))
         return state.key
+
+    def skip_report_unless_noted(self, reasons: Collection[str]) -> None:
+        """Return no report if no field of the open events was dropped for one of ``reasons``: a report takes longest of all."""
+        noted_events = chain(self._filtered_events, chain.from_iterable(self._events_by_run.values()))
+        if not any(
+            any(note in reasons for _, note in trace.notes)
+            or any(note.partition(":")[0] in reasons for note in event.notes)
+            for event, trace in noted_events
+        ):
+            self._has_report = False
 
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all open runs."""
