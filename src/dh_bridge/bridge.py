@@ -22,7 +22,7 @@ from dh_bridge.sinks.base import Closable
 from dh_bridge.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from dh_bridge.identity.warnings import Sightings
     from dh_bridge.settings.loading import SettingsLike
@@ -70,13 +70,14 @@ class Bridge(Closable):
             raise SettingsError("a sink object cannot be sent to another process", location="sink", remedy=remedy)
         return partial(type(self), sink=self._sink, on_error=self._on_error), (self.settings,)
 
-    def translate(self, events: Any, *, report: bool = False) -> Translation:
+    def translate(self, events: Any, *, report: bool | Collection[str] = False) -> Translation:
         """Translate one event or many, merged per run.
 
         Args:
             events: an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python, the
                 ``Path`` of a file or folder, or an iterable of those.
-            report: whether ``report`` of the result has the outcome of each field of the events.
+            report: whether ``report`` of the result has the outcome of each field of the events. With reasons, there is a report
+                only if a field was dropped for one of them.
 
         Returns:
             The proposals. Events that cannot be used are in ``dead``, and do not stop the others.
@@ -84,7 +85,7 @@ class Bridge(Closable):
         Raises:
             TypeError: ``events`` is none of these forms.
         """
-        session = Session(self.options, report=report)
+        session = Session(self.options, report=bool(report))
         if type(events) is Event:
             session.add(events)
         else:
@@ -93,6 +94,8 @@ class Bridge(Closable):
                     session.dead.append(item)
                 else:
                     session.add(item)
+        if not isinstance(report, bool):
+            session.skip_report_unless_noted(report)
         return (
             session.close(None)
             if session.has_pending

@@ -120,7 +120,7 @@ def test_without_a_ledger_the_run_of_an_application_has_no_totals():
 
 
 def test_temporary_datasets_are_no_part_of_the_totals():
-    told = Told(Settings(datahub_version="1.7", temporary="collapse"))
+    told = Told(Settings(datahub_version="1.7", temporary={"dataset_type": "collapse"}))
     temporary = dataset("a.b.out", facets={"datasetType": {"datasetType": "TEMPORARY"}})
     told.tell([*EVENTS[:2], {**EVENTS[2], "outputs": [temporary]}, EVENTS[4]])
     assert run_of(told)["outputs"] is None

@@ -1,7 +1,8 @@
 """In parts as with a ledger: the same catalogue, but for what only a ledger may say (docs/spark.md).
 
-A ledger knows that nothing came before; a batch does not. So the ledger alone writes stubs of parents that sent no events, and it
-alone lets a run have its type from those above it. In an empty place, runs without their START are the same as with a ledger.
+A ledger knows that nothing came before; a batch does not. So the ledger alone writes stubs of parents that sent no events, it
+alone lets a run have its type from those above it, and it alone gives the run of a Spark application the inputs, outputs and totals
+of its operations. In an empty catalogue, runs without their START are the same as with a ledger.
 """
 
 from __future__ import annotations
@@ -22,19 +23,34 @@ from dh_bridge.openlineage.parsing import parse_event
 SETTINGS = Settings(datahub_version="1.7", ledger={"implied_parents": False})
 
 
-def without_type(line):
-    """Return a line of a dump without the type of a run, which a ledger knows from the runs above, too."""
-    told = json.loads(line)
-    if told["aspectName"] == "dataProcessInstanceProperties":
-        told["aspect"]["json"].pop("type", None)
-    return json.dumps(told, sort_keys=True)
+SUMMED_ASPECTS = {"dataProcessInstanceInput", "dataProcessInstanceOutput"}
+SUMMED_PROPERTIES = ("openlineage.inputs.", "openlineage.outputs.")
+
+
+def comparable_lines(lines, applications):
+    """Return the lines of a dump without what only a ledger knows: types of runs, and sums of the run ids ``applications``."""
+    found = set()
+    for line in lines:
+        row = json.loads(line)
+        is_application = row["entityUrn"].rpartition(":")[2] in applications
+        if is_application and row["aspectName"] in SUMMED_ASPECTS:
+            continue
+        if row["aspectName"] == "dataProcessInstanceProperties":
+            properties = row["aspect"]["json"]
+            properties.pop("type", None)
+            for name in [*properties["customProperties"]] if is_application else ():
+                if name.startswith(SUMMED_PROPERTIES):
+                    del properties["customProperties"][name]
+        found.add(json.dumps(row, sort_keys=True))
+    return found
 
 
 def beyond(raws):
     """Return the lines that a batch has and the ledger has not, and the other way round, but for what is said above."""
     parsed = [parse_event(raw, f"e[{position}]") for position, raw in enumerate(raws)]
-    batch = set(map(without_type, dumped(in_parts(raws, SETTINGS)[0])))
-    ledger = set(map(without_type, catalogue(parsed, chosen=SETTINGS)))
+    applications = {event.run_id for event in parsed if b'"APPLICATION"' in bytes(event.job_facets.get("jobType", b""))}
+    batch = comparable_lines(dumped(in_parts(raws, SETTINGS)[0]), applications)
+    ledger = comparable_lines(catalogue(parsed, chosen=SETTINGS), applications)
     return batch - ledger, sorted(ledger - batch)
 
 

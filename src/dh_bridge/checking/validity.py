@@ -16,7 +16,6 @@ from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
 from dh_bridge.log_throttle import KindCounter, kind_of, shorten_message
 from dh_bridge.openlineage.events import DeadLetter, Event, located_reason
-from dh_bridge.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,10 +73,7 @@ class ValidityChecker:
             for reason in _faults(document, self._validator):
                 yield Problem("invalid-proposal", item.location, reason)
             return
-        session = Session(self._bridge.options, report=True)
-        session.add(item)
-        session.skip_report_unless_noted(_UNREADABLE_REASONS)
-        translation = session.close(None)
+        translation = self._bridge.translate(item, report=_UNREADABLE_REASONS)
         for letter in translation.dead:
             yield Problem("invalid-event", letter.location, letter.reason)
         for line in translation.report.lines() if translation.report is not None else ():
