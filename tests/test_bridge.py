@@ -219,7 +219,7 @@ def test_a_translation_counts_what_went_in_and_came_out():
 
 def test_what_was_mended_is_counted():
     told = translate([event(time="2026-11-20T10:00:00"), event(run_facets="x"), event(run_facets="y")]).counts
-    assert told.notes == {"zone-less": 1, "malformed:$.run.facets": 2}
+    assert told.notes == {"zone-less": 1, "zone-of-run": 1, "malformed:$.run.facets": 2}
 
 
 def test_counts_add_up():

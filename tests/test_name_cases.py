@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dh_bridge import Bridge
-from dh_bridge.learning import learn
+from dh_bridge.checking import check_events
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import Settings
 
@@ -65,7 +65,7 @@ DOUBLES = [
 def test_a_double_that_single_events_do_not_prove_is_a_finding_with_a_rule_that_works(file, without_rule, with_rule):
     events = raws(file)
     for order in permutations(events):
-        findings = learn([parse_event(raw, "here") for raw in order], Settings()).findings()
+        findings = check_events([parse_event(raw, "here") for raw in order], Settings()).findings()
         (finding,) = [found for found in findings if found.kind == "double-name"]
         assert len(datasets(list(order))) == without_rule
         assert len(datasets(list(order), naming={"rules": [finding.value]})) == with_rule

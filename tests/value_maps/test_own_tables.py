@@ -20,6 +20,7 @@ from dh_bridge.identity import Identity
 from dh_bridge.identity.varying_names import VaryingNamesDocument
 from dh_bridge.naming import Naming, schemes
 from dh_bridge.naming.models import SymlinkPreference
+from dh_bridge.naming.temporary import TemporaryDocument
 from dh_bridge.sdk import Pipeline
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.value_maps import dataset_types, operation_types, sql_dialects
@@ -40,6 +41,7 @@ CHANGES = {
     "schemes": {"aliases": {"acmegres": "postgres"}, "api_paths": ["acme/*"]},
     "sql_dialects": {"dialects": [{"platform": "trino", "words": ["acme-sql"]}]},
     "symlinks": {"preferred": ["hive"], "over": ["postgres"]},
+    "temporary": {"sql": {"table": ["^acme_scratch_"]}, "files": {}, "platforms": {}},
     "varying_names": {
         "forms": [{"form": "acme", "pattern": r"acme\d+", "source": "Acme", "examples": {"orders_acme7": "orders"}}]
     },
@@ -58,6 +60,7 @@ DOCUMENTS = {
     "schemes": schemes.SchemeTable,
     "sql_dialects": sql_dialects.SqlDialectsDocument,
     "symlinks": SymlinkPreference,
+    "temporary": TemporaryDocument,
     "varying_names": VaryingNamesDocument,
 }
 

@@ -61,7 +61,7 @@ def read_in_offset(state: RunState) -> None:
 def hold_uncertain_events(state: RunState, options: Options) -> None:
     """Take the types from the events of a run while their times may still change; for states that outlive the call.
 
-    DataHub cannot take a point back. The run's START or end, which its producer always sends, tells the zone.
+    DataHub cannot take a point back. The run's START or end, which its producer always sends, states the zone.
     """
     zoneless = state.facts.get(state.urn, {}).get(ZONELESS_EVENT)
     if not zoneless or state.is_single_event or state.zone_reads:

@@ -12,7 +12,7 @@ _MAX_TEXT_LENGTH = 100
 MAX_EXAMPLES = 3
 """Examples of a finding, at most."""
 MAX_EVIDENCE_NAMES = 100
-"""Names of one kind that are told apart, as evidence."""
+"""The most names of one kind that a finding shows as evidence."""
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -126,7 +126,7 @@ def _faults(document: dict[str, Any], checker: Validator) -> Iterator[str]:
         return
     refusal = checker.refusal(proposal)
     if refusal is not None:
-        yield str(AspectError(refusal.problem, location=refusal.location))  # whoever wrote it is at fault
+        yield str(AspectError(refusal.problem, location=refusal.location))  # the writer of the proposal is at fault
     unreadable = unreadable_urn(proposal.entity_urn, checker.version)
     if unreadable is not None:
         yield f"{proposal.entity_urn}: {unreadable}"

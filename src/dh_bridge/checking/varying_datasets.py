@@ -1,4 +1,4 @@
-"""Datasets that a run or a day creates anew: staging folders, temporary tables, part files, dates and queries in names."""
+"""Datasets that each run or day creates: staging folders, temporary tables, part files, dates and queries in names."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class RuleMatch(NamedTuple):
 
 def first_match(rules: Iterable[CompiledJobRule], namespace: str, name: str) -> RuleMatch | None:
     """Return the first rule that holds for a job, None for none."""
-    return next((found for rule in rules if (found := rule.match(namespace, name)) is not None), None)
+    return next((match for rule in rules if (match := rule.match(namespace, name)) is not None), None)
 
 
 def compile_job_rules(rules: Iterable[JobRule]) -> tuple[CompiledJobRule, ...]:

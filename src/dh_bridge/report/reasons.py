@@ -47,7 +47,7 @@ _LOSSES = (
     Reason("malformed", "The value does not have the form that the specification of the facet requires."),
     Reason("non-serializable", "The producer could not write the value as JSON and sent a placeholder for it."),
     Reason("secret", "The value looks like a secret, so it is masked."),
-    Reason(f"policy:{_DETAIL}", "A setting leaves the field out. The detail names the setting."),
+    Reason(f"policy:{_DETAIL}", "A setting excludes the field. The detail names the setting."),
     Reason("pending-terminal", "The run has not ended. The aspect is written with its last event."),
     Reason("replaced", "A later event of the run states another value."),
     Reason(
@@ -67,7 +67,7 @@ _BY_SETTING = {
     "debezium_config": "The facet repeats the configuration of the connector. Only its identity is stored.",
     "excluded_metadata": "The setting excludes metadata of this kind.",
     "dbt.statements": "The statement belongs to the run of its node.",
-    "airflow.remote_logs": "A file of Airflow's remote logging is no dataset.",
+    "airflow.remote_logs": "Files of Airflow's remote logging are not datasets.",
     "identity.granularity": "The facts of this run are written to the run that contains it.",
     "identity.mode": "The tool of DataHub that `identity.mode` names writes this aspect itself, or does not write it.",
     "inmemory": "The dataset is a table in memory of one process.",
