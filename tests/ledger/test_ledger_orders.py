@@ -49,9 +49,9 @@ def strays(events, *, seed, profile="1.7", forgetful=True, chosen=None):
 
 def states_integration_in_part(events):
     """Return whether some events of a job state its integration, and others do not."""
-    stating = {(event.namespace, event.name): set() for event in events}
-    for event in events:
-        stating[event.namespace, event.name].add(b"integration" in bytes(event.job_facets.get("jobType", b"")))
+    stating = defaultdict(set)
+    for one in events:
+        stating[one.namespace, one.name].add(b"integration" in bytes(one.job_facets.get("jobType", b"")))
     return any(len(answers) > 1 for answers in stating.values())
 
 

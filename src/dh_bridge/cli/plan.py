@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,13 +24,13 @@ from dh_bridge.review.state import ReviewState
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
-    from pathlib import Path
 
     from dh_bridge.bridge import Translation
     from dh_bridge.settings import Settings
 
 _SHOWN_KINDS = ("near", "foreign", "removed", "refused")
 _MAX_SHOWN_ROWS = 20
+_CATALOG_PREFIX = "catalog:"
 
 
 def _parse_limits(
@@ -81,7 +82,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     edges that are added or removed. Lists end after 20 rows. --json writes all rows, with each aspect that changes.
 
     With --ledger, the result is what `emit --ledger` would send now, with the proposals that wait in the ledger. A copy of the
-    ledger is used. A catalogue is the ledger of its events: pass its file.
+    ledger is used. A catalogue is the ledger of its events, so its earlier events are part of the result.
     """
     with (
         CommandOutcome() as outcome,
@@ -89,7 +90,13 @@ def plan(  # noqa: PLR0913 - one parameter per option
         ReviewState(readable, version=reader_version(target, target_settings)) as state,
     ):
         sink = wrap_sink(state, settings, ledger=(ledger or settings.ledger.file) is not None)
-        for translation in _iter_translations(events, target_settings, ledger or settings.ledger.file):
+        ledger = ledger or settings.ledger.file
+        translations = (
+            _iter_translations(events, target_settings, Path(target.removeprefix(_CATALOG_PREFIX)), full=True)
+            if ledger is None and target.startswith(_CATALOG_PREFIX)
+            else _iter_translations(events, target_settings, ledger)
+        )
+        for translation in translations:
             outcome.add(translation)
             sink.emit(translation.proposals)
         counts, rows = planned(state, pipeline=settings.pipeline_name, existing_urns=listed_urns)
@@ -106,11 +113,13 @@ def plan(  # noqa: PLR0913 - one parameter per option
         outcome.exit_command()
 
 
-def _iter_translations(events: tuple[str, ...], settings: Settings, ledger: Path | None) -> Iterator[Translation]:
-    """Yield what the events come to, for itself or beside what a ledger knows."""
+def _iter_translations(
+    events: tuple[str, ...], settings: Settings, ledger: Path | None, *, full: bool = False
+) -> Iterator[Translation]:
+    """Yield the proposals of the events: of these alone, or with what a ledger knows (``full``: also what was sent before)."""
     bridge = Bridge(settings)
     items = read_items(events, bridge)
-    with trial_copy(ledger) as ledger_copy, open_ledger(ledger_copy, NullSink(), settings) as active_ledger:
+    with trial_copy(ledger) as ledger_copy, open_ledger(ledger_copy, NullSink(), settings, full=full) as active_ledger:
         if active_ledger is None:
             yield from bridge.stream(items)
         else:
