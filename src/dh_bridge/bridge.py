@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.facet_support.dbt_statements import fold_statement
 from dh_bridge.identity.event import event_identity, identity_input
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.inputs import iter_events
@@ -152,7 +153,9 @@ class Bridge(Closable):
         Returns:
             The row of ``dh-bridge identity``: the URNs of flow, job, run and datasets, with rules and warnings.
         """
-        return event_identity(self.options.identity, identity_input(self.options.masking.mask_event(event)), sightings)
+        identity = self.options.identity
+        event = fold_statement(self.options.masking.mask_event(event), identity)
+        return event_identity(identity, identity_input(event), sightings)
 
     @property
     def pipeline(self) -> Any:

@@ -109,7 +109,7 @@ class FactExtractor:
         ctx.is_statement = event is not sent_event
         ctx.notes, ctx.traced = (None, None) if trace is None else (trace.notes, trace.facts)
         state = self._run_state(event, runs, ctx)
-        self._apply_dataset_rules(event, ctx)
+        ctx.apply_dataset_rules(event)
         if self.filters.can_affect_datasets:
             ctx.resolve_name = partial(self._mentioned_name, state, ctx.naming)
         if event.kind != "dataset":
@@ -139,14 +139,6 @@ class FactExtractor:
         state.collapsed_urns |= ctx.temporary_urns
         sent_event.notes = event.notes
         return state
-
-    def _apply_dataset_rules(self, event: Event, ctx: FacetContext) -> None:
-        """Give the datasets of the event what a rule about its job says of them."""
-        if event.kind == "dataset" or not self.options.identity.has_dataset_rules:
-            return
-        defaults = self.options.identity.dataset_defaults(event.namespace, event.name, event.producer)
-        ctx.naming = ctx.resolve_name = self.options.naming_for(defaults)
-        ctx.dataset_domains = () if defaults.domain is None else (defaults.domain,)
 
     def _run_state(self, event: Event, runs: dict[str, RunState], ctx: FacetContext) -> RunState:
         if event.kind != "run":

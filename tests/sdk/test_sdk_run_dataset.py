@@ -111,7 +111,7 @@ def test_a_dataset_that_is_a_urn_has_no_details(pipeline):
         ("spanner://p/i/db.s.t", ("spanner://p/i", "db.s.t")),
         ("confluent://e/c/topic", ("confluent://e/c", "topic")),
         ("trino://h:8080/hive/default.orders", ("trino://h:8080", "hive.default.orders")),
-        ("arn:aws:glue:us-east-1:123456789012:table/db/t", ("arn:aws:glue:us-east-1:123456789012", "table/db/t")),
+        ("arn:aws:glue:us-east-1:123456789012:table/db/t", ("arn:aws:glue:us-east-1:123456789012:table", "db/t")),
         ("pubsub:topic:p:t", ("pubsub", "topic:p:t")),
         ("oracle:thin:@//h:1521/db/S.T", ("oracle:thin:@//h:1521/db", "S.T")),
         # as it is spelled, where both give one dataset

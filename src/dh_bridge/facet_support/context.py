@@ -124,6 +124,15 @@ class FacetContext:
         self.dataset_domains: tuple[str, ...] = ()
         self.resolve_name: Callable[[str, str], Name] = options.naming
 
+    def apply_dataset_rules(self, event: Event) -> None:
+        """Give the datasets of the event the environment, instance and domain that a rule about its job sets for them."""
+        identity = self.options.identity
+        if event.kind == "dataset" or not identity.has_dataset_rules:
+            return
+        defaults = identity.dataset_defaults(event.namespace, event.name, event.producer)
+        self.naming = self.resolve_name = self.options.naming_for(defaults)
+        self.dataset_domains = () if defaults.domain is None else (defaults.domain,)
+
     def mention(self, name: Name) -> None:
         """Note a dataset that only a facet names: lineage skips it if its name is that of a temporary one."""
         if (
