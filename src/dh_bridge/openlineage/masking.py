@@ -29,7 +29,8 @@ _UUID_LENGTH = 36
 #: A key that is a token is longer.
 _MIN_SECRET_KEY_LENGTH = 12
 
-_STRING = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"')
+#: The end is optional, so that no text is searched twice for it; JSON always has it.
+_STRING = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"?')
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _REDACTED_FACET = msgspec.Raw(_encode(REDACTED))
