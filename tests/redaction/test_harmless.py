@@ -10,7 +10,8 @@ from support.secret_markers import PLACES, dataset, event, facet, planted
 
 from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.redaction import is_clean_document, is_secret_name, redact, redact_json, redact_texts
+from dh_bridge.openlineage.masking import EventMasker
+from dh_bridge.redaction import is_secret_name, redact, redact_json, redact_texts
 
 LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 NAMES = (Path(__file__).parent / "harmless_names.txt").read_text(encoding="utf-8").splitlines()
@@ -103,17 +104,24 @@ def test_prose_stays_and_tokens_do_not():
     assert json.dumps(redact_json({"a": [1, None, True]})) == '{"a": [1, null, true]}'
 
 
-def test_a_clean_document_is_one_that_masking_leaves_equal():
-    documents = [one.event for one in planted()] + [{"fields": [{"name": text}]} for text in LINES]
-    clean = [document for document in documents if is_clean_document(document)]
+def is_clean(document, *, ensure_ascii=True):
+    """Return whether a column facet is left as it is; with ``ensure_ascii`` its JSON has escapes."""
+    data = json.dumps(document, ensure_ascii=ensure_ascii).encode()
+    return EventMasker(is_enabled=True)._is_clean_facet("schema", data)
+
+
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_a_clean_document_is_one_that_masking_leaves_equal(ensure_ascii):
+    documents = [one.event for one in planted()] + [{"fields": [{"name": f"\u00e9 {text}"}]} for text in LINES]
+    clean = [document for document in documents if is_clean(document, ensure_ascii=ensure_ascii)]
     assert [redact_texts(document) for document in clean] == clean
+    assert clean == [document for document in documents if redact_texts(document) == document]
     assert len(clean) >= len(LINES)
-    assert not is_clean_document({"fields": [{"description": f"password=hunter2{'a1B2' * 5}"}]})
+    assert not is_clean({"fields": [{"description": f"password=hunter2{'a1B2' * 5}"}]}, ensure_ascii=ensure_ascii)
 
 
-def test_a_document_that_is_nested_too_deep_is_not_called_clean():
-    document = {"a": "b"}
-    for _ in range(70):
-        document = {"a": [document]}
-    assert not is_clean_document(document)
-    assert redact_texts(document) == document
+def test_texts_are_found_at_any_depth():
+    masker = EventMasker(is_enabled=True)
+    for text, clean in (("b", True), ("password=hunter2a1B2", False)):
+        for escape in ("", "\\n"):
+            assert masker._is_clean_facet("schema", f'{{"a": {"[" * 70}"{escape}{text}"{"]" * 70}}}'.encode()) is clean

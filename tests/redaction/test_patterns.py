@@ -46,7 +46,9 @@ def cost(function, text):
 @pytest.mark.parametrize("pump", PUMPS)
 def test_redaction_of_repeated_text_is_linear(pump, function):
     short, long = (pump * (size // len(pump)) for size in (25_000, 200_000))  # quadratic: 64 times the cost
+    function(short)  # the first text in a process loads the rules, and the first with a prefix compiles an expression
     taken = cost(function, long)
+    assert taken < 2
     assert taken < 0.1 or taken / cost(function, short) < 24
 
 

@@ -177,7 +177,8 @@ class OutboxRelay:
             batch_outcome = outcome_of(delivery)
             with self._file.transaction():
                 self.outbox.record_delivery(ready, delivery.failures)
-                self.outbox.record_blocked(queued_items, blocked_urns)
+                if blocked_urns:
+                    self.outbox.record_blocked(queued_items, blocked_urns)
                 self._mark_unsent(batch_outcome.permanent)
                 self._mark_withheld(ready)
             blocked_urns |= {failure.proposal.entity_urn: failure.reason for failure in batch_outcome.retryable}

@@ -108,8 +108,8 @@ class SentFingerprints:
         by_urn: dict[str, list[Proposal]] = {}
         for proposal in proposals:
             by_urn.setdefault(proposal.entity_urn, []).append(proposal)
-        for urn in sorted(complete_urns):  # the order of a set differs from process to process
-            by_urn.setdefault(urn, [])
+        # sorted: the order of a set differs from process to process
+        by_urn |= {urn: [] for urn in sorted(set(complete_urns) - by_urn.keys())}
         for urn, group in by_urn.items():
             changed_proposals.extend(
                 self._select_for_entity(urn, group, now, is_complete=urn in complete_urns, is_rerender=is_rerender)

@@ -23,7 +23,7 @@ A secret inside a text becomes ``***``, a whole value ``[REDACTED]``. Both stay 
 
 from __future__ import annotations
 
-from dh_bridge.redaction.documents import is_clean_document, is_redacted, redact_json, redact_texts
+from dh_bridge.redaction.documents import is_redacted, redact_json, redact_texts
 from dh_bridge.redaction.mode import DEFAULT, MASK, OFF, REDACTED, STRICT, current_mode, redaction_mode
 from dh_bridge.redaction.names import has_hidden_value, is_hidden_key, is_secret_name, mask_values, nested_names
 from dh_bridge.redaction.texts import redact, redact_sql
@@ -36,7 +36,6 @@ __all__ = [
     "STRICT",
     "current_mode",
     "has_hidden_value",
-    "is_clean_document",
     "is_hidden_key",
     "is_redacted",
     "is_secret_name",

@@ -10,9 +10,6 @@ from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.texts import redact, redact_sql
 from dh_bridge.redaction.values import is_description
 
-_MAX_CLEAN_DEPTH = 64
-"""Levels of JSON that :func:`is_clean_document` looks at; schemas of nested columns have fewer."""
-
 
 def redact_json(value: Any, key: str = "", *, is_hidden: bool = False) -> Any:
     """Return JSON ``value`` with every text redacted, and every scalar below the name of a secret replaced.
@@ -46,37 +43,6 @@ def redact_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {_redact_key(name): redact_texts(member) for name, member in value.items()}
     return [redact_texts(member) for member in value] if isinstance(value, list) else value
-
-
-def is_clean_document(document: Any) -> bool:
-    """Return whether no text of JSON holds a secret, so that :func:`redact_texts` would return an equal copy.
-
-    Each text is looked at once, however often it is there: columns repeat their types and tables. False for JSON that is nested
-    deeper than any schema.
-    """
-    texts: set[str] = set()
-    return _collect_texts(document, texts, _MAX_CLEAN_DEPTH) and all(redact(text) == text for text in texts)
-
-
-def _collect_texts(value: Any, texts: set[str], depth: int) -> bool:
-    """Add the names and texts of JSON to ``texts``; return False if it is nested deeper than ``depth``."""
-    if isinstance(value, dict):
-        texts.update(value)
-        members: Any = value.values()
-    elif isinstance(value, list):
-        members = value
-    else:
-        if isinstance(value, str):
-            texts.add(value)
-        return True
-    if depth == 0:
-        return False
-    for member in members:
-        if isinstance(member, str):
-            texts.add(member)
-        elif isinstance(member, (dict, list)) and not _collect_texts(member, texts, depth - 1):
-            return False
-    return True
 
 
 def is_redacted(value: Any, *keys: str, is_hidden: bool = False) -> bool:
