@@ -49,7 +49,7 @@ def test_every_function_fits_a_screen():
     assert tall == {}
 
 
-def test_modules_are_called_by_what_they_hold():
+def test_module_names_are_specific():
     assert {path.stem for path in MODULES} & VAGUE == set()
 
 
@@ -119,7 +119,7 @@ def test_every_room_is_on_the_floor_plan():
     assert rooms - shown == set()
 
 
-def test_the_changelog_begins_with_this_version():
+def test_changelog_begins_with_this_version():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == dh_bridge.__version__
 
@@ -169,7 +169,7 @@ def test_no_modules_import_each_other_in_a_circle():
     assert import_circles(graph) == set()
 
 
-def test_a_circle_of_imports_is_found():
+def test_circle_of_imports_is_found():
     typed = ast.parse("if TYPE_CHECKING:\n    from dh_bridge.b import Name\n")
     lazy = ast.parse("def call():\n    from dh_bridge import a\n")
     names = {"dh_bridge", "dh_bridge.a", "dh_bridge.b"}
@@ -270,5 +270,5 @@ def test_modules_ask_the_declaration_of_a_sink():
         'match scheme:\n    case "file":\n        pass',
     ],
 )
-def test_what_looks_past_the_declaration_is_found(line):
+def test_bypass_of_the_sink_declaration_is_found(line):
     assert list(looks_past_the_declaration(ast.parse(line), SCHEMES, members_of_sinks(), sink_classes()))

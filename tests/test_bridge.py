@@ -73,7 +73,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_event_may_come_in_any_form(form):
+def test_event_may_come_in_any_form(form):
     events, places = FORMS[form]
     translation = translate(events, report=True)
     assert list(dict.fromkeys(line["event"] for line in translation.report.lines())) == places
@@ -81,7 +81,7 @@ def test_an_event_may_come_in_any_form(form):
     assert translation.counts.events == len(places)
 
 
-def test_an_event_of_openlineage_s_client_is_taken_as_it_is():
+def test_openlineage_client_event_is_accepted():
     for events in (client_event(), [client_event()], iter([client_event()])):
         translation = translate(events)
         assert one(translation, "dataProcessInstanceInput") == {
@@ -91,19 +91,19 @@ def test_an_event_of_openlineage_s_client_is_taken_as_it_is():
     assert attr.has(type(client_event()))
 
 
-def test_each_event_of_nested_lists_has_a_place_of_its_own():
+def test_events_of_nested_lists_have_distinct_locations():
     translation = translate([TEXT, f"[{TEXT}, {TEXT}]", [SAID]], report=True)
     places = {line["event"] for line in translation.report.lines()}
     assert places == {"event[0]", "event[1][0]", "event[1][1]", "event[2][0]"}
 
 
-def test_a_generator_is_read_once():
+def test_generator_is_read_once():
     translation = translate(one_ for one_ in [SAID, event("COMPLETE", "2026-11-20T10:01:00Z")])
     assert (translation.counts.events, translation.counts.runs) == (2, 1)
 
 
 @pytest.mark.parametrize("nothing", [[], (), iter(()), "[]", b"[]"])
-def test_nothing_gives_nothing(nothing):
+def test_empty_input_yields_an_empty_translation(nothing):
     translation = translate(nothing, report=True)
     assert (translation.proposals, translation.dead, translation.rejected) == ([], [], [])
     assert list(translation.report.lines()) == []
@@ -138,7 +138,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case):
+def test_invalid_event_is_a_dead_letter_between_the_others(case):
     translation = translate([SAID, BAD[case], job_event()])
     (letter,) = translation.dead
     assert letter.location.startswith("event[1]")
@@ -148,7 +148,7 @@ def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case
     assert lines(translation) == lines(translate([SAID, job_event()]))
 
 
-def test_an_event_with_half_a_character_is_translated_in_every_form():
+def test_event_with_half_a_character_is_translated_in_every_form():
     said = {**SAID, "job": {"namespace": "ns", "name": "caf\udce9"}}
     plain = {**SAID, "job": {"namespace": "ns", "name": "caf\\udce9"}}
     for form in (said, json.dumps(said), json.dumps(said, ensure_ascii=False), json.dumps(said).encode()):
@@ -156,7 +156,7 @@ def test_an_event_with_half_a_character_is_translated_in_every_form():
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e400", "9" * 5000])
-def test_a_number_beyond_all_doubles_costs_its_facet_alone(number):
+def test_number_beyond_all_doubles_costs_its_facet_alone(number):
     facet = '{"_producer": "p", "_schemaURL": "s", "x": 1}'.replace("1", number)
     odd = [
         TEXT.replace('"facets": {', f'"facets": {{"mine": {facet},', 1),
@@ -168,7 +168,7 @@ def test_a_number_beyond_all_doubles_costs_its_facet_alone(number):
         assert lines(translation) == lines(translate(TEXT))
 
 
-def test_a_run_that_names_another_job_and_checked_something_tells_both():
+def test_run_with_upstream_job_and_assertions_has_both():
     checked = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": True, "column": "id"}]}}
     named = {"lineage": {"inputs": [{"type": "JOB", "namespace": "ns", "name": "etl.extract"}]}}
     translation = translate(
@@ -179,19 +179,19 @@ def test_a_run_that_names_another_job_and_checked_something_tells_both():
 
 
 @pytest.mark.parametrize("nothing", [None, 5, object()])
-def test_what_holds_no_events_is_a_clear_error(nothing):
+def test_unsupported_event_type_is_a_type_error(nothing):
     with pytest.raises(TypeError, match=r"unsupported type of events .*: pass dicts"):
         translate(nothing)
 
 
-def test_a_text_that_names_a_file_says_how_files_are_given():
+def test_file_name_as_text_suggests_a_path_object():
     (letter,) = translate(__file__).dead
     assert letter.reason == f"event: this is the name of a file, not an event (pass Path({__file__!r}))"
     (letter,) = translate("nosuch/events.ndjson").dead
     assert letter.reason == "event: this is the name of a file, not an event (pass Path('nosuch/events.ndjson'))"
 
 
-def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
+def test_path_is_the_events_of_its_file_or_folder(tmp_path):
     (tmp_path / "a.ndjson").write_text(f"{TEXT}\n{{\n")
     for path in (tmp_path, tmp_path / "a.ndjson", [tmp_path / "a.ndjson"]):
         found = translate(path)
@@ -199,7 +199,7 @@ def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
         assert [letter.location for letter in found.dead] == [f"{tmp_path}/a.ndjson:2"]
 
 
-def test_a_dead_letter_among_the_events_is_passed_on():
+def test_dead_letter_among_the_events_is_passed_on():
     assert translate([LETTER, SAID]).dead == [LETTER]
     assert translate(LETTER).dead == [LETTER]
 
@@ -207,7 +207,7 @@ def test_a_dead_letter_among_the_events_is_passed_on():
 # -- counts --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_translation_counts_what_went_in_and_came_out():
+def test_translation_counts_what_went_in_and_came_out():
     found = translate(
         [SAID, event(run="other", job="etl.two"), job_event(job="etl.three"), dataset_event(dataset("d.s.b")), "{"]
     )
@@ -217,7 +217,7 @@ def test_a_translation_counts_what_went_in_and_came_out():
     assert (told.mapped, told.properties, told.dropped) == (None, None, None)
 
 
-def test_what_was_mended_is_counted():
+def test_repaired_events_are_counted():
     told = translate([event(time="2026-11-20T10:00:00"), event(run_facets="x"), event(run_facets="y")]).counts
     assert told.notes == {"zone-less": 1, "zone-of-run": 1, "malformed:$.run.facets": 2}
 
@@ -237,7 +237,7 @@ def test_counts_add_up():
 # -- settings ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_time_without_a_zone_is_of_the_zone_of_the_settings():
+def test_time_without_a_zone_is_of_the_zone_of_the_settings():
     local = event(time="2026-11-20T11:00:00")
     berlin = Bridge(Settings(event_time={"default_zone": "Europe/Berlin"}))
     created = one(berlin.translate(local), "dataProcessInstanceProperties")["created"]["time"]
@@ -245,7 +245,7 @@ def test_a_time_without_a_zone_is_of_the_zone_of_the_settings():
     assert one(translate(local), "dataProcessInstanceProperties")["created"]["time"] == created + 3_600_000
 
 
-def test_an_unknown_zone_is_refused_when_the_settings_or_the_bridge_are_built():
+def test_unknown_time_zone_is_refused_at_construction():
     with pytest.raises(ValueError, match="is not a time zone of this machine"):
         Settings(event_time={"default_zone": "Mars/Olympus"})
     unchecked = Settings(event_time=EventTimeSettings.model_construct(default_zone="Mars/Olympus"))
@@ -286,7 +286,7 @@ def test_settings_of_a_mapping_or_a_file_are_refused_by_name(said, error):
         Bridge(said)
 
 
-def test_a_mapping_knows_nothing_of_the_environment_and_of_the_folder(tmp_path, monkeypatch):
+def test_settings_mapping_ignores_environment_and_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DH_BRIDGE_DATAHUB_VERSION", "1.7")
     (tmp_path / "dh_bridge.yml").write_text("runs: {abort: failure}\n")
@@ -294,7 +294,7 @@ def test_a_mapping_knows_nothing_of_the_environment_and_of_the_folder(tmp_path, 
     assert Bridge("dh_bridge.yml").settings == Settings(datahub_version="1.7", runs={"abort": "failure"})
 
 
-def test_a_bridge_keeps_nothing_between_calls():
+def test_bridge_keeps_nothing_between_calls():
     bridge = Bridge()
     bridge.translate(event(run_facets={"nominalTime": {"nominalStartTime": "2026-11-20T00:00:00Z"}}))
     assert lines(bridge.translate(event("COMPLETE"))) == lines(translate(event("COMPLETE")))
@@ -303,7 +303,7 @@ def test_a_bridge_keeps_nothing_between_calls():
 # -- datasets of unknown namespaces -----------------------------------------------------------------------------------------
 
 
-def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_settings_say_so():
+def test_unknown_namespace_is_a_dead_letter_if_configured():
     settings = {
         "naming.unknown": "fail",
         "filters.jobs": ["!scratch"],
@@ -333,7 +333,7 @@ def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_setting
 # -- identity ---------------------------------------------------------------------------------------------------------------
 
 
-def test_the_identity_of_an_event_is_told_without_translating_it():
+def test_event_identity_is_resolved_without_translation():
     facets = {
         "parent": {"run": {"runId": "11111111-1111-4111-8111-111111111111"}, "job": {"namespace": "ns", "name": "dag"}},
         "jobDependencies": {
@@ -380,7 +380,7 @@ def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
         ("tables/owners.yaml", "unknown table .use one of assertion_errors, assertions, .*owner_types"),
     ],
 )
-def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path, file, reason):
+def test_misplaced_mapping_file_is_refused(tmp_path, file, reason):
     if "/" in file:  # beside a good one
         shutil.copytree(MAPPINGS / "naming", tmp_path / "naming")
     (tmp_path / file).parent.mkdir(exist_ok=True)
@@ -389,7 +389,7 @@ def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path
         Bridge(Settings(mappings=tmp_path))
 
 
-def test_other_files_beside_the_folders_of_mappings_are_nobodys_business(tmp_path):
+def test_unrelated_files_beside_the_mappings_are_ignored(tmp_path):
     for folder in ("naming", "schema", "samples"):
         (tmp_path / folder).mkdir()
     for file in ("dh_bridge.yml", "README.md", "naming/README.md", "schema/x.yaml", "samples/x.yaml"):
@@ -397,7 +397,7 @@ def test_other_files_beside_the_folders_of_mappings_are_nobodys_business(tmp_pat
     assert Bridge(Settings(mappings=tmp_path)).translate(event()).proposals
 
 
-def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypatch):
+def test_bridge_is_reused_per_thread_and_settings(monkeypatch):
     made = []
     monkeypatch.setattr(bridge, "Bridge", lambda settings: made.append(settings) or Bridge(settings))
     monkeypatch.setattr(bridge, "_thread_cache", threading.local())
@@ -419,7 +419,7 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
 
 
 @pytest.mark.parametrize("report", [False, True])
-def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
+def test_dead_letters_are_yielded_before_the_input_ends(report):
     few = Bridge(Settings(datahub_version="1.7", filters={"jobs": ["!ns/*"]}, window=3))
     unusable = [DeadLetter(f"log:{i}", "no JSON", b"x") for i in range(4)]
     left_out = [parse_event(TEXT.encode(), "e", few.zone)] * 4
@@ -429,7 +429,7 @@ def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
     assert [one for one in found if one.proposals] == []
 
 
-def test_a_bridge_goes_to_another_process_as_what_it_was_made_of():
+def test_bridge_goes_to_another_process_as_what_it_was_made_of():
     made = Bridge({"datahub_version": "1.4"}, sink="memory:", on_error="warn")
     made.run(("nightly", "shop.load"))  # its place is open now, and stays here
     again = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own
@@ -440,12 +440,12 @@ def test_a_bridge_goes_to_another_process_as_what_it_was_made_of():
         assert pool.submit(made.translate, event()).result() == made.translate(event())
 
 
-def test_a_sink_that_is_open_here_goes_nowhere():
+def test_sink_that_is_open_here_goes_nowhere():
     with pytest.raises(SettingsError, match="pass its target"):
         pickle.dumps(Bridge(sink=MemorySink()))
 
 
-def test_a_bridge_closes_its_place_at_the_end_of_with(tmp_path):
+def test_bridge_as_context_manager_closes_its_sink(tmp_path):
     with Bridge(sink=f"file:{tmp_path / 'told.json'}") as made, made.run(("nightly", "shop.load")):
         pass
     assert json.loads((tmp_path / "told.json").read_text())

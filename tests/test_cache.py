@@ -15,7 +15,7 @@ def taught(memory, key, value, size):
         memory.store(key, value, size)
 
 
-def test_a_value_is_kept_when_its_key_comes_the_second_time():
+def test_value_is_kept_when_its_key_comes_the_second_time():
     memory = GenerationalCache(100)
     taught(memory, "a", 1, 10)
     assert memory.get("a") is None
@@ -24,7 +24,7 @@ def test_a_value_is_kept_when_its_key_comes_the_second_time():
     assert memory.get("b") is None
 
 
-def test_the_generation_that_nobody_asks_for_is_forgotten():
+def test_generation_that_nobody_asks_for_is_forgotten():
     memory = GenerationalCache(100)
     for _ in range(2):
         taught(memory, "asked", 1, 10)
@@ -47,7 +47,7 @@ def written(bridge, raw):
     return [ndjson_line(one) for one in bridge.translate(raw).proposals]
 
 
-def test_a_long_life_changes_no_byte():
+def test_long_life_changes_no_byte():
     raws = [one.raw for one in examples()][::9]
     old = Bridge()
     first = [written(old, raw) for raw in raws]
@@ -57,7 +57,7 @@ def test_a_long_life_changes_no_byte():
     assert [written(young, raw) for raw in reversed(raws)] == first[::-1]
 
 
-def test_facts_that_another_event_adds_are_told_the_fourth_time_too():
+def test_cached_events_keep_the_facts_of_changed_ones():
     bridge = Bridge()
     plain = event(outputs=[dataset("shop.public.orders")])
     owned = event(outputs=[dataset("shop.public.orders", facets={"ownership": {"owners": [{"name": "user:ann"}]}})])
@@ -76,7 +76,7 @@ def test_jobs_of_one_flow_share_its_aspects_and_keep_their_own():
             assert any(f'"value":"{job}"'.encode() in line for line in lines)
 
 
-def test_what_one_redaction_hides_another_shows():
+def test_cache_is_separate_for_each_redaction_mode():
     said = event(job_facets={"sql": {"query": "COPY t FROM 's3://b?token=abc'"}})
     for _ in range(3):
         for mode, shown in (("off", True), ("default", False)):

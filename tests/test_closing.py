@@ -31,7 +31,7 @@ class Store:
         self.calls.append(("contribute", [run.state.run_id for run in closed]))
 
 
-def test_no_other_module_takes_the_steps_of_closing():
+def test_closing_steps_are_used_only_by_their_owners():
     users = {path.name for path in SOURCE.rglob("*.py") if STEPS.search(path.read_text(encoding="utf-8"))}
     assert users == OWNERS
 

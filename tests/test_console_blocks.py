@@ -27,7 +27,7 @@ MARKED = {
 @pytest.mark.parametrize(
     "page", [page for page, blocks in RUN.items() if blocks], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
-def test_the_commands_of_a_page_run_as_printed(page, tmp_path):
+def test_commands_of_a_page_run_as_printed(page, tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
@@ -54,7 +54,7 @@ def test_every_block_is_a_console_block_that_was_found():
         )
 
 
-def test_marked_blocks_name_a_known_service_and_a_reason_and_are_counted(record_property):
+def test_marked_console_blocks_name_a_service_and_a_reason(record_property):
     marked = [block for blocks in BLOCKS.values() for block in blocks if block.service is not None]
     assert {block.service for block in marked} <= SERVICES
     assert all(len(block.reason) > 15 for block in marked)
@@ -66,7 +66,7 @@ def test_marked_blocks_name_a_known_service_and_a_reason_and_are_counted(record_
     assert ran > 20
 
 
-def test_a_block_states_exit_codes_in_comments():
+def test_block_states_exit_codes_in_comments():
     (block,) = [
         block
         for blocks in BLOCKS.values()

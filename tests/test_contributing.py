@@ -125,14 +125,14 @@ def inserted_into(path, name, block, *, at_end):
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def test_the_recipes_have_at_most_25_lines():
+def test_recipes_have_at_most_25_lines():
     names = ["dataset system", "producer", "facet", "sink", "setting"]
     assert list(RECIPES) == [f"Add a {name}" for name in names]
     assert list(ROWS) == names
     assert all(len([line for line in text.splitlines() if line.strip()]) <= 25 for text in RECIPES.values())
 
 
-def test_a_system_is_added_by_its_recipe(checkout):
+def test_system_is_added_by_its_recipe(checkout):
     written(checkout, "Add a dataset system", "yaml")
     out = pytest_of(checkout, "tests/naming/test_examples.py", "-k", "acmedb")
     assert int(re.search(r"(\d+) passed", out)[1]) >= 3
@@ -142,7 +142,7 @@ def test_a_system_is_added_by_its_recipe(checkout):
     assert_touches(checkout, "dataset system")
 
 
-def test_a_producer_is_added_by_its_recipe(checkout):
+def test_producer_is_added_by_its_recipe(checkout):
     written(checkout, "Add a producer", "yaml")
     (sample,) = re.findall(r"```diff\n(.+?)```", RECIPES["Add a producer"], re.DOTALL)
     inserted(checkout / "tests/golden/samples.yaml", sample)
@@ -151,7 +151,7 @@ def test_a_producer_is_added_by_its_recipe(checkout):
     assert_touches(checkout, "producer", has_golden=True)
 
 
-def test_a_facet_is_added_by_its_recipe(checkout):
+def test_facet_is_added_by_its_recipe(checkout):
     path = written(checkout, "Add a facet", "python")
     (sample,) = re.findall(r"```diff\n(.+?)```", RECIPES["Add a facet"], re.DOTALL)
     inserted(checkout / "tests/golden/samples.yaml", sample)
@@ -163,7 +163,7 @@ def test_a_facet_is_added_by_its_recipe(checkout):
     assert_touches(checkout, "facet", has_golden=True)
 
 
-def test_a_sink_is_added_by_its_recipe(checkout):
+def test_sink_is_added_by_its_recipe(checkout):
     recipe = RECIPES["Add a sink"]
     command = re.search(r"```console\n\$ (.+)\n```", recipe)[1]
     run(checkout, "bash", "-c", command)
@@ -176,7 +176,7 @@ def test_a_sink_is_added_by_its_recipe(checkout):
     assert_touches(checkout, "sink")
 
 
-def test_a_setting_is_added_by_its_recipe(checkout):
+def test_setting_is_added_by_its_recipe(checkout):
     field, use = re.findall(r"```python\n(.+?)```", RECIPES["Add a setting"], re.DOTALL)
     model, module = checkout / "src/dh_bridge/settings/output.py", checkout / "src/dh_bridge/facets/trino.py"
     inserted_into(model, "PropertySettings", field, at_end=True)

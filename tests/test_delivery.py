@@ -42,34 +42,34 @@ def opened(target, settings=None, environ=None, tmp_path="/nowhere", **more):
     return destination
 
 
-def test_the_profile_is_the_servers(gms):
+def test_profile_is_the_servers(gms):
     destination = opened(f"rest:{gms.url}")
     assert (destination.version, destination.settings.datahub_version) == ("1.4.0.2", "1.4.0.2")
 
 
-def test_a_profile_that_somebody_chose_stays_and_nobody_is_asked(gms):
+def test_profile_that_somebody_chose_stays_and_nobody_is_asked(gms):
     destination = opened(f"rest:{gms.url}", Settings(datahub_version="1.0"))
     assert (destination.version, destination.settings.datahub_version) == (None, "1.0")
     assert gms.requests == []
 
 
-def test_a_server_without_a_version_leaves_the_profile_open(gms):
+def test_server_without_a_version_leaves_the_profile_open(gms):
     gms.version = None
     assert opened(f"rest:{gms.url}").settings.datahub_version is None
 
 
-def test_a_server_older_than_every_profile_is_refused(gms):
+def test_server_older_than_every_profile_is_refused(gms):
     gms.version = "0.13.0"
     with pytest.raises(SettingsError, match=r"unknown DataHub version '0\.13\.0'"):
         opened(f"rest:{gms.url}")
 
 
-def test_bare_rest_goes_where_the_environment_says_with_its_token(gms):
+def test_default_rest_target_uses_the_environment_and_its_token(gms):
     opened("rest:", environ={"DATAHUB_GMS_URL": gms.url, "DATAHUB_GMS_TOKEN": TOKEN})
     assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
 
 
-def test_bare_rest_goes_where_datahubs_file_says(gms, tmp_path):
+def test_default_rest_target_uses_the_datahubenv_file(gms, tmp_path):
     (tmp_path / ".datahubenv").write_text(f"gms: {{server: '{gms.url}', token: {TOKEN}}}")
     opened("rest:", tmp_path=tmp_path)
     assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
@@ -87,7 +87,7 @@ def test_our_own_settings_win(gms):
     assert headers_of(gms)["x-team"] == "data"
 
 
-def test_a_token_for_another_server_is_not_shown(gms):
+def test_token_for_another_server_is_not_shown(gms):
     opened(f"rest:{gms.url}", environ={"DATAHUB_GMS_URL": "http://other", "DATAHUB_GMS_TOKEN": TOKEN})
     assert "authorization" not in headers_of(gms)
 
@@ -101,14 +101,14 @@ LOGINS = [
 
 
 @pytest.mark.parametrize("login", LOGINS, ids=lambda login: next(iter(login)))
-def test_a_login_of_the_settings_is_for_the_server_that_they_name(gms, login):
+def test_login_of_the_settings_is_for_the_server_that_they_name(gms, login):
     settings = Settings(rest={"server": OTHERS, **login})
     opened(f"rest:{gms.url}", settings)
     assert "authorization" not in headers_of(gms)
     assert gms.requests
 
 
-def test_another_server_gets_no_headers_of_the_settings_but_a_login_of_datahubs_own_places(gms):
+def test_other_server_gets_no_headers_of_the_settings(gms):
     settings = Settings(rest={"server": OTHERS, "token": "ours", "headers": {"X-Team": "data"}})
     opened(f"rest:{gms.url}", settings, {"DATAHUB_GMS_URL": gms.url, "DATAHUB_GMS_TOKEN": TOKEN})
     assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
@@ -126,7 +126,7 @@ def test_another_server_gets_no_headers_of_the_settings_but_a_login_of_datahubs_
         ("http://gms.example.com", "http://gms.example.com.example.net", False),
     ],
 )
-def test_scheme_host_and_port_tell_servers_apart(named, target, shown):
+def test_servers_are_distinguished_by_scheme_host_and_port(named, target, shown):
     settings = Settings(
         datahub_version="1.4", rest={"server": named, "token": TOKEN, "headers": {"Authorization": "Basic x"}}
     )
@@ -135,7 +135,7 @@ def test_scheme_host_and_port_tell_servers_apart(named, target, shown):
     assert area["headers"] == ({"Authorization": "Basic x"} if shown else {})
 
 
-def test_netrc_does_not_take_the_tokens_place(gms, tmp_path, monkeypatch):
+def test_netrc_does_not_replace_the_token(gms, tmp_path, monkeypatch):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login a password b")
     netrc.chmod(0o600)
@@ -151,13 +151,13 @@ def test_every_delivery_has_a_run_id_of_its_own():
     assert opened("memory:", run_id="mine").options.run_id == "mine"
 
 
-def test_the_pipeline_is_a_setting():
+def test_pipeline_is_a_setting():
     assert opened("memory:").options.system_metadata()["pipelineName"] == "dh_bridge"
     assert opened("memory:", Settings(pipeline_name="p")).options.system_metadata()["pipelineName"] == "p"
 
 
 @pytest.mark.parametrize("target", ["file:out.json", "file:out.ndjson", "catalog:out.db"])
-def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
+def test_dry_run_opens_no_target(target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert isinstance(opened(target, dry_run=True).sink, MemorySink)
     assert list(tmp_path.iterdir()) == []
@@ -165,23 +165,23 @@ def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize(("file", "creates"), [("out.json", False), ("out.ndjson", True)])
-def test_a_dry_run_reports_what_the_target_can_write(file, creates, dry_run, tmp_path):
+def test_dry_run_reports_what_the_target_can_write(file, creates, dry_run, tmp_path):
     destination = opened(f"file:{tmp_path / file}", Settings(datahub_version="1.3"), dry_run=dry_run)
     with destination.sink:
         assert destination.can_create is creates
 
 
-def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
+def test_dry_run_asks_the_server_for_its_version_alone(gms):
     assert opened(f"rest:{gms.url}", dry_run=True).settings.datahub_version == "1.4.0.2"
     assert [one.path for one in gms.requests] == ["/config"]
 
 
-def test_an_unknown_target_is_refused_in_a_dry_run_too():
+def test_unknown_target_is_refused_in_a_dry_run_too():
     with pytest.raises(SettingsError, match="unknown target"):
         opened("ftp:x", dry_run=True)
 
 
-def test_what_is_no_metadata_service_is_told_so(gms):
+def test_server_that_is_no_metadata_service_is_an_error(gms):
     gms.token = None
     with pytest.raises(SinkError, match="not a DataHub metadata service") as caught:
         opened(f"rest:{gms.url}/openapi")
@@ -214,17 +214,17 @@ def test_only_what_may_be_written_is(tmp_path):
         sink.emit(batch)
 
 
-def test_a_guarded_server_still_tells_its_version(gms):
+def test_filtered_sink_still_reports_the_server_version(gms):
     destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"datahub_version": None}))
     assert destination.version == "1.4.0.2"
     assert can_read(destination.sink)
 
 
-def test_without_a_switch_nothing_stands_between():
+def test_sink_without_filters_is_not_wrapped():
     assert isinstance(opened("memory:").sink, MemorySink)
 
 
-def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
+def test_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
     destination = opened("rest:", nobody, target_notes=LedgerNotes(version="1.4.0.2"))
@@ -238,7 +238,7 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     assert "check the address of DataHub" in str(caught.value)
 
 
-def test_who_knows_the_last_version_waits_for_no_retries():
+def test_known_version_skips_the_retries_of_a_down_server():
     began = time.monotonic()
     destination = opened(
         "rest:", Settings(rest={"server": "http://127.0.0.1:9"}), target_notes=LedgerNotes(version="1.4.0.2")
@@ -248,7 +248,7 @@ def test_who_knows_the_last_version_waits_for_no_retries():
     assert destination.options.rest["retries"] == Settings().rest.retries
 
 
-def test_who_knows_the_last_version_waits_for_no_silent_server(monkeypatch):
+def test_known_version_limits_the_wait_for_a_hanging_server(monkeypatch):
     monkeypatch.setattr("dh_bridge.delivery._VERSION_TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
@@ -257,17 +257,17 @@ def test_who_knows_the_last_version_waits_for_no_silent_server(monkeypatch):
         assert time.monotonic() - began < 2
 
 
-def test_a_server_that_answers_says_its_version_anew(gms):
+def test_responding_server_updates_the_known_version(gms):
     assert opened(f"rest:{gms.url}", target_notes=LedgerNotes(version="1.0.0")).version == "1.4.0.2"
 
 
-def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
+def test_unauthorised_server_is_an_error_despite_known_version(gms):
     gms.token = None
     with pytest.raises(SinkError, match="not a DataHub metadata service"):
         opened(f"rest:{gms.url}/openapi", target_notes=LedgerNotes(version="1.4.0.2"))
 
 
-def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):
+def test_pipeline_writes_for_the_version_of_the_server(gms, monkeypatch):
     monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", TOKEN)
     bridge = Bridge(sink="rest:")

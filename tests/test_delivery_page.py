@@ -16,13 +16,13 @@ def policy():
     return json.loads(re.search(r"```json\n(\{.+?)```", page, re.DOTALL)[1])
 
 
-def test_the_policy_is_one_that_datahub_reads():
+def test_policy_is_one_that_datahub_reads():
     found = DataHubPolicyInfoClass.from_obj(policy(), tuples=False)
     assert found.validate()
     assert json.loads(json.dumps(found.to_obj())) == policy()  # no field of it is unknown
 
 
-def test_the_policy_names_all_types_that_are_written():
+def test_policy_names_all_types_that_are_written():
     written = set()
     for file in (ROOT / "tests" / "golden").rglob("*json"):
         written |= set(re.findall(r'"entityType": ?"(\w+)"', file.read_text(encoding="utf-8")))

@@ -35,7 +35,7 @@ METHODS = [
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_docstrings_run(module, tmp_path, monkeypatch):
+def test_examples_of_docstrings_run(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert doctest.testmod(import_module(module)).failed == 0
 
@@ -52,7 +52,7 @@ def arguments(function):
 
 
 @pytest.mark.parametrize("public", PUBLIC, ids=lambda public: public.__name__)
-def test_a_public_class_or_function_has_an_example_that_runs(public):
+def test_public_class_or_function_has_an_example_that_runs(public):
     example = sections(public.__doc__)["Example"]
     assert doctest.DocTestParser().get_examples(example)
     assert "+SKIP" not in example
@@ -61,12 +61,12 @@ def test_a_public_class_or_function_has_an_example_that_runs(public):
 @pytest.mark.parametrize(
     "public", [translate, Bridge, Validator, Catalog, Pipeline], ids=lambda public: public.__name__
 )
-def test_a_public_class_or_function_documents_its_arguments(public):
+def test_public_class_or_function_documents_its_arguments(public):
     assert sections(public.__doc__)["Args"] == set(arguments(public))
 
 
 @pytest.mark.parametrize(("public", "name"), METHODS, ids=lambda value: getattr(value, "__name__", value))
-def test_a_public_method_documents_its_arguments_and_its_result(public, name):
+def test_public_method_documents_its_arguments_and_its_result(public, name):
     method = getattr(public, name)
     documented = sections(method.__doc__)
     assert documented["Args"] == set(arguments(method))

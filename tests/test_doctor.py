@@ -37,7 +37,7 @@ def test_core_requirements_are_listed_with_their_versions():
         assert found[name].found == metadata.version(name)
 
 
-def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch):
+def test_absent_extras_are_missing_with_an_install_hint(monkeypatch):
     there = metadata.version
 
     def version(name):
@@ -61,7 +61,7 @@ def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch
     assert "not installed: confluent-kafka" in found["kafka"].found
 
 
-def test_an_extra_that_is_there_or_needs_nothing_is_not_missing(monkeypatch):
+def test_extra_that_is_there_or_needs_nothing_is_not_missing(monkeypatch):
     of_its_own = "great-expectations>=1.2; (python_version < '3.14') and extra == 'great-expectations'"
     monkeypatch.setattr(metadata, "requires", lambda _: ["click>=8.1", of_its_own])
     monkeypatch.setattr(metadata, "version", lambda _: "1.6.1")
@@ -148,7 +148,7 @@ def test_missing_files_are_wrong(monkeypatch, tmp_path):
     assert _by_subject()["mappings"].status == WRONG
 
 
-def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
+def test_folder_of_ones_own_mappings_is_counted(tmp_path):
     (tmp_path / "mine" / "naming").mkdir(parents=True)
     file = tmp_path / "mine.yml"
     file.write_text("mappings: mine\n")
@@ -166,13 +166,13 @@ def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
     assert "is not a folder" in found.found
 
 
-def test_a_setting_that_only_a_translation_would_refuse_is_wrong():
+def test_setting_that_only_a_translation_would_refuse_is_wrong():
     flag = Flag("naming.rules", "[{namespace: x, rename: '{y}'}]", "--set")
     (found,) = [one for one in diagnose(flags=[flag]) if one.status == WRONG]
     assert (found.subject, found.found) == ("naming.rules[0].rename", "unknown part: y")
 
 
-def test_a_fault_of_the_doctor_is_a_finding(monkeypatch):
+def test_fault_of_the_doctor_is_a_finding(monkeypatch):
     def explode():
         raise RuntimeError("boom")
 
@@ -192,14 +192,14 @@ def connections(**options):
     return [finding for finding in diagnose(**options) if finding.area == "connections"]
 
 
-def test_a_configured_server_is_named_and_left_alone(gms):
+def test_configured_server_is_named_and_left_alone(gms):
     assert connections() == [
         Diagnostic("connections", "rest", OK, gms.url, "run dh-bridge doctor --connect to test the connection")
     ]
     assert gms.requests == []
 
 
-def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
+def test_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
     assert connections(connect=True) == [
         Diagnostic("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, written for DataHub 1.4")
     ]
@@ -208,7 +208,7 @@ def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
 @pytest.mark.parametrize(
     "url", ["http://h:1?token=hunter2", "http://me:hunter2@h:1", "http://h:1/#hunter2", "h:hunter2"]
 )
-def test_an_address_that_emit_refuses_is_wrong_and_keeps_its_secrets(url, monkeypatch):
+def test_refused_address_is_wrong_and_hides_its_secrets(url, monkeypatch):
     monkeypatch.setenv("DATAHUB_GMS_URL", url)
     (found,) = connections()
     assert found.status == WRONG
@@ -216,7 +216,7 @@ def test_an_address_that_emit_refuses_is_wrong_and_keeps_its_secrets(url, monkey
     assert "hunter2" not in f"{found.found}{found.remedy}"
 
 
-def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
+def test_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "old")
     (found,) = connections(connect=True)
     assert found.status == WRONG
@@ -227,7 +227,7 @@ def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
     assert gms.requests[-1].path != "/config"
 
 
-def test_a_file_of_datahub_that_is_broken_is_wrong(tmp_path, monkeypatch):
+def test_file_of_datahub_that_is_broken_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".datahubenv").write_text("gms: {")
     (found,) = connections()

@@ -19,7 +19,7 @@ NAMED = {"location": "$.run", "remedy": "mend it"}
         SinkError("is down", **NAMED, retryable=True),
     ],
 )
-def test_an_error_is_the_same_in_another_process(error):
+def test_error_is_the_same_in_another_process(error):
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own
         assert type(again) is type(error)
         assert str(again) == str(error)

@@ -33,7 +33,7 @@ def example(tmp_path):
     return run
 
 
-def test_translate_tells_what_became_of_the_events(example):
+def test_translate_example_reports_events_and_proposals(example):
     done = example("translate.py")
     assert done.returncode == 0, done.stderr
     events, runs, proposals = map(
@@ -45,7 +45,7 @@ def test_translate_tells_what_became_of_the_events(example):
     assert "cannot be used" not in done.stdout
 
 
-def test_translate_takes_other_events(example, tmp_path_factory):
+def test_translate_example_accepts_other_events(example, tmp_path_factory):
     file = tmp_path_factory.mktemp("events") / "broken.ndjson"
     file.write_text('{"eventTime": "yesterday", "run": {"runId": "r"}}\n', encoding="utf-8")
     done = example("translate.py", str(file))

@@ -33,7 +33,7 @@ JWT = f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIi{SECRET}.c2ln"
     ],
     ids=["user", "word", "scheme", "heads", "one head", "tails", "query", "keys"],
 )
-def test_a_secret_is_found_in_a_text_that_begins_like_one_everywhere(before, behind):
+def test_secret_is_found_behind_a_similar_text(before, behind):
     found = redact(before + behind)
     assert SECRET not in found
     assert "***" in found or REDACTED in found
@@ -50,7 +50,7 @@ def test_a_secret_is_found_in_a_text_that_begins_like_one_everywhere(before, beh
         ("eyJabcdefghijkl.short.x", "eyJabcdefghijkl.short.x"),
     ],
 )
-def test_a_token_is_known_by_its_first_two_parts(text, expected):
+def test_token_is_known_by_its_first_two_parts(text, expected):
     assert redact(text) == expected
 
 
@@ -66,13 +66,13 @@ def test_a_token_is_known_by_its_first_two_parts(text, expected):
     ],
     ids=["folders", "files", "dots", "query", "queries", "colons"],
 )
-def test_a_name_without_end_is_a_dataset_all_the_same(namespace, name):
+def test_name_without_end_is_a_dataset_all_the_same(namespace, name):
     found = translate([event(inputs=[{"namespace": namespace, "name": name}])])
     assert found.rejected == []
     assert any(one.entity_type == "dataset" for one in found.proposals)
 
 
-def test_the_folders_of_a_name_have_containers_down_to_the_64th():
+def test_folders_of_a_name_have_containers_down_to_the_64th():
     naming = Naming(NamingSettings())
     few, many = ("/".join(f"f{number}" for number in range(count)) + "/x.csv" for count in (64, 100))
     assert naming("s3://bucket", few).containers == naming("s3://bucket", many).containers
@@ -91,7 +91,7 @@ def test_the_folders_of_a_name_have_containers_down_to_the_64th():
     ],
     ids=["array", "struct", "brackets", "of", "avro", "map"],
 )
-def test_types_that_hold_each_other_thousands_of_times_are_one_column(text):
+def test_deeply_nested_type_is_one_bounded_column(text):
     found = schema_fields([SchemaFacetField("a", text)], platform="hive")
     assert found.fields[0]["fieldPath"] == "a"
     assert len(found.fields) <= 15

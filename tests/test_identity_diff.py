@@ -59,7 +59,7 @@ COMPAT = {"identity": {"mode": "datahub-openlineage"}}
 PROD = {"identity": {"cluster": "prod"}}
 
 
-def test_the_same_settings_move_nothing():
+def test_same_settings_move_nothing():
     assert plan([event("dag"), event("dag.task", io=True)]) == MovePlan([], [], [])
 
 
@@ -76,7 +76,7 @@ def test_flows_jobs_and_datasets_move_flows_first():
     )
 
 
-def test_from_datahubs_endpoint_the_tasks_named_like_their_dag_are_left_behind():
+def test_endpoint_tasks_named_like_their_dag_are_not_moved():
     found = plan([event("dag"), event("dag.task"), event("etl", run=RUN[:-1] + "2"), event("etl", io=True)], COMPAT)
     assert found == MovePlan([], [], [job("dag", "dag")])
 
@@ -145,7 +145,7 @@ def test_parents_that_only_their_children_name_move_too():
     assert kept == MovePlan([], [], [flow("outer"), job("outer", "outer.step")])
 
 
-def test_what_is_not_written_does_not_move():
+def test_unwritten_entities_are_not_moved():
     audit = {"namespace": "postgres://db:5432", "name": "shop.dbt_test__audit.not_null_orders"}
     dbt = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
     named = {"namespace": "ns", "name": "test.not_null", "facets": {"jobType": {"jobType": "TEST"}}}
@@ -156,7 +156,7 @@ def test_what_is_not_written_does_not_move():
     assert moved(found, "dataJob") == [(job("dag", "dag.load"), job("dag", "dag.load", "prod"))]
 
 
-def test_datasets_that_the_new_settings_leave_out_are_left_behind_and_the_checks_of_others_move():
+def test_unwritten_datasets_stay_and_other_assertions_move():
     checks = {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}
     inputs = [table(name, inputFacets={"dataQualityAssertions": checks}) for name in ("orders", "secret")]
     new = {"naming": {"env": "TEST"}, "filters": {"datasets": ["!*.secret"]}}
@@ -166,7 +166,7 @@ def test_datasets_that_the_new_settings_leave_out_are_left_behind_and_the_checks
     assert found.unwritten_urns[0] == DATASET.format("PROD").replace("orders", "secret")
 
 
-def test_equal_checks_of_one_list_keep_their_places():
+def test_equal_assertions_of_a_list_keep_their_order():
     checks = {"assertions": [{"assertion": "not_null", "success": one} for one in (True, True, False)]}
     inputs = [table("orders", inputFacets={"dataQualityAssertions": checks})]
     forth, back = (
@@ -177,7 +177,7 @@ def test_equal_checks_of_one_list_keep_their_places():
     assert sorted(move[:2] for move in forth) == sorted((move.target, move.source) for move in back)
 
 
-def test_tasks_that_never_speak_move_with_their_dag():
+def test_tasks_without_events_move_with_their_dag():
     found = plan([event("dag", airflow={"tasks": {"silent": {}}})], new=PROD)
     assert Move(job("dag", "dag.silent"), job("dag", "dag.silent", "prod")) in found.moves
 
@@ -193,7 +193,7 @@ def test_job_and_dataset_events_have_no_run():
     assert count_by_type(move.source for move in found.moves) == {"dataFlow": 1, "dataJob": 1, "dataset": 1}
 
 
-def test_what_becomes_one_is_set_apart():
+def test_merged_entities_are_manual_moves():
     groups = {"one": ["a", "b"]}
     found = plan([event("d.t", namespace="a"), event("d.t", namespace="b")], new={"identity": {"namespaces": groups}})
     assert found.moves == found.unwritten_urns == []
@@ -203,7 +203,7 @@ def test_what_becomes_one_is_set_apart():
     ]
 
 
-def test_a_flow_that_falls_into_two_is_set_apart_and_left_where_nothing_keeps_it():
+def test_split_flow_is_a_manual_move():
     rule = {"name": r"(?P<dag>fin\.[a-z]+)(?:\.(?P<task>.+))?", "flow": "{dag}"}
     new = {"identity": {"rules": [rule]}}
     events = [event("fin.a.t"), event("fin.b.t")]
@@ -223,13 +223,13 @@ def test_jobs_that_fold_into_an_application_are_merged_by_people():
     assert [(move.target, move.reason) for move in found.manual_moves] == [(twin, MERGE), (twin, MERGE)]
 
 
-def test_who_moves_onto_one_that_stays_is_set_apart():
+def test_move_onto_an_existing_entity_is_a_manual_move():
     rules = [{"name": "a", "flow": "b", "job": "b"}]
     found = plan([event("a"), event("b")], new={"identity": {"rules": rules}})
     assert found == MovePlan([], [Move(flow("a"), flow("b"), MERGE)], [])
 
 
-def test_a_chain_moves_from_its_end_and_a_circle_not_at_all():
+def test_chain_moves_from_its_end_and_a_circle_not_at_all():
     def renamed(**names):
         return {"identity": {"rules": [{"name": old, "flow": new, "job": new} for old, new in names.items()]}}
 
@@ -254,7 +254,7 @@ NAMES = st.sampled_from([flow(letter) for letter in "abcdef"])
 
 @given(st.dictionaries(NAMES, st.sets(NAMES, max_size=3)))
 @effort(max_examples=500, deadline=None)
-def test_any_plan_is_one_that_datahub_takes_and_can_follow(tmp_path_factory, targets):
+def test_every_plan_is_accepted_by_datahub(tmp_path_factory, targets):
     found = plan_moves(targets)
     file = tmp_path_factory.getbasetemp() / "any.jsonl"
     file.write_text("".join(json.dumps({"source": move.source, "target": move.target}) + "\n" for move in found.moves))
@@ -275,6 +275,6 @@ def test_any_plan_is_one_that_datahub_takes_and_can_follow(tmp_path_factory, tar
 
 
 @pytest.mark.parametrize("kind", ["dataFlow", "dataJob", "somethingElse"])
-def test_the_type_stands_in_the_urn(kind):
+def test_entity_type_is_read_from_the_urn(kind):
     assert kind_of(f"urn:li:{kind}:(a:b,c)") == kind
     assert plan_moves({f"urn:li:{kind}:a": {f"urn:li:{kind}:b"}}).moves[0].entity_type == kind

@@ -36,7 +36,7 @@ def test_importing_the_package_loads_nothing_but_itself():
     assert {name for name in after - before if name not in sys.stdlib_module_names} == {"dh_bridge"}
 
 
-def test_the_bridge_needs_no_extra_and_no_screen():
+def test_bridge_needs_no_extra_and_no_screen():
     assert loaded("from dh_bridge import Bridge; Bridge().translate([])").isdisjoint({*HEAVY, "click", "rich"})
 
 
@@ -49,7 +49,7 @@ def test_public_names_are_these():
     assert dh_bridge.__all__ == ["Bridge", "Proposal", "Settings", "Translation", "__version__", "translate"]
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         dh_bridge.nope  # noqa: B018 - the access is the test
 
@@ -78,7 +78,7 @@ def test_every_room_has_its_floor():
         pytest.param("    time\n", "    time\n    msgspec\n", id="a package that the core may not have"),
     ],
 )
-def test_the_contracts_can_fail(tmp_path, old, new):
+def test_contracts_can_fail(tmp_path, old, new):
     text = CONTRACTS.read_text(encoding="utf-8")
     assert old in text
     (tmp_path / "broken").write_text(text.replace(old, new), encoding="utf-8")

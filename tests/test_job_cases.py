@@ -70,7 +70,7 @@ def test_all_runs_of_an_application_are_of_one_flow_and_one_job(case):
     assert strays(events_of(case)) == []
 
 
-def test_the_whole_name_is_kept_on_the_run_and_the_job_does_not_change_with_it():
+def test_whole_name_is_kept_on_the_run_and_the_job_does_not_change_with_it():
     events = events_of("50-apps-uuidmid")
     proposals = translated(events).proposals
     names = {
@@ -101,7 +101,7 @@ def timeline(proposals):
     ]
 
 
-def test_an_offset_and_a_z_is_utc_with_a_finding():
+def test_offset_and_a_z_is_utc_with_a_finding():
     translation = translated(events_of("08_time_offset_and_z"))
     assert (translation.dead, translation.counts.notes) == ([], {"two-zones": 1})
     (point,) = values(translation.proposals, "dataProcessInstanceRunEvent")
@@ -121,7 +121,7 @@ ZONES = {
 
 
 @pytest.mark.parametrize("case", ZONES)
-def test_a_time_without_a_zone_is_read_in_the_zone_of_the_run(case):
+def test_time_without_a_zone_is_read_in_the_zone_of_the_run(case):
     events = ZONES[case]
     for order in (events, events[::-1], [*events, *events]):
         translation = translated(order)
@@ -130,7 +130,7 @@ def test_a_time_without_a_zone_is_read_in_the_zone_of_the_run(case):
     assert strays(events) == []
 
 
-def test_a_run_of_which_no_time_has_a_zone_is_read_in_utc():
+def test_run_of_which_no_time_has_a_zone_is_read_in_utc():
     events = [timed("START", "2026-11-06T10:00:00"), timed("FAIL", "2026-11-06T10:00:30.5")]
     translation = translated(events)
     assert timeline(translation.proposals) == RUN_OF_30_SECONDS
@@ -138,12 +138,12 @@ def test_a_run_of_which_no_time_has_a_zone_is_read_in_utc():
     assert strays(events) == []
 
 
-def test_a_zone_that_was_set_is_known_better():
+def test_zone_that_was_set_is_known_better():
     events = [timed("START", "2026-11-06T10:00:00+00:00"), timed("FAIL", "2026-11-06T11:00:30.5")]
     assert timeline(translated(events, event_time={"default_zone": "Europe/Berlin"}).proposals) == RUN_OF_30_SECONDS
 
 
-def test_an_end_without_a_zone_of_an_unknown_producer_is_written_at_once():
+def test_end_without_a_zone_of_an_unknown_producer_is_written_at_once():
     event = timed("COMPLETE", "2026-11-06T10:00:00", producer="https://example.com/etl")
     (status,) = {status for status, *_ in timeline(translated([event]).proposals)}
     assert status == "COMPLETE"
@@ -179,7 +179,7 @@ def test_groups_of_a_namespace_fill_all_fields_of_a_rule():
     assert strays(events, identity={"rules": [rule]}) == []
 
 
-def test_the_environment_of_an_orchestrator_is_that_of_its_datasets():
+def test_environment_of_an_orchestrator_is_that_of_its_datasets():
     events = events_of("29-env-by-airflow")
     rules = [{"namespace": "airflow-(?P<stage>dev|prod)", "env": "{stage}"}]
     proposals = translated(events, identity={"rules": rules}).proposals
@@ -209,7 +209,7 @@ def test_words_for_environments_are_read_and_others_set_none():
     assert envs == ["STG", "PROD", "QA", None]
 
 
-def test_a_domain_that_a_pattern_gives_wins():
+def test_domain_that_a_pattern_gives_wins():
     events = events_of("29-env-by-airflow")
     proposals = translated(
         events,
@@ -248,7 +248,7 @@ def implied_run(events, run_id):
     }
 
 
-def test_a_parent_with_a_run_id_of_its_own_is_a_run_of_the_job_that_it_names():
+def test_parent_with_a_run_id_of_its_own_is_a_run_of_the_job_that_it_names():
     events = events_of("38-handmade-parent-id")
     task = "urn:li:dataJob:(urn:li:dataFlow:(airflow,spark_dag,default),spark_dag.submit)"
     parent = implied_run(events, "5fa90376-e528-5cf2-9130-f6b6c603195e")
@@ -256,7 +256,7 @@ def test_a_parent_with_a_run_id_of_its_own_is_a_run_of_the_job_that_it_names():
     assert strays(events) == []
 
 
-def test_a_parent_with_a_hand_made_run_id_is_a_run_of_the_job_that_it_names():
+def test_parent_with_a_hand_made_run_id_is_a_run_of_the_job_that_it_names():
     events = events_of("38-handmade-parent-id")
     for event in events[1:3]:
         event["run"]["facets"]["parent"]["run"]["runId"] = "submit-2026"
@@ -270,7 +270,7 @@ def test_a_parent_with_a_hand_made_run_id_is_a_run_of_the_job_that_it_names():
     assert strays(events) == []
 
 
-def test_an_implied_dag_run_has_the_name_that_its_tasks_state():
+def test_implied_dag_run_has_the_name_that_its_tasks_state():
     events = events_of("38-handmade-parent-id")[::3]
     for event in events:
         event["run"]["facets"]["airflow"] = {
@@ -301,7 +301,7 @@ def measured(**metrics):
         ("", 1793955630000),
     ],
 )
-def test_the_time_of_a_profile_is_that_of_its_measurement(capture_date, time):
+def test_time_of_a_profile_is_that_of_its_measurement(capture_date, time):
     end = timed("COMPLETE", "2026-11-06T09:00:30Z", inputs=[measured(captureDate=capture_date)])
     events = [timed("START", "2026-11-06T09:00:00Z"), end]
     (profile,) = values(translated(events).proposals, "datasetProfile")
@@ -309,7 +309,7 @@ def test_the_time_of_a_profile_is_that_of_its_measurement(capture_date, time):
     assert strays(events) == []
 
 
-def test_an_end_without_metrics_of_its_own_takes_the_time_of_the_run():
+def test_end_without_metrics_of_its_own_takes_the_time_of_the_run():
     start = timed("START", "2026-11-06T09:00:00Z", inputs=[measured(captureDate="2026-11-05T23:00:00Z")])
     events = [start, timed("COMPLETE", "2026-11-06T09:00:30Z")]
     (profile,) = values(translated(events).proposals, "datasetProfile")
@@ -319,7 +319,7 @@ def test_an_end_without_metrics_of_its_own_takes_the_time_of_the_run():
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.7"])
 @pytest.mark.parametrize(("name", "entity"), [("d.t", "dataJob"), ("d", "dataFlow")])
-def test_the_revision_of_the_code_is_the_version_of_the_job(version, name, entity):
+def test_revision_of_the_code_is_the_version_of_the_job(version, name, entity):
     location = {"type": "git", "version": "1a2b3c", "url": "https://github.com/example/shop/blob/1a2b3c/load.py"}
     event = timed("COMPLETE", "2026-11-06T09:00:30Z")
     event["job"] = {"namespace": "prod", "name": name, "facets": {"sourceCodeLocation": location}}

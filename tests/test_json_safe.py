@@ -26,7 +26,7 @@ class _Int(int):
         ("Größe 🙂", "Größe 🙂"),
     ],
 )
-def test_every_encoder_takes_what_comes_of_it(value, told):
+def test_encodable_value_is_accepted_by_every_encoder(value, told):
     found = make_encodable(value)
     assert found == told
     assert orjson.loads(orjson.dumps(found)) == json.loads(json.dumps(found)) == told
@@ -37,11 +37,11 @@ class WordlessError(Exception):
         raise KeyError("x")
 
 
-def test_an_error_without_words_has_those_of_traceback():
+def test_error_without_a_message_has_the_traceback_text():
     assert (error_text(ValueError("x")), error_text(WordlessError())) == ("x", "<exception str() failed>")
 
 
-def test_a_flag_stays_a_flag_and_what_is_no_json_is_left_to_the_encoder():
+def test_boolean_and_unknown_objects_are_unchanged():
     mark = object()
     assert make_encodable([True])[0] is True
     assert make_encodable([mark])[0] is mark

@@ -29,19 +29,19 @@ def read(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=ids)
-def test_a_file_keeps_the_schema_of_its_folder_or_document(path):
+def test_file_keeps_the_schema_of_its_folder_or_document(path):
     assert path.suffix == ".yaml"
     schema = json.loads(schema_of(path).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(read(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=ids)
-def test_a_file_is_the_same_where_pyyaml_has_no_c_loader(path):
+def test_file_is_the_same_where_pyyaml_has_no_c_loader(path):
     assert yaml.safe_load(path.read_text(encoding="utf-8")) == read(path)
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=ids)
-def test_a_schema_is_one_is_strict_and_is_used(path):
+def test_schema_is_one_is_strict_and_is_used(path):
     schema = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["additionalProperties"] is False
@@ -49,14 +49,14 @@ def test_a_schema_is_one_is_strict_and_is_used(path):
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=ids)
-def test_a_misspelt_key_is_refused(path):
+def test_misspelt_key_is_refused(path):
     schema = json.loads(path.read_text(encoding="utf-8"))
     file = next(file for file in FILES if schema_of(file) == path)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(schema).validate({**read(file), "mispelt": 1})
 
 
-def test_no_word_stands_for_two_types():
+def test_owner_and_operation_values_map_to_one_type():
     words = [word.lower() for row in document("owner_types")["types"] for word in row["words"]]
     assert len(words) == len(set(words))
     words = [word for row in document("operation_types")["words"] for word in row["words"]]
@@ -89,7 +89,7 @@ def symbols(node, enum):
     + [(row["prefix"] + "_X", row["type"]) for row in document("operation_types")["prefixes"]]
     + [("nothing", None), (" create ", "CREATE"), ("", None)],
 )
-def test_a_word_is_the_operation_of_its_row(word, kind):
+def test_word_is_the_operation_of_its_row(word, kind):
     assert TABLES.operation_types.find_by_word(word) == kind
     assert TABLES.operation_types.find_by_word(word.lower()) == kind
 
@@ -97,7 +97,7 @@ def test_a_word_is_the_operation_of_its_row(word, kind):
 @pytest.mark.parametrize(
     ("word", "kind"), [(word, row["type"]) for row in document("owner_types")["types"] for word in row["words"]]
 )
-def test_a_word_is_the_owner_type_of_its_row(word, kind):
+def test_word_is_the_owner_type_of_its_row(word, kind):
     assert TABLES.owner_types(word) == (kind, True)
     assert TABLES.owner_types(f" {word.upper()} ") == (kind, True)
 
@@ -112,11 +112,11 @@ def test_a_word_is_the_owner_type_of_its_row(word, kind):
         ("alter table x drop column y", "ALTER"),
     ],
 )
-def test_sql_that_tells_nothing_is_no_operation(sql, kind):
+def test_sql_without_an_operation_has_no_type(sql, kind):
     assert TABLES.operation_types.find_by_sql(sql) == kind
 
 
-def test_symlinks_name_systems_that_have_a_sheet():
+def test_symlink_preferences_name_known_systems():
     stems = {path.stem for path in (MAPPINGS / "naming").glob("*.yaml")}
     row = document("symlinks")
     assert {*row["preferred"], *row["over"]} <= stems

@@ -37,14 +37,14 @@ def messages():
                 yield name, line, text
 
 
-def test_no_message_contains_a_retired_word():
+def test_messages_contain_no_retired_term():
     found = {
         f"{name}:{line} {find_retired(text)}: {text[:80]}" for name, line, text in messages() if find_retired(text)
     }
     assert found == set()
 
 
-def test_the_messages_of_errors_warnings_and_logs_are_among_those_that_are_checked():
+def test_message_check_covers_errors_warnings_and_logs():
     texts = {text for _, _, text in messages()}
     assert len(texts) > 700
     assert "no response within the timeout" in texts  # of an error
@@ -66,5 +66,5 @@ def test_the_messages_of_errors_warnings_and_logs_are_among_those_that_are_check
         ("intolerable, astounding", []),
     ],
 )
-def test_retired_words_are_found_in_any_case_and_as_whole_words(text, retired):
+def test_retired_terms_match_as_full_terms_in_any_case(text, retired):
     assert find_retired(text) == retired

@@ -38,7 +38,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("file", "expected"), WRITTEN)
-def test_the_datasets_of_a_case(file, expected):
+def test_datasets_of_a_case(file, expected):
     for order in permutations(raws(file)):
         assert datasets(list(order)) == expected
 
@@ -62,7 +62,7 @@ DOUBLES = [
 
 
 @pytest.mark.parametrize(("file", "without_rule", "with_rule"), DOUBLES)
-def test_a_double_that_single_events_do_not_prove_is_a_finding_with_a_rule_that_works(file, without_rule, with_rule):
+def test_double_that_single_events_do_not_prove_is_a_finding_with_a_rule_that_works(file, without_rule, with_rule):
     events = raws(file)
     for order in permutations(events):
         findings = check_events([parse_event(raw, "here") for raw in order], Settings()).findings()

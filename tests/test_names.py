@@ -66,7 +66,7 @@ def test_no_two_public_classes_share_a_name():
     assert {name: sorted(places) for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_no_identifier_contains_a_retired_word():
+def test_identifiers_contain_no_retired_term():
     retired = {
         f"{name}:{line} {word}"
         for name, tree in trees()

@@ -52,7 +52,7 @@ LOCATED = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "uri", "expected"), LOCATED)
-def test_a_dataset_of_an_unknown_namespace_is_where_its_source_says(namespace, name, uri, expected):
+def test_dataset_of_an_unknown_namespace_follows_its_source(namespace, name, uri, expected):
     found = told(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
     assert written(found) == {urn(expected)}
 
@@ -66,7 +66,7 @@ METALAKES = [
 
 
 @pytest.mark.parametrize(("framework", "name", "expected"), METALAKES)
-def test_a_table_of_gravitino_is_that_of_its_catalogue(framework, name, expected):
+def test_table_of_gravitino_is_that_of_its_catalogue(framework, name, expected):
     found = told(pair(outputs=[dataset("metalake", name, catalog=facet(framework=framework, type="rest", name="c"))]))
     assert written(found) == {urn(expected)}
 
@@ -82,7 +82,7 @@ def test_a_table_of_gravitino_is_that_of_its_catalogue(framework, name, expected
         ("postgres://h", "crm.public.sums", "mysql://h/crm", "postgres,crm.public.sums"),
     ],
 )
-def test_a_source_does_not_rename_what_is_known_or_what_it_does_not_place(namespace, name, uri, expected):
+def test_source_does_not_rename_known_datasets(namespace, name, uri, expected):
     found = told(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
     assert written(found) == {urn(expected)}
 
@@ -96,7 +96,7 @@ def test_emit_and_check_say_that_only_a_facet_places_a_name(tmp_path):
     assert text in run("check", str(file)).stdout
 
 
-def test_a_name_that_only_some_events_place_is_a_finding_in_every_order():
+def test_name_resolved_in_some_events_is_a_finding():
     events = [
         event(outputs=[dataset("shop", "/data/sums.parquet", dataSource=facet(name="n", uri="/data/sums.parquet"))]),
         event(inputs=[dataset("shop", "/data/sums.parquet")], run_id="01938a9c-0000-7000-8000-000000000002"),
@@ -125,12 +125,12 @@ SYMLINKS = [
 
 
 @pytest.mark.parametrize(("facets", "expected"), SYMLINKS)
-def test_a_path_is_the_table_that_its_catalogue_names(facets, expected):
+def test_path_is_the_table_that_its_catalogue_names(facets, expected):
     found = told(pair(outputs=[dataset("s3://lake", "wh/crm/buyers", **facets)], producer=SPARK))
     assert written(found) == {urn(expected)}
 
 
-def test_a_path_that_a_catalogue_names_in_some_events_is_a_finding_with_a_rule_that_works():
+def test_path_named_by_a_catalogue_is_a_finding_with_a_rule():
     path, name = "s3://lake", "wh/crm/buyers"
     events = [
         event(outputs=[dataset(path, name, symlinks=table("s3://lake/wh", "crm.buyers"))]),
@@ -142,7 +142,7 @@ def test_a_path_that_a_catalogue_names_in_some_events_is_a_finding_with_a_rule_t
         assert written(found) == {urn("glue,crm.buyers")}
 
 
-def test_two_paths_of_one_table_are_a_finding_with_a_rule_that_works():
+def test_two_paths_of_one_table_are_a_finding_with_a_rule():
     symlink = table("dbfs:/user/hive/warehouse", "crm.buyers")
     events = [
         event(outputs=[dataset("dbfs", "/mnt/old/buyers", symlinks=symlink)]),
@@ -153,12 +153,12 @@ def test_two_paths_of_one_table_are_a_finding_with_a_rule_that_works():
         assert len(written(told(list(order), naming={"rules": [finding.value]}))) == 1
 
 
-def test_a_dataset_with_one_name_is_no_finding():
+def test_dataset_with_one_name_is_no_finding():
     events = [event(outputs=[dataset("s3://lake", "a", symlinks=table("hive://m", "crm.a"))])] * 2
     assert not [found for found in findings(*events) if found.kind == "double-name"]
 
 
-def test_queries_make_no_dataset_not_even_by_lineage_and_are_counted(tmp_path):
+def test_query_names_make_no_dataset_and_are_counted(tmp_path):
     lineage = facet(
         fields={
             "id": {"inputFields": [{"namespace": "postgres://p", "name": "(select id from x) q", "field": "id"}]},
@@ -200,7 +200,7 @@ TYPED = facet(fields=[{"name": "id", "type": "int"}])
         ("cos://lake.eu-de", "raw", "cos,lake/raw"),
     ],
 )
-def test_columns_without_types_are_null_types_where_no_connector_owns_the_schema(namespace, name, expected):
+def test_untyped_columns_are_null_types_without_a_connector(namespace, name, expected):
     found = told(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
     assert fields_of(found, expected) == [("id", NULL), ("day", NULL)]
 
@@ -208,7 +208,7 @@ def test_columns_without_types_are_null_types_where_no_connector_owns_the_schema
 @pytest.mark.parametrize(
     ("namespace", "name"), [("postgres://p", "crm.public.t"), ("s3://lake", "x"), ("kafka://k", "t")]
 )
-def test_columns_without_types_are_no_schema_where_a_connector_may_own_it(namespace, name):
+def test_untyped_columns_are_no_schema_with_a_connector(namespace, name):
     found = told(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
     assert not [proposal for proposal in found.proposals if proposal.aspect_name == "schemaMetadata"]
 
@@ -237,7 +237,7 @@ def short_names(tmp_path):
     return str(file)
 
 
-def test_names_that_lack_a_level_are_one_finding_of_emit_that_names_the_setting(short_names, tmp_path):
+def test_names_lacking_a_level_are_one_finding_with_a_setting(short_names, tmp_path):
     stderr = run("emit", short_names, "--to", f"catalog:{tmp_path / 'c.db'}").stderr
     assert "noted name lacks the database: set default_database in a rule of naming.rules: 1" in stderr
     assert "noted name lacks the catalog: set default_database in a rule of naming.rules: 1" in stderr
@@ -259,7 +259,7 @@ def test_check_proposes_a_rule_for_each_server(short_names):
     assert "{namespace: trino://t:8080, default_database: CATALOG}" in page
 
 
-def test_urn_shows_the_level_the_dataset_of_lineage_and_the_finding():
+def test_urn_command_shows_level_endpoint_and_finding():
     row = json.loads(run("urn", "postgres://p:5432", "public.buyers", "--json").stdout)
     assert (row["level"], row["endpoint"]) == ("schema", urn("postgres,public.buyers"))
     assert row["finding"] == "name lacks the database: set default_database in a rule of naming.rules"

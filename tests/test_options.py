@@ -31,7 +31,7 @@ RUN = packed(
     "settings",
     [{"schema": {"types": {"int": "NumberType"}}}, {"column_lineage": {"target": "both", "indirect": "drop"}}],
 )
-def test_a_bridge_for_each_request_leaves_nothing_behind(settings):
+def test_bridge_for_each_request_leaves_nothing_behind(settings):
     alive = []
     for _ in range(50):
         bridge = Bridge(Settings(**settings))
@@ -43,7 +43,7 @@ def test_a_bridge_for_each_request_leaves_nothing_behind(settings):
     assert len({id(found) for one in alive if (found := one()) is not None}) <= 4
 
 
-def test_one_bridge_tells_a_facet_by_its_own_settings():
+def test_facet_cache_is_separate_for_each_bridge():
     on_job, on_dataset = (Bridge(Settings(column_lineage={"target": target})) for target in ("job", "dataset"))
     first = [lines(bridge.translate(RUN)) for bridge in (on_job, on_dataset)]
     assert first[0] != first[1]
@@ -51,7 +51,7 @@ def test_one_bridge_tells_a_facet_by_its_own_settings():
         assert [lines(bridge.translate(RUN)) for bridge in (on_job, on_dataset)] == first
 
 
-def test_facets_that_tell_of_no_pair_are_bounded_in_bytes_too():
+def test_column_lineage_cache_is_bounded_in_bytes():
     bridge = Bridge()
     for number in range(80):
         stray = {"fields": {str(number).ljust(200_000, "x"): {"inputFields": [SOURCE]}}}
@@ -64,7 +64,7 @@ def test_facets_that_tell_of_no_pair_are_bounded_in_bytes_too():
 
 
 @pytest.mark.parametrize(("profile", "env"), [("1.0", None), ("1.1", "PRD")])
-def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_jobs(profile, env):
+def test_unsupported_environment_is_left_out_of_flows_and_jobs(profile, env):
     found = Bridge({"datahub_version": profile}).translate(event("COMPLETE", namespace="prd", job="etl.load"))
     assert found.rejected == []
     for aspect in ("dataFlowInfo", "dataJobInfo"):
@@ -79,7 +79,7 @@ def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_
         ({"naming.rules": [{"namespace": "s3://a"}, {"namespace": "s3://b", "env": "TST"}]}, r"naming.rules\[1\].env"),
     ],
 )
-def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):
+def test_unsupported_dataset_environment_is_refused(settings, where):
     with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 has no environment "):
         Bridge({**settings, "datahub_version": "1.0"})
     assert lines(Bridge(settings).translate(event()))

@@ -56,7 +56,7 @@ def differences(events, most=6, profile="0.15.0", seed=0):
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("block", range(6))
-def test_generated_runs_give_the_same_proposals_in_any_order_and_with_doubles(block, profile):
+def test_generated_runs_give_the_same_proposals_in_any_order(block, profile):
     late = [i for i in range(block * 100, block * 100 + 100) if differences(group(SEED, i), 5, profile, i)]
     assert late == []
 
@@ -91,7 +91,7 @@ def test_runs_of_the_corpus_give_the_same_proposals_in_any_order():
 
 
 @needs_corpus
-def test_jobs_of_the_corpus_give_the_same_proposals_in_any_order_of_their_runs():
+def test_corpus_jobs_give_the_same_proposals_in_any_run_order():
     jobs = defaultdict(list)
     for one in corpus():
         jobs[one.namespace, one.name].append(one)
@@ -99,7 +99,7 @@ def test_jobs_of_the_corpus_give_the_same_proposals_in_any_order_of_their_runs()
 
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "dbt_structured_logs", "great_expectations", "spark"])
-def test_what_a_producer_really_sent_gives_the_same_proposals_in_any_order(producer):
+def test_producer_examples_give_the_same_proposals_in_any_order(producer):
     events = [one for one in examples() if f"{producer}.ndjson" in one.location]
     assert differences(events, 6, seed=producer) == []
     assert differences(events, 2, "1.7 with queries", seed=producer) == []
@@ -123,14 +123,14 @@ def told(events):
     return [_BULK.sub(b"", line) for line in lines(bridge("1.7").translate(packed(events)))]
 
 
-def test_the_order_of_an_objects_members_changes_nothing():
+def test_order_of_an_objects_members_changes_nothing():
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     groups = [group(SEED, i) for i in range(60)] + [[json.loads(one.raw)] for one in (*examples(), *corpus()[::4])]
     changed = [events for events in groups if told(reordered(events, chance)) != told(events)]
     assert changed == []
 
 
-def test_a_second_translation_gives_the_same_bytes():
+def test_repeated_translation_yields_the_same_bytes():
     events = [one.raw for one in islice(examples(), 60)]
     translation = Bridge().translate(events)
     assert lines(Bridge().translate(events)) == lines(translation)
@@ -183,7 +183,7 @@ FOUND = {
 
 @pytest.mark.parametrize("case", FOUND)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_order_that_mattered_once_does_not_again(case, profile):
+def test_order_that_mattered_once_does_not_again(case, profile):
     assert differences(FOUND[case], profile=profile) == []
 
 
@@ -206,7 +206,7 @@ BEYOND_ONE_CALL = {
 }
 
 
-def test_a_run_in_two_calls_ends_in_a_part_of_what_one_call_gives():
+def test_run_split_over_two_calls_yields_a_part_of_one_call():
     """The wire keeps the last word per aspect: of what two calls send, PATCHes and points are all of one call's."""
     events = [
         later("START", 0, inputs=[dataset("d.s.a")]),
@@ -218,5 +218,5 @@ def test_a_run_in_two_calls_ends_in_a_part_of_what_one_call_gives():
     assert [p.change_type for p in parts[1] if p.aspect_name == "dataProcessInstanceProperties"] == ["CREATE"]
 
 
-def test_what_is_beyond_one_call_is_written_down_with_its_reason():
+def test_differences_from_one_call_have_documented_reasons():
     assert all(reason for reason in BEYOND_ONE_CALL.values())

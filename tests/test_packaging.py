@@ -50,7 +50,7 @@ def metadata(wheel: Path) -> email.message.Message:
         return email.message_from_bytes(archive.read(name))
 
 
-def test_the_wheel_carries_every_mapping_every_schema_and_the_events_of_the_demo(built):
+def test_wheel_contains_mappings_schemas_and_demo_events(built):
     data = in_checkout("mappings", "*.yaml") | in_checkout("mappings", "*.json")
     data |= in_checkout("avro_schemas", "*.avsc") | in_checkout("avro_schemas", "*.json") | {"avro_schemas/SOURCE.md"}
     assert len(data) > 150
@@ -59,7 +59,7 @@ def test_the_wheel_carries_every_mapping_every_schema_and_the_events_of_the_demo
     assert {f"dh_bridge/_bundled/{name}" for name in data | events} <= in_wheel(built[0])
 
 
-def test_the_wheel_carries_every_module_its_types_and_its_licence_and_nothing_else(built):
+def test_wheel_contains_modules_types_and_licence_only(built):
     names = in_wheel(built[0])
     modules = {name.removeprefix("src/") for name in in_checkout("src/dh_bridge", "*.py")} | {"dh_bridge/py.typed"}
     assert modules <= names
@@ -69,7 +69,7 @@ def test_the_wheel_carries_every_module_its_types_and_its_licence_and_nothing_el
     assert rest == {f"{info}/{name}" for name in files}
 
 
-def test_the_source_distribution_has_what_both_commands_need(built):
+def test_source_distribution_has_what_both_commands_need(built):
     with tarfile.open(built[1]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"Makefile", ".importlinter", "constraints.txt", "pyproject.toml", "README.md", "LICENSE", "NOTICE"}
@@ -78,14 +78,14 @@ def test_the_source_distribution_has_what_both_commands_need(built):
     assert not {name for name in names if name.startswith((".venv", "out/", ".git/"))}
 
 
-def test_a_plain_install_is_light(built):
+def test_plain_install_is_light(built):
     requirements = metadata(built[0]).get_all("Requires-Dist")
     plain = {re.split(r"[><=!~; ]", text)[0] for text in requirements if "extra ==" not in text}
     assert plain == LIGHT
     assert set(metadata(built[0]).get_all("Provides-Extra")) == EXTRAS
 
 
-def test_the_extra_spark_asks_for_what_its_pyspark_asks_for(built):
+def test_extra_spark_asks_for_what_its_pyspark_asks_for(built):
     """PySpark refuses to work below its minimum of pandas and pyarrow, which pip does not know of."""
 
     def least(requirements, extra):
@@ -100,7 +100,7 @@ def test_the_extra_spark_asks_for_what_its_pyspark_asks_for(built):
     assert [name for name, version in theirs.items() if (*ours[name], 0, 0)[: len(version)] < version] == []
 
 
-def test_the_wheel_names_its_command_and_its_source_for_recipes(built):
+def test_wheel_names_its_command_and_its_source_for_recipes(built):
     with zipfile.ZipFile(built[0]) as archive:
         name = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
         said = archive.read(name).decode()
@@ -108,7 +108,7 @@ def test_the_wheel_names_its_command_and_its_source_for_recipes(built):
     assert "[datahub.ingestion.source.plugins]\ndh-bridge = dh_bridge.ingestion:OpenLineageSource" in said
 
 
-def test_version_and_licence_are_said_once(built):
+def test_version_and_licence_are_consistent(built):
     said = metadata(built[0])
     assert said["Version"] == dh_bridge.__version__
     assert said["License-Expression"] == "Apache-2.0"
@@ -117,7 +117,7 @@ def test_version_and_licence_are_said_once(built):
     assert "DataHub" in (ROOT / "NOTICE").read_text(encoding="utf-8")
 
 
-def test_the_lock_pins_every_requirement_and_names_no_place():
+def test_lock_file_pins_every_requirement_without_urls():
     text = LOCK.read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([a-z0-9._-]+)==\S+( ;.*)?$", text, re.MULTILINE))
     lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
@@ -128,7 +128,7 @@ def test_the_lock_pins_every_requirement_and_names_no_place():
     assert {name.lower().replace("_", "-") for name in wanted} - {name for name, _ in pinned} == set()
 
 
-def test_the_wheel_translates_as_the_zip_that_it_is(built):
+def test_wheel_translates_as_the_zip_that_it_is(built):
     """So Spark's workers import it (``--py-files``)."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import dh_bridge; from dh_bridge import bundled, doctor;"
@@ -147,7 +147,7 @@ def test_the_wheel_translates_as_the_zip_that_it_is(built):
 
 
 @pytest.mark.slow
-def test_the_wheel_translates_in_an_empty_environment(built, tmp_path, real_home):
+def test_wheel_translates_in_an_empty_environment(built, tmp_path, real_home):
     home = {**os.environ, "HOME": real_home}
     home.pop("PYTHONPATH", None)
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True, env=home)

@@ -27,7 +27,7 @@ def gms(tmp_path):
         yield server
 
 
-def test_the_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):
+def test_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```yaml\n(.+?)```", page("transport"), re.DOTALL)
     (python,) = re.findall(r"`(OpenLineageClient\(config=.+?\))` \|", page("transport"))
@@ -40,7 +40,7 @@ def test_the_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):
     assert {one.entity_type for one in gms.proposals} >= {"dataFlow", "dataProcessInstance"}
 
 
-def test_metrics_have_the_names_that_the_page_tells(tmp_path):
+def test_metrics_have_the_names_on_the_page(tmp_path):
     told = set(re.findall(r"`dh_bridge_(\w+)`", page("http")))
     with served(f"catalog:{tmp_path}/shop.db") as found:
         assert {name.partition("{")[0] for name in metrics(found)} | {"requests_total"} == told

@@ -74,7 +74,7 @@ def changes(translation):
     return {p.change_type for p in translation.proposals if (p.entity_type, p.aspect_name) in PAIR}
 
 
-def test_a_call_without_the_start_creates_the_properties_of_the_run_and_replaces_none():
+def test_call_without_the_start_creates_run_properties():
     found = told(at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
     assert names(found) >= PAIR
     assert changes(found) == {"CREATE"}
@@ -85,7 +85,7 @@ def test_a_call_without_the_start_creates_the_properties_of_the_run_and_replaces
     assert whole == set()
 
 
-def test_a_call_with_the_start_sends_all_of_the_run():
+def test_call_with_the_start_sends_all_of_the_run():
     found = told(at("START", 0), at("COMPLETE", 9, outputs=[data("b")]))
     assert names(found) >= PAIR
     own = one(found, "dataProcessInstanceProperties")
@@ -93,12 +93,12 @@ def test_a_call_with_the_start_sends_all_of_the_run():
     assert own["customProperties"]["openlineage.endTime"] == "2026-11-20T10:00:09Z"
 
 
-def test_a_producer_that_sends_a_single_event_needs_no_start():
+def test_producer_that_sends_a_single_event_needs_no_start():
     assert changes(told(at("COMPLETE", 9, producer=GREAT_EXPECTATIONS))) == {"UPSERT"}
     assert changes(told(at("COMPLETE", 9))) == {"CREATE"}
 
 
-def test_a_run_that_does_nothing_leaves_its_job_and_no_empty_aspect():
+def test_run_without_datasets_has_no_empty_aspect():
     found = told(event("OTHER", inputs=[], outputs=None))
     assert {aspect for _, aspect in names(found)} <= {
         "dataFlowInfo",
@@ -110,7 +110,7 @@ def test_a_run_that_does_nothing_leaves_its_job_and_no_empty_aspect():
     }
 
 
-def test_the_type_of_a_job_is_the_platform_whatever_its_events_say():
+def test_job_type_is_the_platform_despite_job_facets():
     found = told(
         at("START", 0, job_facets={"jobType": {"jobType": "SQL_JOB", "integration": "X", "processingType": "BATCH"}})
     )
@@ -127,25 +127,25 @@ def jobs_and_template(*events):
     return len(jobs), one(found, "dataProcessInstanceRelationships").get("parentTemplate", "").split(":")[2]
 
 
-def test_a_flow_s_own_run_without_data_belongs_to_the_flow_and_there_is_no_job():
+def test_flow_level_run_without_datasets_has_no_job():
     assert jobs_and_template(at("START", 0, job="app")) == (0, "dataFlow")
 
 
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
-def test_a_flow_s_own_run_with_data_belongs_to_the_twin(side):
+def test_flow_level_run_with_datasets_belongs_to_the_flow_job(side):
     assert jobs_and_template(at("START", 0, job="app"), at("COMPLETE", 9, job="app", **{side: [data("a")]})) == (
         1,
         "dataJob",
     )
 
 
-def test_the_data_of_placeholder_events_are_the_twin_s_too():
+def test_placeholder_datasets_belong_to_the_flow_job():
     said = (at("START", 0, job="unknown", inputs=[data("a")]), at("COMPLETE", 9, job="app"))
     assert jobs_and_template(*said) == (1, "dataJob")
     assert set(edges(told(*said), "input")) == {A}
 
 
-def test_data_that_only_column_lineage_names_make_a_twin():
+def test_datasets_only_in_column_lineage_make_a_flow_job():
     lineage = {
         "columnLineage": {
             "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
@@ -156,7 +156,7 @@ def test_data_that_only_column_lineage_names_make_a_twin():
     assert ("dataJob", "dataJobInfo") in names(found)
 
 
-def test_datasets_that_were_all_filtered_out_make_no_twin():
+def test_filtered_datasets_make_no_flow_job():
     deny = {"filters": {"datasets": ["!d.s.*"]}}
     found = told(at("START", 0, job="app", inputs=[data("a")]), **deny)
     assert [p for p in found.proposals if p.entity_type in ("dataJob", "dataset")] == []
@@ -169,7 +169,7 @@ def test_for_a_placeholder_name_no_entity_is_written():
     assert aspects(found, "dataProcessInstanceRelationships") == []
 
 
-def test_what_a_placeholder_event_says_goes_to_every_job_that_its_run_names():
+def test_placeholder_facets_go_to_every_job_of_the_run():
     found = told(
         at("START", 0, job="unknown", inputs=[data("a")], job_facets={"documentation": {"description": "text"}}),
         at("RUNNING", 5, job="etl.one"),
@@ -202,7 +202,7 @@ def test_inputs_and_outputs_accumulate():
     assert (set(edges(found, "input")), set(edges(found, "output"))) == ({A, B}, {C})
 
 
-def test_an_entry_that_lists_several_topics_is_each_of_them_and_leaves_the_next_its_place():
+def test_topic_list_is_split_and_other_entries_are_kept():
     fields = {"schema": {"fields": [{"name": "id", "type": "INT"}]}}
     several = dataset("orders;returns", "kafka://b:9092", facets=fields)
     found = told(
@@ -213,7 +213,7 @@ def test_an_entry_that_lists_several_topics_is_each_of_them_and_leaves_the_next_
     assert {p.entity_urn for p in found.proposals if p.aspect_name == "schemaMetadata"} == topics
 
 
-def test_a_snapshot_replaces_the_inputs_and_the_outputs_each_by_itself():
+def test_snapshot_replaces_inputs_and_outputs_separately():
     found = told(
         at("START", 0, inputs=[data("a")], outputs=[data("b")], job_facets=SNAPSHOT),
         at("RUNNING", 5, inputs=[data("c")], outputs=[], job_facets=SNAPSHOT),
@@ -223,7 +223,7 @@ def test_a_snapshot_replaces_the_inputs_and_the_outputs_each_by_itself():
     assert one(found, "dataProcessInstanceInput") == {"inputs": [C]}
 
 
-def test_what_a_snapshot_leaves_out_takes_its_columns_along():
+def test_snapshot_also_removes_column_lineage():
     """Of lineage between columns the same law holds as of inputs and outputs."""
 
     def made(name, source):
@@ -255,14 +255,14 @@ def test_what_a_snapshot_leaves_out_takes_its_columns_along():
         (("select 1, 2", "select 1, 3", "select 1"), "select 1, 3"),
     ],
 )
-def test_the_sql_of_a_run_is_the_longest_text_that_goes_on_from_its_last_one(said, kept):
+def test_sql_of_a_run_is_the_longest_continuation(said, kept):
     found = told(
         *(at("RUNNING", n, job_facets={"sql": {"query": text}}) for n, text in enumerate(said)), datahub_version="1.7"
     )
     assert one(found, "dataTransformLogic")["transforms"] == [{"queryStatement": {"value": kept, "language": "SQL"}}]
 
 
-def test_the_sql_of_the_last_run_is_the_job_s():
+def test_sql_of_the_last_run_is_the_job_s():
     found = told(
         at("START", 0, run="r1", job_facets={"sql": {"query": "select 1"}}),
         at("START", 5, run="r2", job_facets={"sql": {"query": "select 2"}}),
@@ -277,14 +277,14 @@ OTHER = "01a1fbd4-f500-7934-91a3-fb1391ff71ba"
 
 @pytest.mark.parametrize("key", ["parent", "parentRun"])
 @pytest.mark.parametrize("bag", ["run_facets", "job_facets"])
-def test_the_parent_run_is_the_parent_instance_wherever_it_is_said(key, bag):
+def test_parent_facet_is_the_parent_instance_in_any_position(key, bag):
     facet = {key: {"run": {"runId": OTHER}, "job": {"namespace": "ns", "name": "etl"}}}
     found = one(told(at("START", 0, **{bag: facet})), "dataProcessInstanceRelationships")
     assert found["parentInstance"] == f"urn:li:dataProcessInstance:{OTHER}"
 
 
 @pytest.mark.parametrize("spelt", [RUN, RUN.upper(), f"urn:uuid:{RUN}"])
-def test_a_run_is_not_its_own_parent(spelt):
+def test_run_is_not_its_own_parent(spelt):
     said = at(
         "START", 0, run_facets={"parent": {"run": {"runId": spelt}, "job": {"namespace": "ns", "name": "etl.load"}}}
     )
@@ -293,7 +293,7 @@ def test_a_run_is_not_its_own_parent(spelt):
     assert "openlineage.root.runId" not in one(found, "dataProcessInstanceProperties")["customProperties"]
 
 
-def test_a_later_parent_replaces_an_earlier_one_and_a_self_reference_does_not():
+def test_later_parent_wins_unless_it_is_a_self_reference():
     def parent(run):
         return {"parent": {"run": {"runId": run}, "job": {"namespace": "ns", "name": "etl"}}}
 
@@ -316,7 +316,7 @@ def lifecycle(word, kind="COMPLETE"):
     return told(at(kind, 9, outputs=[data("a", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})]))
 
 
-def test_a_table_that_a_finished_run_dropped_is_removed_and_no_other_word_removes_it():
+def test_dataset_is_removed_only_by_a_drop_of_a_finished_run():
     assert one(lifecycle("DROP"), "status", A) == {"removed": True}
     for found in (lifecycle("TRUNCATE"), lifecycle("ALTER"), lifecycle("DROP", "FAIL"), lifecycle("DROP", "START")):
         assert aspects(found, "status") == []
@@ -328,7 +328,7 @@ def test_status_is_never_sent_to_revive_what_somebody_removed():
 
 
 @pytest.mark.parametrize(("bag", "entity"), [("job", "dataJob"), ("dataset", "dataset")])
-def test_a_tombstone_takes_back_a_description(bag, entity):
+def test_tombstone_removes_a_description(bag, entity):
     def said(second, facet):
         parts = (
             {"job_facets": {"documentation": facet}}
@@ -344,7 +344,7 @@ def test_a_tombstone_takes_back_a_description(bag, entity):
         assert [o["op"] for o in operations if o["path"] == "/description"] == [left]
 
 
-def test_a_facet_that_is_absent_or_null_takes_nothing_back():
+def test_absent_or_null_facet_removes_nothing():
     found = told(
         at("START", 0, job_facets={"documentation": {"description": "text"}}),
         at("COMPLETE", 9, job_facets={"documentation": None}),
@@ -355,7 +355,7 @@ def test_a_facet_that_is_absent_or_null_takes_nothing_back():
 # -- edges ---------------------------------------------------------------------------------------------------------------
 
 
-def test_an_edge_is_created_with_its_first_run_and_modified_with_those_that_ended():
+def test_edge_created_by_first_run_and_modified_by_ended_runs():
     found = told(
         at("START", 1, run="r1", outputs=[data("a")]), at("COMPLETE", 2, run="r1"),
         at("START", 3, run="r2"), at("COMPLETE", 5, run="r2", outputs=[data("a")]),
@@ -367,7 +367,7 @@ def test_an_edge_is_created_with_its_first_run_and_modified_with_those_that_ende
     assert (found[B]["created"]["time"] - base, "lastModified" in found[B]) == (8000, False)
 
 
-def test_the_statistics_of_an_edge_are_those_of_the_last_run_that_ended():
+def test_edge_statistics_are_those_of_the_last_ended_run():
     def rows(count):
         return [data("a", outputFacets={"outputStatistics": {"rowCount": count}})]
 
@@ -379,7 +379,7 @@ def test_the_statistics_of_an_edge_are_those_of_the_last_run_that_ended():
     assert edges(found, "output")[A]["properties"] == {"openlineage.outputStatistics.rowCount": "3"}
 
 
-def test_statistics_grow_within_a_run_and_zeros_of_the_start_are_harmless():
+def test_statistics_within_a_run_keep_the_maximum():
     def counted(second, kind, count):
         return at(kind, second, outputs=[data("a", outputFacets={"outputStatistics": {"rowCount": count}})])
 
@@ -390,7 +390,7 @@ def test_statistics_grow_within_a_run_and_zeros_of_the_start_are_harmless():
 # -- job and dataset events ----------------------------------------------------------------------------------------------
 
 
-def test_a_job_event_writes_its_job_its_edges_and_datasets_and_no_run():
+def test_job_event_writes_job_edges_and_datasets_but_no_run():
     found = told(
         job_event(inputs=[data("a")], outputs=[data("b")], job_facets={"documentation": {"description": "text"}})
     )
@@ -402,7 +402,7 @@ def test_a_job_event_writes_its_job_its_edges_and_datasets_and_no_run():
     assert own["schemaURL"].endswith("JobEvent")
 
 
-def test_the_later_of_two_job_events_says_what_an_edge_is_like():
+def test_later_job_event_determines_the_edge_properties():
     def designed(second, count):
         output = data("a", outputFacets={"outputStatistics": {"rowCount": count}})
         return job_event(f"2026-11-20T10:00:{second:02}Z", outputs=[output])
@@ -411,7 +411,7 @@ def test_the_later_of_two_job_events_says_what_an_edge_is_like():
         assert edges(told(*events), "output")[A]["properties"] == {"openlineage.outputStatistics.rowCount": "2"}
 
 
-def test_a_dataset_event_writes_its_dataset_alone():
+def test_dataset_event_writes_its_dataset_alone():
     facets = {
         "schema": {"fields": [{"name": "id", "type": "int"}]},
         "ownership": {"owners": [{"name": "team:data", "type": "OWNER"}]},
@@ -461,7 +461,7 @@ FILTERS = {
 
 
 @pytest.mark.parametrize("case", FILTERS)
-def test_a_filter_leaves_out_what_it_names_and_counts_it_by_its_rule(case):
+def test_filter_drops_matching_names_and_counts_by_rule(case):
     filters, events, dropped = FILTERS[case]
     found = told(*events, filters=filters)
     assert found.counts.filtered == dropped
@@ -471,7 +471,7 @@ def test_a_filter_leaves_out_what_it_names_and_counts_it_by_its_rule(case):
     assert found.proposals
 
 
-def test_a_filter_of_jobs_leaves_dataset_events_alone():
+def test_filter_of_jobs_leaves_dataset_events_alone():
     found = told(dataset_event(data("a")), filters={"jobs": ["!*"], "event_types": ["!*"]})
     assert ("dataset", "datasetProperties") in names(found)
 
@@ -480,7 +480,7 @@ def through(*events):
     return told(*events, temporary={"datasets": ["d.s.tmp*"]})
 
 
-def test_lineage_runs_through_a_temporary_dataset_in_one_job_and_over_two():
+def test_temporary_dataset_is_collapsed_within_and_across_jobs():
     first = at("COMPLETE", 1, run="r1", job="etl.one", inputs=[data("a")], outputs=[data("tmp")])
     second = at("COMPLETE", 2, run="r2", job="etl.two", inputs=[data("tmp"), data("c")], outputs=[data("b")])
     for events in ((first, second), (second, first)):
@@ -495,7 +495,7 @@ def test_lineage_runs_through_a_temporary_dataset_in_one_job_and_over_two():
         assert found.counts.filtered == {"temporary": 2}
 
 
-def test_lineage_runs_through_a_chain_and_a_ring_of_temporary_datasets():
+def test_chain_and_cycle_of_temporary_datasets_are_collapsed():
     def step(number, reads, writes):
         return at(
             "COMPLETE", number, run=f"r{number}", job=f"etl.j{number}", inputs=[data(reads)], outputs=[data(writes)]
@@ -525,7 +525,7 @@ def test_columns_of_temporary_datasets_are_forgotten():
 # -- leniency inside facets ----------------------------------------------------------------------------------------------
 
 
-def test_a_facet_in_the_wrong_bag_is_read_and_the_one_in_its_own_bag_wins():
+def test_facet_of_the_right_kind_wins_over_a_misplaced_one():
     wrong = at("START", 0, run_facets={"sql": {"query": "select 1"}}, job_facets={"errorMessage": {"message": "boom"}})
     found = told(wrong)
     assert properties(one(found, "dataJobInfo"))["sql.query"] == "select 1"
@@ -534,7 +534,7 @@ def test_a_facet_in_the_wrong_bag_is_read_and_the_one_in_its_own_bag_wins():
     assert properties(one(told(both), "dataJobInfo"))["sql.query"] == "select 2"
 
 
-def test_of_checks_in_two_bags_those_of_the_inputs_win():
+def test_input_facet_assertions_win_over_dataset_facets():
     """dbt-ol writes the same checks into both, and what it measured only here."""
     bare = {"assertion": "unique", "success": False, "column": "id", "name": "u", "severity": "error"}
     said = data("a", facets={"dataQualityAssertions": {"assertions": [bare]}},
@@ -544,7 +544,7 @@ def test_of_checks_in_two_bags_those_of_the_inputs_win():
 
 
 @pytest.mark.parametrize("odd", ["text", 5, [], None, True, "<<non-serializable: x>>"])
-def test_a_facet_that_is_no_object_is_absent_and_the_others_stay(odd):
+def test_facet_that_is_no_object_is_absent_and_the_others_stay(odd):
     facets = {"schema": odd, "documentation": odd, "anything": odd, "storage": {"storageLayer": "delta"}}
     found = told(
         at(
@@ -574,7 +574,7 @@ def test_unknown_leaves_of_a_known_facet_are_kept():
 # -- points of one millisecond -------------------------------------------------------------------------------------------
 
 
-def test_two_ends_in_one_millisecond_leave_one_operation_and_one_result():
+def test_ends_in_one_millisecond_leave_one_operation_and_result():
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": True, "column": "id"}]}}
     found = told(
         event("START", "2026-11-20T10:00:00Z", inputs=[data("a", inputFacets=check)], outputs=[data("b")]),
@@ -588,7 +588,7 @@ def test_two_ends_in_one_millisecond_leave_one_operation_and_one_result():
         assert times == ([0, 1000, 2000] if "RunEvent" in aspect and "assertion" not in aspect else [1000, 2000])
 
 
-def test_a_run_in_two_spellings_of_its_id_is_one_run_with_one_id():
+def test_run_in_two_spellings_of_its_id_is_one_run_with_one_id():
     found = told(at("START", 0, run=RUN.upper()), at("COMPLETE", 9, run=f"{{{RUN}}}", outputs=[data("a")]))
     assert {p.entity_urn for p in found.proposals if p.entity_type == "dataProcessInstance"} == {DPI}
     assert one(found, "operation", A)["customProperties"]["openlineage.runId"] == RUN
@@ -596,7 +596,7 @@ def test_a_run_in_two_spellings_of_its_id_is_one_run_with_one_id():
 
 
 @pytest.mark.parametrize(("heartbeat", "count"), [("hour", 3), ("day", 1), ("off", 0)])
-def test_a_streaming_run_shows_a_point_for_each_hour_in_which_it_ran(heartbeat, count):
+def test_streaming_run_has_an_event_for_each_hour(heartbeat, count):
     facets = {"jobType": {"processingType": "STREAMING", "integration": "FLINK"}}
     said = [
         event("RUNNING", f"2026-11-20T{hour}:{minute}:00Z", job_facets=facets)
@@ -608,7 +608,7 @@ def test_a_streaming_run_shows_a_point_for_each_hour_in_which_it_ran(heartbeat, 
 
 
 @pytest.mark.parametrize("listed", [False, True], ids=["only mentioned", "listed too"])
-def test_a_dataset_that_is_filtered_out_does_not_come_in_by_column_lineage(listed):
+def test_filtered_dataset_is_also_left_out_of_column_lineage(listed):
     lineage = {
         "columnLineage": {
             "fields": {
@@ -629,7 +629,7 @@ def test_a_dataset_that_is_filtered_out_does_not_come_in_by_column_lineage(liste
         assert sum(found.counts.filtered.values()) == int(listed)
 
 
-def test_what_one_configuration_remembers_of_a_facet_is_not_another_s():
+def test_facet_cache_is_separate_for_each_configuration():
     lineage = {
         "columnLineage": {
             "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}

@@ -43,7 +43,7 @@ def blocks(page, title, language="console"):
     return [re.sub(r"^\$ ", "", text, flags=re.MULTILINE) for text in texts]
 
 
-def test_the_readme_is_short():
+def test_readme_is_short():
     assert 6_000 <= len(README.encode()) <= 9_000
     assert "<!-- generated" not in README
 
@@ -55,7 +55,7 @@ def test_ci_calls_the_two_commands_of_the_readme():
     assert [line for line in ci if line in lines] == lines
 
 
-def test_the_picture_shows_the_lineage_of_the_demo(monkeypatch):
+def test_picture_shows_the_lineage_of_the_demo(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     from lineage_picture import PICTURE, lineage_source, source_of  # noqa: PLC0415 - a script of tools/
 
@@ -65,7 +65,7 @@ def test_the_picture_shows_the_lineage_of_the_demo(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_package_installs_as_printed(tmp_path, real_home):
+def test_package_installs_as_printed(tmp_path, real_home):
     copy = tmp_path / "checkout"
     skipped = shutil.ignore_patterns(".venv*", ".git", "out", "dist", ".*_cache", ".hypothesis", "*.db", ".jars")
     shutil.copytree(ROOT, copy, ignore=skipped)
@@ -99,7 +99,7 @@ def test_the_package_installs_as_printed(tmp_path, real_home):
             assert {path.name for path in elsewhere.iterdir()} == {"out", "shop2.db"}
 
 
-def test_the_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch):
+def test_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (line,) = blocks(README, "Airflow")
     (assignment,) = shlex.split(line)[1:]
@@ -112,7 +112,7 @@ def test_the_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch
         assert {one.entity_type for one in gms.proposals} >= {"dataFlow", "dataProcessInstance"}
 
 
-def test_the_transport_of_dbt_is_configured_as_printed_and_needs_no_server_at_first(tmp_path, monkeypatch):
+def test_dbt_transport_works_as_printed_without_a_server(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DH_BRIDGE_REST__RETRIES", "0")
     (block,) = blocks(README, "dbt", "yaml")

@@ -35,7 +35,7 @@ def taken(proposals):
     return Delivery(len(proposals), [])
 
 
-def test_the_examples_of_the_module_are_right():
+def test_examples_of_the_module_are_right():
     assert doctest.testmod(retry_buffer).failed == 0
 
 
@@ -48,18 +48,18 @@ def test_the_examples_of_the_module_are_right():
         (OSError("is down"), True),
     ],
 )
-def test_an_error_may_pass_unless_a_sink_says_otherwise(error, passes):
+def test_error_is_retryable_unless_the_sink_excludes_it(error, passes):
     assert is_retryable(error) is passes
 
 
-def test_an_outcome_tells_what_may_arrive_from_what_never_will():
+def test_outcome_separates_retryable_and_permanent_failures():
     done = outcome_of(Delivery(1, [Failure(A, "no room", retryable=True), Failure(B, "no such aspect")]))
     assert done.delivered_count == 1
     assert [one.proposal for one in done.retryable] == [A]
     assert [one.proposal for one in done.permanent] == [B]
 
 
-def test_what_may_arrive_another_time_is_sent_before_what_comes_next():
+def test_retryable_proposals_are_sent_before_new_ones():
     sink = Scripted(lambda batch: Delivery(1, [Failure(batch[1], "no room", retryable=True)]), taken)
     buffer = RetryBuffer([A, B])
     assert [one.proposal for one in buffer.send(sink).retryable] == [B]
@@ -70,14 +70,14 @@ def test_what_may_arrive_another_time_is_sent_before_what_comes_next():
 
 
 @pytest.mark.parametrize(("error", "kept"), [(SinkError("is down", retryable=True), [A]), (SinkError("is none"), [])])
-def test_a_batch_that_breaks_off_is_kept_if_the_error_may_pass(error, kept):
+def test_batch_that_breaks_off_is_kept_if_the_error_may_pass(error, kept):
     buffer = RetryBuffer([A])
     with pytest.raises(SinkError):
         buffer.send(Scripted(error))
     assert buffer.proposals == kept
 
 
-def test_of_too_many_the_oldest_are_forgotten_and_counted():
+def test_oldest_proposals_over_the_limit_are_dropped():
     buffer = RetryBuffer([A, B, C])
     assert buffer.keep_newest(2) == 1
     assert buffer.keep_newest(2) == 0

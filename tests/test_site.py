@@ -86,7 +86,7 @@ def test_diagrams_are_pictures_that_need_no_script(site):
     ],
     ids=["anchor", "page", "host"],
 )
-def test_a_build_with_a_wrong_page_fails(text, problem, tmp_path):
+def test_build_with_a_wrong_page_fails(text, problem, tmp_path):
     pytest.importorskip("zensical", reason="Zensical needs Python 3.11 or newer")
     copy = tmp_path / "checkout"
     (copy / "docs").mkdir(parents=True)

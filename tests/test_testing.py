@@ -69,7 +69,7 @@ def test_value_is_found_at_its_pointer(proposal, path, values):
         ({"path": "/owners/*/owner", "value": lambda owner: owner.endswith("y")}, OWNERS),
     ],
 )
-def test_proposal_is_found_by_what_it_says(asked, found):
+def test_proposal_is_found_by_its_content(asked, found):
     assert find(ALL, **asked) is found
 
 
@@ -95,7 +95,7 @@ def test_order_of_proposals_is_no_difference_but_one_too_few_is():
     assert differences([TAGS], []) == [f"- PATCH globalTags of {URN}", '  - add./tags/urn:t.tag: "urn:t"']
 
 
-def test_differences_name_the_leaf_and_tell_true_from_1():
+def test_differences_name_the_field_and_distinguish_true_from_1():
     other = upsert("dataset", URN, "status", {"removed": True, "x": "long " * 50})
     lines = differences([upsert("dataset", URN, "status", {"removed": 1})], [other])
     assert lines[:3] == [f"~ UPSERT status of {URN}", "  - removed: 1", "  + removed: true"]
@@ -118,13 +118,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_golden_files_hold_under_the_settings_they_were_written_with(folder):
+def test_golden_files_match_under_their_own_settings(folder):
     assert_golden(folder, Settings())
     with pytest.raises(AssertionError, match=r"a\.events\.json\n"):
         assert_golden(folder, {"naming.env": "DEV"})
 
 
-def test_golden_files_are_compared_under_a_settings_file_or_that_of_the_working_folder(folder, tmp_path, monkeypatch):
+def test_golden_files_are_compared_under_the_settings_file(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert_golden(folder)
     (tmp_path / "dh_bridge.yml").write_text("naming:\n  env: DEV\n")
@@ -145,7 +145,7 @@ def test_file_without_its_other_half_is_a_difference(folder):
         assert_golden(folder, Settings())
 
 
-def test_golden_file_that_is_broken_is_named_with_its_line_and_an_update_mends_it(folder):
+def test_broken_golden_file_is_named_and_fixed_by_an_update(folder):
     broken = folder / "a.proposals.ndjson"
     broken.write_text("\n{}\n")
     with pytest.raises(SettingsError, match=r"a\.proposals\.ndjson:2"):
@@ -154,7 +154,7 @@ def test_golden_file_that_is_broken_is_named_with_its_line_and_an_update_mends_i
     assert_golden(folder, Settings())
 
 
-def test_event_that_cannot_be_used_is_named_once_and_a_nameless_file_is_no_case(tmp_path):
+def test_invalid_event_is_named_once_and_hidden_files_ignored(tmp_path):
     (tmp_path / ".events.json").write_text("{}")
     (tmp_path / "a.events.json").write_text("{bad\n")
     with pytest.raises(AssertionError) as raised:
@@ -197,13 +197,13 @@ def test_every_facet_can_be_drawn(at, key):
     assert drawn["_schemaURL"].endswith(key)
 
 
-def test_without_hypothesis_the_error_says_what_to_install(monkeypatch):
+def test_missing_hypothesis_names_the_package_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(ModuleNotFoundError, match="pip install hypothesis"):
         events()
 
 
-def test_path_that_is_no_json_pointer_is_an_error_and_finds_nothing_by_chance():
+def test_path_that_is_no_json_pointer_is_an_error():
     with pytest.raises(ValueError, match=r"'type' is not a JSON pointer: use '/type'"):
         find(ALL, aspect="dataJobInfo", path="type")
     assert values_at(OWNERS, "/owners/²") == []

@@ -83,7 +83,7 @@ DOORS = {"translate": _TRANSLATE.format(examples=str(EXAMPLES)), "tell by the SD
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_threads_that_come_together_first_are_told_what_one_is_told(door: str) -> None:
+def test_concurrent_first_calls_get_the_result_of_one_call(door: str) -> None:
     script = _TOGETHER.format(what=DOORS[door])
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", script], check=False, capture_output=True, text=True

@@ -49,7 +49,7 @@ def left(events, **settings):
         (of_job, "sourceCodeLocation", {"type": "git", "path": "some/where"}, b"some/where"),
     ],
 )
-def test_what_a_deleted_facet_kept_goes_and_comes_back_in_any_order(told, key, body, text):
+def test_facet_content_is_deleted_and_restored_in_any_order(told, key, body, text):
     events = [told(key, body, 10), told(key, GONE, 11)]
     assert text not in left(events, optional_metadata=["queries"], datahub_version="1.7")
     assert text in left([*events, told(key, body, 12)], optional_metadata=["queries"], datahub_version="1.7")
@@ -64,7 +64,7 @@ def outcomes(body, *, stateful, key="storage"):
     return {line["path"].rpartition(".")[2]: line["target"] or line["reason"] for line in lines if key in line["path"]}
 
 
-def test_a_query_whose_facet_is_deleted_has_no_dialect():
+def test_query_of_a_deleted_facet_has_no_dialect():
     """The text of a run cannot be withdrawn, a property can."""
     sql = {"query": "select 1", "dialect": "ansi"}
     events = [
@@ -79,7 +79,7 @@ def test_a_query_whose_facet_is_deleted_has_no_dialect():
 
 
 @pytest.mark.parametrize("key", ["storage", "mystery"])
-def test_what_stands_beside_the_mark_says_nothing(key):
+def test_fields_beside_the_deletion_mark_are_ignored(key):
     body = {**STORAGE, **GONE, "_producer": "p"}
     told = outcomes(body, stateful=True, key=key)
     assert told["_deleted"] == "retraction of the bridge's own contribution"
@@ -89,14 +89,14 @@ def test_what_stands_beside_the_mark_says_nothing(key):
     assert {without["_deleted"], without["storageLayer"]} == {"policy:state=none"}
 
 
-def test_of_a_description_that_is_deleted_the_text_is_not_told_to_be_mapped():
+def test_deleted_description_is_not_reported_as_mapped():
     facet = {"description": "text", "contentType": "text/html", **GONE}
     told = reported([event("COMPLETE", job_facets={"documentation": facet})])
     assert told["$.job.facets.documentation.description"]["reason"] == "no-field:the facet is deleted"
     assert told["$.job.facets.documentation._deleted"]["outcome"] == "mapped"
 
 
-def test_upstreams_of_column_lineage_that_is_deleted_go_and_come_back_in_any_order():
+def test_deleted_column_lineage_removes_and_restores_upstreams():
     source = {"namespace": "postgres://db:5432", "name": "d.s.from", "field": "a"}
     facet = {"fields": {"b": {"inputFields": [source]}}}
     events = [of_dataset("columnLineage", facet, 10), of_dataset("columnLineage", GONE, 11)]
@@ -105,7 +105,7 @@ def test_upstreams_of_column_lineage_that_is_deleted_go_and_come_back_in_any_ord
     assert b"d.s.from" in left([*events, of_dataset("columnLineage", facet, 12)])
 
 
-def test_a_facet_of_the_other_bag_counts_where_its_own_bag_has_null():
+def test_misplaced_facet_counts_if_its_own_position_is_null():
     parent = {"run": {"runId": "018cc251-f400-734d-88b3-00000000000a"}, "job": {"namespace": "ns", "name": "dag"}}
     told = translate([event("START", run_facets={"parent": None}, job_facets={"parent": parent})], report=True)
     (found,) = aspects(told, "dataProcessInstanceRelationships")

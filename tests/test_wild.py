@@ -30,7 +30,7 @@ NO_DATASETS = {
 }
 
 
-def test_there_are_many_events():
+def test_event_collection_has_more_than_100_files():
     if not FILES:
         pytest.skip("no events of other projects")
     assert len(FILES) > 100
@@ -38,7 +38,7 @@ def test_there_are_many_events():
 
 @needs_wild
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_an_event_of_the_wild_gets_the_right_platforms(path):
+def test_collected_events_get_the_right_platforms(path):
     items = list(read_events([str(path)]))
     for item in items:
         if not hasattr(item, "inputs"):

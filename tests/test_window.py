@@ -27,25 +27,25 @@ def test_without_a_size_nothing_is_ever_due():
     assert due(Window(None), *[("a", True)] * 50) == [[]] * 50
 
 
-def test_a_run_is_due_at_the_end_of_the_window_after_the_one_in_which_it_ended():
+def test_ended_run_is_due_after_the_following_window():
     window = Window(2)
     assert due(window, ("a", True), ("b", False), ("b", False), ("b", True)) == [[], [], [], ["a"]]
     assert due(window, ("c", False), ("c", False)) == [[], ["b"]]
 
 
-def test_a_late_event_within_the_window_keeps_its_run_open():
+def test_late_event_within_the_window_keeps_its_run_open():
     window = Window(2)
     assert due(window, ("a", True), ("b", False), ("a", False), ("b", False)) == [[], [], [], []]
     assert due(window, ("c", False), ("c", False)) == [[], ["a"]]
 
 
-def test_a_run_that_never_ends_is_due_after_windows_of_silence():
+def test_endless_run_is_due_after_windows_without_events():
     window = Window(1)
     found = due(window, ("a", False), *[("b", False)] * (MAX_SILENT_WINDOWS + 2))
     assert found == [*[[]] * (MAX_SILENT_WINDOWS + 1), ["a"], []]
 
 
-def test_a_window_ends_early_when_its_events_are_large():
+def test_window_ends_early_when_its_events_are_large():
     window = Window(1000, max_bytes=100)
     assert due(window, ("a", True), ("b", False), size=60) == [[], []]
     assert due(window, ("b", False), ("b", False), size=60) == [[], ["a"]]
@@ -92,7 +92,7 @@ def test_piece_by_piece_is_what_it_is_at_once(window):
     assert totals[0] == totals[1]
 
 
-def test_what_a_schema_refuses_is_told_with_its_piece():
+def test_rejected_proposals_come_with_their_piece():
     bridge = Bridge()
     real = bridge.options.profile
     without = SimpleNamespace(
@@ -105,14 +105,14 @@ def test_what_a_schema_refuses_is_told_with_its_piece():
     assert [one for piece in found for one in piece.rejected] == whole[0].rejected
 
 
-def test_between_pieces_secrets_are_hidden_as_those_want_who_take_them():
+def test_redaction_mode_of_the_caller_applies_between_pieces():
     bridge = Bridge(Settings(redaction="off"))
     given = (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(100)))
     for _ in bridge.stream(given, window=None, piecewise=True):
         assert current_mode() == DEFAULT
 
 
-def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
+def test_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
     open_runs = []
     add = RunAggregator.add
 
@@ -130,13 +130,13 @@ def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
     assert sum(part.counts.events for part in parts) == 9000
 
 
-def test_runs_without_an_end_are_let_go_as_well():
+def test_runs_without_an_end_are_emitted_too():
     parts = stream(Bridge(), (event("RUNNING", run=f"run-{n}") for n in range(500)), 10)
     assert len(parts) > 40
     assert sum(part.counts.runs for part in parts) == 500
 
 
-def test_in_a_window_or_out_of_it_the_same_runs_give_the_same_proposals():
+def test_windows_do_not_change_the_proposals_of_runs():
     events = list(runs(100))
     told = [
         p for part in stream(Bridge(), events, 20) for p in part.proposals if p.entity_type == "dataProcessInstance"
@@ -145,7 +145,7 @@ def test_in_a_window_or_out_of_it_the_same_runs_give_the_same_proposals():
     assert sorted(told, key=repr) == sorted(whole, key=repr)
 
 
-def test_an_event_that_comes_after_its_run_was_written_counts_as_another_call():
+def test_event_after_its_run_was_emitted_is_another_call():
     early = [event("START"), event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.t")])]
     between = [event("START", run=f"other-{n}") for n in range(20)]
     late = event("FAIL", "2026-11-20T10:02:00Z")
@@ -171,14 +171,14 @@ def test_job_events_close_with_their_window_and_none_is_lost():
     assert len(jobs) == 50
 
 
-def test_the_window_of_the_settings_is_used_unless_one_is_given():
+def test_window_setting_is_used_unless_an_argument_is_passed():
     items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
     assert len(list(Bridge(Settings(window=6)).stream(items))) > 2
     assert len(list(Bridge(Settings(window=6)).stream(items, window=None))) == 1
     assert len(list(Bridge().stream(items))) == 1
 
 
-def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
+def test_each_part_has_its_own_counts_and_dead_letters():
     bridge = Bridge()
     items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
     letters = list(iter_events(["nonsense"]))
@@ -189,7 +189,7 @@ def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
 
 
 @pytest.mark.parametrize("report", [False, True])
-def test_the_report_of_a_part_is_of_its_own_events(report):
+def test_report_of_a_part_is_of_its_own_events(report):
     items = [parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(20))]
     parts = list(Bridge().stream(items, window=6, report=report))
     if not report:
@@ -202,12 +202,12 @@ def test_the_report_of_a_part_is_of_its_own_events(report):
     assert all(part.counts.mapped == part.report.mapped for part in parts)
 
 
-def test_a_single_event_is_one_part():
+def test_single_event_is_one_part():
     (part,) = stream(Bridge(), [event("START")], 1)
     assert one(part, "dataProcessInstanceProperties")["name"] == RUN
 
 
-def test_a_run_that_never_ends_is_held_in_the_memory_of_its_last_few_hundred():
+def test_endless_run_has_bounded_memory():
     """A streaming job in a long input: what its events said is in its cells, and their bytes are not kept for it."""
     said = {"run_facets": {"x": {"text": "y" * 1_000}}}
     moments = (f"2026-11-20T10:{n // 60:02}:{n % 60:02}Z" for n in range(3_500))

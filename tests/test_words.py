@@ -92,7 +92,7 @@ def count_left():
     return +counts
 
 
-def test_no_text_for_users_contains_a_retired_word():
+def test_user_texts_contain_no_retired_term():
     assert count_left() == {}
 
 
@@ -127,5 +127,5 @@ def test_packages_that_are_rewritten_are_checked():
         ("Retelling a storyboard untold times.", []),
     ],
 )
-def test_retired_words_are_whole_words_outside_of_code(text, words):
+def test_retired_terms_match_as_full_terms_outside_of_code(text, words):
     assert retired_words(text) == words

@@ -76,7 +76,7 @@ def test_events_without_a_number_belong_to_the_attempt_around_them(events, expec
     assert found.kept(DPI)["attempt"] == str(max(expected))
 
 
-def test_the_last_attempt_decides_even_if_an_earlier_one_ends_later():
+def test_last_attempt_decides_even_if_an_earlier_one_ends_later():
     found = told([attempt("START", 1, 1), attempt("START", 3, 2), attempt("COMPLETE", 5, 2), attempt("FAIL", 7, 1)])
     assert found.kept(DPI)["eventType"] == "COMPLETE"
     assert [result for _, result, _ in points(found)] == ["STARTED", "STARTED", "SUCCESS", "UP_FOR_RETRY"]
@@ -142,7 +142,7 @@ def result(found):
         ([dag_run("RUNNING", 5, dagRunState="failed", tasksState={})], "FAILURE"),
     ],
 )
-def test_a_failed_try_is_a_failure_as_soon_as_its_dag_run_ended(others, expected):
+def test_failed_try_is_a_failure_as_soon_as_its_dag_run_ended(others, expected):
     events = [*FAILED_TRY, *others]
     assert result(told(events)) == result(told(events[::-1])) == expected
     dumps = []
@@ -156,18 +156,18 @@ def test_a_failed_try_is_a_failure_as_soon_as_its_dag_run_ended(others, expected
     assert [point["result"]["type"] for point in last] == [expected]
 
 
-def test_a_failed_try_whose_own_state_is_failed_is_a_failure():
+def test_failed_try_whose_own_state_is_failed_is_a_failure():
     state = {"airflowState": facet(dagRunState="failed", tasksState={})}
     found = told(attempt("START", 1, 1), attempt("FAIL", 2, 1, run=state))
     assert result(found) == "FAILURE"
     assert found.kept(DPI)["airflowState.dagRunState"] == "failed"
 
 
-def test_the_end_of_a_run_above_that_is_no_dag_run_decides_nothing():
+def test_end_of_a_run_above_that_is_no_dag_run_decides_nothing():
     assert result(told([*FAILED_TRY, dag_run("COMPLETE", 9, name="daily.controller")])) == "UP_FOR_RETRY"
 
 
-def test_an_evicted_dag_run_still_decides():
+def test_evicted_dag_run_still_decides():
     clock = [1_796_000_000.0]
     ledger = Told(Settings(datahub_version="0.15.0", ledger={"retention_days": 1}), clock=lambda: clock[0])
     ledger.tell([FAILED_TRY[0]], [dag_run("START", 0), dag_run("FAIL", 9)])

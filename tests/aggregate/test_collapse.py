@@ -33,13 +33,13 @@ def operations(translation, aspect):
     return [o for p in translation.proposals if p.aspect_name == aspect for o in p.value]
 
 
-def test_a_pattern_is_compared_with_the_name_and_with_namespace_and_name():
+def test_collapse_pattern_matches_name_or_namespace_and_name():
     assert BRIDGE.settings.temporary.is_listed("postgres://db:5432", "d.s.tmp1")
     assert BRIDGE.settings.temporary.is_listed("anything", "staging.a")
     assert BRIDGE.settings.temporary.is_listed("postgres://other:5432", "d.s.tmp1") is None
 
 
-def test_upstreams_of_a_dataset_event_run_through_what_a_job_of_the_call_made():
+def test_dataset_event_upstreams_collapse_through_jobs():
     made = event("COMPLETE", inputs=[dataset("d.s.a"), dataset("d.s.b")], outputs=[dataset("d.s.tmp")])
     upstream = dataset_event(dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a")))
     for events in ((made, upstream), (upstream, made)):
@@ -51,14 +51,14 @@ def test_upstreams_of_a_dataset_event_run_through_what_a_job_of_the_call_made():
         assert "d.s.tmp" not in repr(found.proposals)
 
 
-def test_a_temporary_dataset_that_nobody_made_leaves_no_edge():
+def test_temporary_dataset_that_nobody_made_leaves_no_edge():
     found = told(event("COMPLETE", inputs=[dataset("d.s.tmp")], outputs=[dataset("d.s.c")]))
     paths = [o["path"] for o in operations(found, "dataJobInputOutput")]
     assert [path for path in paths if path.startswith("/inputDatasetEdges")] == []
     assert [p for p in found.proposals if p.aspect_name == "dataProcessInstanceInput"] == []
 
 
-def test_the_first_time_of_an_edge_is_that_of_the_temporary_one():
+def test_first_time_of_an_edge_is_that_of_the_temporary_one():
     found = told(
         event(
             "COMPLETE",
@@ -85,7 +85,7 @@ def test_the_first_time_of_an_edge_is_that_of_the_temporary_one():
     assert times == {1000, 5000}
 
 
-def test_an_untyped_list_of_columns_of_a_temporary_dataset_is_forgotten():
+def test_untyped_columns_of_a_temporary_dataset_are_dropped():
     schema = {"schema": {"fields": [{"name": "x"}]}}
     found = told(job_event(inputs=[dataset("d.s.tmp", facets=schema), dataset("d.s.a", facets=schema)]))
     fields = [
@@ -102,7 +102,7 @@ def test_column_lineage_keeps_the_columns_of_lasting_datasets():
     assert "d.s.a" in fine[0]
 
 
-def test_a_second_call_knows_the_temporary_datasets_that_only_a_facet_mentions():
+def test_second_call_remembers_temporary_datasets_of_a_facet():
     said = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
     first, second = told(said), told(said)
     assert operations(second, "dataJobInputOutput") == operations(first, "dataJobInputOutput")
@@ -167,7 +167,7 @@ def test_lineage_runs_through_what_the_facet_calls_temporary(said):
         assert "d.s.x" not in repr(found.proposals)
 
 
-def test_what_only_another_run_calls_temporary_is_written_without_edges():
+def test_dataset_temporary_only_in_another_run_has_no_edges():
     for events in (chain(SAID), reversed(chain(SAID))):
         found = collapsed("collapse", *events)
         assert {one for one in edges_of(found) if one[0] == "etl.two"} == {
@@ -177,7 +177,7 @@ def test_what_only_another_run_calls_temporary_is_written_without_edges():
 
 
 @pytest.mark.parametrize("bag", ["inputFacets", "outputFacets"])
-def test_the_facet_counts_in_whatever_bag_it_is(bag):
+def test_temporary_facet_is_read_from_every_facet_map(bag):
     first, _ = chain({})
     first["outputs"] = [dataset("d.s.x", **{bag: SAID})]
     assert "d.s.x" not in repr(collapsed("collapse", first).proposals)
@@ -186,7 +186,7 @@ def test_the_facet_counts_in_whatever_bag_it_is(bag):
     }
 
 
-def test_a_temporary_dataset_stays_without_edges():
+def test_temporary_dataset_stays_without_edges():
     for events in (chain(SAID), reversed(chain(SAID))):
         found = collapsed("drop_edges", *events)
         assert edges_of(found) == {one for one in WHOLE if one[2] != "d.s.x"}
@@ -222,7 +222,7 @@ def test_temporary_datasets_are_as_others_by_default():
     assert edges_of(collapsed("keep", *chain(SAID))) == WHOLE
 
 
-def test_the_report_tells_why_a_temporary_dataset_is_not_written():
+def test_report_has_the_reason_for_a_dropped_temporary_dataset():
     (first, second) = chain(SAID, reader=SAID)
     report = (
         Bridge(Settings(temporary={"dataset_type": "collapse"})).translate(packed([first, second]), report=True).report

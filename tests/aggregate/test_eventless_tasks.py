@@ -60,13 +60,13 @@ def results(found):
 RUNS = {"airflow": {"tasks_without_events": "runs"}, "datahub_version": "1.7"}
 
 
-def test_by_default_silent_tasks_are_jobs_and_no_runs():
+def test_eventless_tasks_are_jobs_without_runs_by_default():
     found = told(dag(), dag("FAIL"))
     assert found.entities("dataJob") == {f"urn:li:dataJob:({FLOW},{DAG}.{task})" for task in TASKS}
     assert found.entities("dataProcessInstance") == {DPI}
 
 
-def test_the_end_of_a_dag_run_tells_how_silent_tasks_ended():
+def test_dag_run_end_ends_its_eventless_tasks():
     """`load` failed and `right` skipped itself while it ran: both have told of themselves. `idle` has no end."""
     found = told(dag(), dag("FAIL"), **RUNS)
     assert results(found) == {
@@ -85,7 +85,7 @@ def test_the_end_of_a_dag_run_tells_how_silent_tasks_ended():
     assert found.one(run_of("after"), "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
 
 
-def test_an_end_alone_tells_of_the_tasks_that_cannot_have_run():
+def test_dag_run_end_alone_ends_only_tasks_that_cannot_have_run():
     assert results(told(dag("FAIL"), **RUNS)).keys() == {run_of("left"), run_of("after")}
     assert results(told(dag(), **RUNS)) == {}
     assert results(told(dag("RUNNING"), **RUNS)) == {}
@@ -105,7 +105,7 @@ def test_older_profiles_have_fewer_aspects_of_runs():
     }  # fmt: skip
 
 
-def test_words_that_are_none_and_jobs_that_are_no_dag_tell_nothing():
+def test_invalid_task_states_and_other_jobs_end_no_task():
     odd = facet(dagRunState="failed", tasksState={"a": 7, "b": "queued", "c": None}, tasksDuration=[])
     assert results(told(event(producer=AIRFLOW, name=DAG, run={"airflowState": odd}), **RUNS)) == {}
     odd = facet(tasksState={"a": "skipped"})
@@ -122,7 +122,7 @@ def test_beside_the_plugin_its_own_runs_of_tasks_are_left_to_it():
     assert results(told(dag(), dag("FAIL"), identity=joined(), **RUNS)) == {}
 
 
-def test_in_place_of_the_plugin_silent_runs_have_its_ids():
+def test_eventless_runs_use_plugin_ids_in_plugin_mode():
     found = told(dag(), dag("FAIL"), identity=joined(runs="plugin"), **RUNS)
     key = {"cluster": "prod", "orchestrator": "airflow", "id": f"{DAG}_after_{LABEL}"}
     urn = f"urn:li:dataProcessInstance:{datahub_guid(key)}"
@@ -131,7 +131,7 @@ def test_in_place_of_the_plugin_silent_runs_have_its_ids():
     assert template == make_data_job_urn("airflow", DAG, "after", "prod")
 
 
-def test_without_airflows_own_id_of_the_dag_run_the_plugins_is_unknown():
+def test_plugin_run_id_needs_the_dag_run_id_of_airflow():
     nameless = dag("FAIL")
     del nameless["run"]["facets"]["airflowDagRun"]
     assert results(told(nameless, identity=joined(runs="plugin"), **RUNS)) == {}
@@ -161,7 +161,7 @@ def edges(found):
 
 
 @pytest.mark.parametrize("cluster", [None, "prod", "PROD"])
-def test_the_graph_of_a_real_dag_is_that_of_its_tasks_words(cluster):
+def test_task_graph_of_a_real_dag_equals_its_task_event_edges(cluster):
     """The DAG `BQ` of OpenLineage's compatibility tests: its START names the tasks that the tasks' events name themselves."""
     events = [one for one in real(*range(1, 33)) if one["job"]["name"].partition(".")[0] == "BQ"]
     start = [one for one in events if "airflow" in one["job"]["facets"]]
@@ -178,7 +178,7 @@ def test_the_graph_of_a_real_dag_is_that_of_its_tasks_words(cluster):
     assert edges(told(events, **settings, airflow={"task_graph": False})) == set()
 
 
-def test_tasks_of_real_dags_that_spoke_have_no_silent_runs():
+def test_real_tasks_with_events_get_no_eventless_runs():
     events = real(*range(1, 33))
     assert any("airflowState" in one["run"]["facets"] for one in events)
     plain, asked = told(events, datahub_version="1.7"), told(events, **RUNS)
@@ -188,7 +188,7 @@ def test_tasks_of_real_dags_that_spoke_have_no_silent_runs():
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_order_of_a_dags_events_does_not_matter():
+def test_order_of_a_dags_events_does_not_matter():
     again = dag("COMPLETE", time="2026-11-20T02:00:00Z")
     events = [dag(), dag("FAIL"), again, event("START", producer=AIRFLOW, name="daily.load", run_id=RUN[:-1] + "7")]
     wanted = results(told(events, **RUNS))

@@ -81,7 +81,7 @@ def plugins_run(proposals):
     return urn
 
 
-def test_beside_the_plugin_its_flow_task_and_run_get_no_more_than_a_parent():
+def test_plugin_owned_entities_get_only_the_parent_aspect():
     proposals = translated()
     assert aspects(proposals, FLOW) == aspects(proposals, TASK) == []
     run = plugins_run(proposals)
@@ -90,7 +90,7 @@ def test_beside_the_plugin_its_flow_task_and_run_get_no_more_than_a_parent():
     assert relationships["parentInstance"] == f"urn:li:dataProcessInstance:{DAG_RUN}"
 
 
-def test_what_the_plugin_lacks_is_written():
+def test_aspects_that_the_plugin_lacks_are_written():
     proposals = translated()
     dag_run = aspects(proposals, f"urn:li:dataProcessInstance:{DAG_RUN}")
     assert "dataProcessInstanceProperties" in dag_run
@@ -98,7 +98,7 @@ def test_what_the_plugin_lacks_is_written():
     assert "operation" in aspects(proposals, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)")
 
 
-def test_a_child_points_at_the_plugins_run_though_only_the_tasks_own_events_tell_its_id():
+def test_child_run_points_at_the_plugin_run_of_its_parent_task():
     proposals = translated()
     (child,) = [
         proposal.value
@@ -110,13 +110,13 @@ def test_a_child_points_at_the_plugins_run_though_only_the_tasks_own_events_tell
 
 
 @pytest.mark.parametrize("runs", ["links", "plugin", "openlineage"])
-def test_the_order_of_events_does_not_matter(runs):
+def test_order_of_events_does_not_matter(runs):
     wanted = sorted(map(ndjson_line, translated(airflow_plugin={"runs": runs})))
     for order in itertools.islice(itertools.permutations(EVENTS), 0, None, 503):
         assert sorted(map(ndjson_line, translated(order, airflow_plugin={"runs": runs}))) == wanted
 
 
-def test_of_two_runs_that_claim_one_id_it_is_the_same_one_in_every_order():
+def test_run_id_conflict_is_resolved_equally_in_every_order():
     """A producer gave one id to the tasks of two DAG runs; a child names it, and an event that tells no DAG run."""
 
     def task(dag_run):
@@ -131,7 +131,7 @@ def test_of_two_runs_that_claim_one_id_it_is_the_same_one_in_every_order():
     assert len({tuple(sorted(map(ndjson_line, found))) for found in orders}) == 1
 
 
-def test_whole_runs_under_the_plugins_id_hold_every_try():
+def test_plugin_run_contains_every_try():
     proposals = translated(airflow_plugin={"runs": "plugin"})
     points = [
         (proposal.value["timestampMillis"] // 60_000 % 60, proposal.value["status"], proposal.value.get("attempt"))
@@ -166,12 +166,12 @@ def test_sql_of_a_task_folds_into_the_plugins_task():
     assert not [proposal for proposal in proposals if proposal.entity_urn.endswith(APP_RUN)]
 
 
-def test_another_airflows_jobs_of_another_mode_are_not_the_plugins():
+def test_jobs_of_other_producers_are_not_plugin_owned():
     proposals = translated([event("a.b", TASK_RUN, producer=SPARK)])
     assert aspects(proposals, "urn:li:dataFlow:(spark,a,ns)") != []
 
 
-def test_runs_of_dbts_nodes_point_at_the_dataset_and_the_invocation():
+def test_dbt_node_runs_point_at_the_dataset_and_the_invocation():
     node = {"database": "shop", "schema": "marts", "alias": "orders", "unique_id": "model.shop.orders"}
     facets = {"dbt_run": {"invocation_id": "i"}, **parent("dbt-run-shop", DAG_RUN)}
     said = {"producer": DBT, "job_facets": {"dbt_node": node}, "facets": facets}
@@ -196,7 +196,7 @@ def test_runs_of_dbts_nodes_point_at_the_dataset_and_the_invocation():
     assert not [proposal for proposal in proposals if proposal.entity_urn.endswith("model.shop.orders)")]
 
 
-def test_a_run_that_others_only_name_as_upstream_is_found_too():
+def test_run_that_others_only_name_as_upstream_is_found_too():
     upstream = {
         "jobDependencies": {
             "upstream": [{"job": {"namespace": "ns", "name": "shop.daily.load"}, "run": {"runId": SECOND_TRY}}]
@@ -223,7 +223,7 @@ def test_datahubs_endpoint_relates_no_runs():
     assert aspects(proposals, "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,ns),shop.daily)") != []
 
 
-def test_a_rule_that_skips_a_job_skips_its_runs_and_leaves_the_others():
+def test_skip_rule_drops_the_runs_of_its_job_only():
     settings = Settings(identity={"rules": [{"name": r"shop\.daily\.load", "skip": True}]})
     proposals = Bridge(settings).translate([json.dumps(one) for one in EVENTS]).proposals
     runs = {proposal.entity_urn[-1] for proposal in proposals if proposal.entity_type == "dataProcessInstance"}
@@ -248,7 +248,7 @@ def assertions(proposals):
     }
 
 
-def test_of_a_dbt_test_only_results_are_written_under_the_sources_assertion():
+def test_dbt_test_writes_only_results_under_the_source_assertion():
     said = dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c"])
     guid = datahub_guid({"platform": "dbt", "name": "test.shop.not_null_orders_id.81c"})
     assert assertions(translated([said])) == {(guid, "assertionRunEvent")}
@@ -265,7 +265,7 @@ def test_of_a_dbt_test_only_results_are_written_under_the_sources_assertion():
         dbt_test("model.shop.orders", ["a.b.c"]),
     ],
 )
-def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
+def test_assertions_without_a_dbt_name_keep_their_own_urns(said):
     assert assertions(translated([said])) == assertions(Bridge(Settings()).translate(json.dumps(said)).proposals)
 
 
@@ -285,7 +285,7 @@ def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
         {"identity": {"granularity": "task", "fold_runs": "keep"}},
     ],
 )
-def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
+def test_real_events_match_datahub_schemas_in_every_mode(settings):
     translation = Bridge(Settings(**settings, datahub_version="1.4")).translate(read_events([EXAMPLES]), report=True)
     assert (translation.dead, translation.rejected) == ([], [])
     assert len(translation.proposals) > 500
@@ -298,7 +298,7 @@ def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
         ({"granularity": "task"}, "policy:identity.granularity"),
     ],
 )
-def test_the_report_says_who_has_what_is_not_written(identity, reason):
+def test_report_names_the_owner_of_each_dropped_aspect(identity, reason):
     task = event("shop.daily.load", SECOND_TRY, facets=airflow())
     sql = event("shop.daily.load.query.1", TASK_RUN, facets={**airflow(), **parent("shop.daily.load", SECOND_TRY)})
     report = Bridge(Settings(identity=identity)).translate([json.dumps(task), json.dumps(sql)], report=True).report

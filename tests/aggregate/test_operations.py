@@ -72,7 +72,7 @@ def results(proposals, run):
     ]
 
 
-def test_the_application_carries_what_its_jobs_read_and_wrote():
+def test_application_run_has_the_lineage_of_its_folded_jobs():
     proposals = translated(application())
     assert {one.entity_urn for one in proposals if one.entity_type == "dataJob"} == {TWIN}
     assert {one.entity_urn for one in proposals if one.entity_type == "dataProcessInstance"} == {run_urn(APP)}
@@ -83,12 +83,12 @@ def test_the_application_carries_what_its_jobs_read_and_wrote():
     assert value(proposals, run_urn(APP), "dataProcessInstanceRelationships")["parentTemplate"] == TWIN
 
 
-def test_what_each_job_counted_is_summed():
+def test_statistics_of_folded_jobs_are_summed():
     properties = value(translated(application()), run_urn(APP), "dataProcessInstanceProperties")["customProperties"]
     assert properties["openlineage.outputs.rowCount"] == "7"
 
 
-def test_the_twin_is_called_and_typed_like_the_application():
+def test_flow_job_has_the_name_and_type_of_the_application():
     proposals = translated(application())
     info = {operation["path"]: operation.get("value") for operation in value(proposals, TWIN, "dataJobInfo")}
     assert info["/name"] == "app"
@@ -106,11 +106,11 @@ def test_the_twin_is_called_and_typed_like_the_application():
         (application("ABORT"), "SUCCESS"),
     ],
 )
-def test_an_application_fails_when_a_job_of_it_failed_last(events, result):
+def test_application_fails_when_a_job_of_it_failed_last(events, result):
     assert results(translated(events), APP) == [result]
 
 
-def test_what_an_application_wrote_itself_was_written_though_a_job_of_it_failed():
+def test_output_of_a_failed_application_is_still_written():
     *events, end = application("FAIL")
     proposals = translated([*events, {**end, "outputs": [dataset("own")]}])
     assert results(proposals, APP) == ["FAILURE"]
@@ -124,7 +124,7 @@ def test_runs_are_kept_by_setting():
     assert value(proposals, run_urn(APP), "dataProcessInstanceOutput") == {"outputs": [urn("out")]}
 
 
-def test_a_run_without_the_one_above_keeps_what_it_did():
+def test_run_without_the_one_above_keeps_what_it_did():
     events = [one for one in application() if one["run"]["runId"] != APP]
     proposals = translated(events)
     assert value(proposals, run_urn(FIRST), "dataProcessInstanceRelationships")["parentTemplate"] == TWIN
@@ -142,7 +142,7 @@ def test_runs_that_go_in_circles_are_kept():
     assert found == {run_urn(FIRST), run_urn(SECOND)}
 
 
-def test_statements_of_a_node_fold_into_it_and_leave_the_invocation_alone():
+def test_sql_operations_fold_into_their_dbt_node_only():
     events = [
         event("dbt-run-shop", APP, "START", 0, producer=DBT, job_type="JOB"),
         event("model.shop.orders", FIRST, "START", 1, ("dbt-run-shop", APP), producer=DBT, job_type="MODEL"),
@@ -168,14 +168,14 @@ def test_job_events_of_operations_fold_too():
 
 
 @pytest.mark.parametrize("events", [application("FAIL", "COMPLETE"), application("COMPLETE", "FAIL")])
-def test_the_order_of_events_does_not_matter(events):
+def test_order_of_events_does_not_matter(events):
     wanted = sorted(map(ndjson_line, translated(events)))
     for order in itertools.islice(itertools.permutations(events), 0, None, 211):
         assert sorted(map(ndjson_line, translated(order))) == wanted
     assert sorted(map(ndjson_line, translated([*events, *events]))) == wanted
 
 
-def test_the_default_folds_nothing():
+def test_default_folds_nothing():
     assert {
         one.entity_urn for one in translated(application(), granularity="operation") if one.entity_type == "dataJob"
     } == {f"urn:li:dataJob:({FLOW},app.{name})" for name in ("one", "two")}
@@ -204,7 +204,7 @@ def test_outputs_keep_their_lifecycle_word_on_the_edge_of_the_application():
     }
 
 
-def test_an_output_that_the_application_names_too_keeps_the_word_of_its_operation():
+def test_output_that_the_application_names_too_keeps_the_word_of_its_operation():
     *events, end = application()
     events[2]["outputs"] = [changed("out", "OVERWRITE", 3)]
     proposals = translated([*events, {**end, "outputs": [dataset("out")]}])

@@ -68,7 +68,7 @@ def test_nobody_gets_queries_who_did_not_ask():
     assert b"urn:li:query" not in b"".join(json.dumps(p.value).encode() for p in found.proposals)
 
 
-def test_a_query_tells_its_statement_when_it_ran_and_what_it_is_about():
+def test_query_has_statement_times_and_subjects():
     found = told(*run(dialect="PostgreSQL"))
     (urn,) = {p.entity_urn for p in found.proposals if p.entity_type == "query"}
     assert urn == urn_of_query(TEXT, "postgresql")
@@ -87,7 +87,7 @@ def test_a_query_tells_its_statement_when_it_ran_and_what_it_is_about():
 
 
 @pytest.mark.parametrize("profile", known_profiles())
-def test_every_profile_takes_what_is_written_for_it(profile):
+def test_queries_match_the_schemas_of_every_datahub_version(profile):
     found = told(
         *(json.loads(one.raw) for one in examples()), datahub_version=profile, column_lineage={"target": "both"}
     )
@@ -98,18 +98,18 @@ def test_every_profile_takes_what_is_written_for_it(profile):
     assert bool(linked) is (profile >= "1.1")
 
 
-def test_white_space_and_a_last_semicolon_make_no_other_query_a_dialect_does():
+def test_query_urn_depends_on_dialect_but_not_on_white_space():
     assert urn_of_query("select  1 ;", None) == urn_of_query("select\n1", None)
     assert urn_of_query("select 1", None) != urn_of_query("select 2", None)
     assert urn_of_query("select 1", "hive") not in (urn_of_query("select 1", None), urn_of_query("select 1", "trino"))
 
 
-def test_a_dialect_that_is_nobody_s_own_names_no_platform():
+def test_dialect_that_is_nobody_s_own_names_no_platform():
     found = told(*run(dialect="ansi"))
     assert not [p for p in found.proposals if (p.entity_type, p.aspect_name) == ("query", "dataPlatformInstance")]
 
 
-def test_the_platforms_of_the_dialects_are_those_of_the_naming_systems():
+def test_sql_dialect_platforms_are_those_of_the_naming_systems():
     platforms = {system.platform for system in load_systems()}
     rows = document("sql_dialects")["dialects"]
     assert {row["platform"] for row in rows} <= platforms | {"spark"}
@@ -118,12 +118,12 @@ def test_the_platforms_of_the_dialects_are_those_of_the_naming_systems():
     assert TABLES.sql_dialects.platform("T-SQL") == "mssql"
 
 
-def test_the_run_s_user_is_its_actor():
+def test_run_s_user_is_its_actor():
     facets = {"spark_applicationDetails": {"userName": "ann"}}
     assert one(told(*run(run_facets=facets)), "queryProperties")["created"]["actor"] == "urn:li:corpuser:ann"
 
 
-def test_credentials_are_taken_out_of_the_statement_and_it_is_cut():
+def test_query_statement_is_redacted_and_truncated():
     found = told(*run(sql="copy x from postgres://ann:hidden@db/x " + "," * 120_000))
     text = one(found, "queryProperties")["statement"]["value"]
     assert "hidden" not in text
@@ -136,12 +136,12 @@ def test_sql_as_source_code_is_a_query_too():
     ] == {"value": "select 1", "language": "SQL"}
 
 
-def test_a_flow_level_job_s_statement_is_a_query_about_its_twin_s_datasets():
+def test_flow_level_query_has_the_datasets_of_its_flow_job():
     found = told(*run(job="nightly"))
     assert subjects(found) == [ORDERS, TOTALS]
 
 
-def test_what_one_run_says_last_and_longest_is_its_query():
+def test_query_text_is_the_last_and_longest_of_its_run():
     events = run(sql="select a")
     events[0]["job"]["facets"]["sql"]["query"] = "select a, b from c"
     assert one(told(*events), "queryProperties")["statement"]["value"] == "select a, b from c"
@@ -150,7 +150,7 @@ def test_what_one_run_says_last_and_longest_is_its_query():
 # -- what many runs make of it -----------------------------------------------------------------------------------------
 
 
-def test_runs_of_one_query_make_one_first_to_last_with_all_its_datasets():
+def test_runs_of_one_query_share_one_entity_with_all_datasets():
     events = [*run("a", 0), *run("b", 20, TEXT + " ;", outputs=("lake",), job="etl.copy")]
     for order in (events, events[::-1], [*events[1::2], *events[::2]]):
         found = told(*order)
@@ -160,7 +160,7 @@ def test_runs_of_one_query_make_one_first_to_last_with_all_its_datasets():
         assert subjects(found) == [LAKE, ORDERS, TOTALS]
 
 
-def test_two_jobs_of_one_run_have_a_query_each_about_their_own_datasets():
+def test_query_subjects_are_kept_apart_by_job_of_one_run():
     first, _ = run(job="app.a", outputs=("lake",))
     _, last = run(job="app.b", sql="delete from totals", inputs=())
     found = told(first, last)
@@ -170,19 +170,19 @@ def test_two_jobs_of_one_run_have_a_query_each_about_their_own_datasets():
     assert linked == {LAKE: [urn_of_query(TEXT, None)], TOTALS: [urn_of_query("delete from totals", None)]}
 
 
-def test_a_call_without_the_start_does_not_erase_subjects_but_tells_the_statement():
+def test_query_without_its_start_event_keeps_stored_subjects():
     found = told(run()[1])
     assert not aspects(found, "querySubjects")
     assert one(found, "queryProperties")["statement"]["value"] == TEXT
 
 
-def test_a_job_event_tells_of_its_query():
+def test_job_event_creates_its_query():
     found = told(job_event(job_facets={"sql": {"query": TEXT}}, inputs=[dataset("d.s.orders")]))
     assert subjects(found) == [ORDERS]
     assert not aspects(found, "operation")
 
 
-def test_a_dataset_that_lineage_runs_through_is_no_subject():
+def test_dataset_that_lineage_runs_through_is_no_subject():
     found = told(*run(), temporary={"datasets": ["*.orders"]})
     assert subjects(found) == [TOTALS]
 
@@ -211,13 +211,13 @@ def test_upstreams_of_inputs_and_outputs_name_it_too():
     assert upstream["query"] == urn_of_query(TEXT, None)
 
 
-def test_what_no_query_made_names_none():
+def test_edges_without_sql_name_no_query():
     events = with_columns(*run(), *run("b", 20, job_facets={}))
     assert names(told(*events)) == {urn_of_query(TEXT, None), "NONE"}
     assert names(told(*with_columns(*run(job_facets={})))) == {"NONE"}
 
 
-def test_an_output_of_two_queries_of_one_run_names_both_and_its_upstream_none():
+def test_output_of_two_queries_names_both_but_upstream_none():
     first, _ = run(job="app.a")
     _, last = run(job="app.b", sql="delete from totals")
     found = told(first, last, column_lineage={"target": "dataset"})
@@ -230,7 +230,7 @@ def test_an_output_of_two_queries_of_one_run_names_both_and_its_upstream_none():
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
-def test_an_older_server_s_report_names_the_query_for_the_statement():
+def test_older_server_s_report_names_the_query_for_the_statement():
     found = Bridge(Settings(optional_metadata=["queries"], datahub_version="0.15.0")).translate(
         packed(run()), report=True
     )
@@ -239,7 +239,7 @@ def test_an_older_server_s_report_names_the_query_for_the_statement():
 
 
 @pytest.mark.parametrize("profile", ["0.15.0 with queries", "1.7 with queries"])
-def test_the_report_tells_the_truth_of_queries(profile):
+def test_report_of_queries_matches_the_written_aspects(profile):
     sql = [case for case in golden() if case[0].startswith(("sql.", "sourceCode.", "airflow.", "dbt.", "trino."))]
     assert len(sql) >= 4
     found, tried = lies(sql, 1, whole=True, profile=profile)

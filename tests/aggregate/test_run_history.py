@@ -38,7 +38,7 @@ def points(found):
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_a_vector_of_the_identity_rules_holds_in_every_order_of_its_events(vector):
+def test_run_history_matches_the_spec_vectors_in_every_order(vector):
     said = events(*(f"{one['type']}@{one['time'] * SECOND}" for one in vector["events"]))
     streaming = vector.get("processingType") == "STREAMING"
     for order in permutations(said):
@@ -90,13 +90,13 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_batch_run_leaves_these_points_in_every_order(case):
+def test_batch_run_leaves_these_points_in_every_order(case):
     said, expected = CASES[case]
     for order in permutations(events(*said)):
         assert points(build_history([*order, *order])) == expected
 
 
-def test_the_words_of_the_run_are_those_of_its_last_attempt():
+def test_words_of_the_run_are_those_of_its_last_attempt():
     found = build_history(events("START@0", "FAIL@5000", "COMPLETE@6000", "START@9000", "COMPLETE@12000"))
     assert (found.start, found.has_start, found.end, found.final_type, found.attempts) == (
         0,
@@ -110,26 +110,26 @@ def test_the_words_of_the_run_are_those_of_its_last_attempt():
     assert found.last_version[0] == 12000
 
 
-def test_an_attempt_that_is_not_over_leaves_the_word_of_the_one_before():
+def test_unfinished_attempt_keeps_the_result_of_the_previous_one():
     found = build_history(events("START@0", "FAIL@5000", "START@9000"))
     assert (found.attempts, found.final_type, found.end) == (2, "FAIL", 5000)
     assert found.has_completed is False
 
 
-def test_the_start_is_the_first_start_else_the_first_event():
+def test_start_is_the_first_start_else_the_first_event():
     assert build_history(events("RUNNING@3", "START@7", "COMPLETE@9")).start == 7
     found = build_history(events("COMPLETE@9", "RUNNING@3"))
     assert (found.start, found.has_start) == (3, False)
 
 
-def test_a_duration_counts_from_the_first_start_of_the_same_attempt():
+def test_duration_counts_from_the_first_start_of_its_attempt():
     said = events("START@0", "START@1000", "FAIL@5000", "START@9000", "COMPLETE@12000")
     assert [point.duration for point in build_history(said).points] == [None, None, 5000, None, 3000]
     assert [point.duration for point in build_history(events("COMPLETE@5000")).points] == [None]
     assert [point.duration for point in build_history(events("RUNNING@0", "FAIL@9000")).points] == [None]
 
 
-def test_a_start_after_its_end_gives_no_negative_duration():
+def test_duration_is_never_negative_if_start_follows_the_end():
     found = build_history(events("COMPLETE@1000", "START@5000"))
     assert [(point.time, point.attempt, point.duration) for point in found.points] == [
         (1000, 1, None), (5000, 2, None),
@@ -137,7 +137,7 @@ def test_a_start_after_its_end_gives_no_negative_duration():
 
 
 @pytest.mark.parametrize("before", [("COMPLETE@1000",), ("RUNNING@0", "COMPLETE@1000"), ("FAIL@0", "COMPLETE@1000")])
-def test_by_setting_the_only_start_right_after_the_end_is_that_of_the_run_which_does_not_seem_to_go_on(before):
+def test_start_skew_merges_a_late_start_into_the_ended_run(before):
     """Seen of Flink 2.2: COMPLETE by the JobManager's clock, and 47 ms later START by the client's."""
     for order in permutations(events(*before, "START@48000")):
         found = build_history(list(order), start_skew=10)
@@ -171,7 +171,7 @@ BEAT = [f"RUNNING@{hour * HOUR + 61 * SECOND}" for hour in (0, 0, 1, 25)]
     ("heartbeat", "expected"),
     [("hour", [0, HOUR, 25 * HOUR]), ("day", [0, 24 * HOUR]), ("off", [])],
 )
-def test_a_streaming_run_leaves_one_point_for_each_hour_or_day_in_which_it_ran(heartbeat, expected):
+def test_streaming_run_has_one_point_per_heartbeat_interval(heartbeat, expected):
     said = events(*BEAT)
     for order in permutations(said):
         assert points(build_history(list(order), streaming=True, heartbeat=heartbeat)) == [
@@ -179,7 +179,7 @@ def test_a_streaming_run_leaves_one_point_for_each_hour_or_day_in_which_it_ran(h
         ]
 
 
-def test_a_streaming_run_that_ended_and_goes_on_is_a_next_attempt_and_shows_in_the_next_hour():
+def test_streaming_run_that_continues_after_its_end_is_attempt_2():
     said = events("START@5000", "RUNNING@9000", f"FAIL@{10 * MS * 1000}", f"RUNNING@{20 * SECOND}", f"RUNNING@{HOUR}")
     assert points(build_history(said, streaming=True)) == [
         (0, 1, None), (5000, 1, None), (10 * SECOND, 1, "FAIL"), (HOUR, 2, None),
@@ -214,7 +214,7 @@ RESTARTED = ("START@5000", "RUNNING@9000", "FAIL@10000000", "FAIL@12000000", "RU
         ),
     }.values(),
 )
-def test_a_run_that_its_producer_restarts_shows_so_at_once(said, expected):
+def test_run_that_its_producer_restarts_shows_so_at_once(said, expected):
     for order in permutations(events(*said)):
         assert points(build_history(list(order), streaming=True, restarts=True)) == expected
     assert len(points(build_history(events(*said), streaming=True, restarts=True, heartbeat="off"))) == len(
@@ -223,7 +223,7 @@ def test_a_run_that_its_producer_restarts_shows_so_at_once(said, expected):
     assert points(build_history(events(*said), restarts=True)) == points(build_history(events(*said)))
 
 
-def test_what_begins_after_an_end_may_be_the_next_batch_of_the_same_attempt():
+def test_batch_start_after_an_end_continues_the_same_attempt():
     said = events("START@0", "START@2000", "COMPLETE@7000", "START@8000", "FAIL@9000", "START@9500", "COMPLETE@12000", "OTHER@13000")  # fmt: skip
     for order in (said, said[::-1], said[4:] + said[:4]):
         found = build_history(order, batches=True)
@@ -244,7 +244,7 @@ def test_within_one_attempt_a_failure_wins_in_streaming_runs_too():
     assert (found.final_type, points(found)[-1]) == ("FAIL", (9000, 1, "FAIL"))
 
 
-def test_a_long_run_is_read_in_good_time():
+def test_long_run_is_read_in_good_time():
     said = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 20_000)))
     assert len(build_history([*said, *said], streaming=True).points) == 6
 
@@ -261,7 +261,7 @@ moments = st.sampled_from([0, 400, 999, 1000, 1400, 5000, HOUR, HOUR + 1, 30 * H
     st.sampled_from(["hour", "day", "off"]),
     st.data(),
 )
-def test_the_history_is_a_function_of_the_set_of_events(told, streaming, restarts, batches, heartbeat, data):
+def test_history_is_a_function_of_the_set_of_events(told, streaming, restarts, batches, heartbeat, data):
     said = events(*(f"{word}@{time}" for word, time in told))
     shuffled = data.draw(st.permutations([*said, *said[:2]]))
     how = {"streaming": streaming, "restarts": restarts, "batches": batches, "heartbeat": heartbeat}
@@ -286,7 +286,7 @@ def test_the_history_is_a_function_of_the_set_of_events(told, streaming, restart
     st.lists(st.tuples(st.sampled_from([*RESULTS, "START", "RUNNING"]), st.integers(0, 40)), max_size=4),
     st.sampled_from(["5m", "hour", "day", "off"]),
 )
-def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more, heartbeat):
+def test_thinned_events_change_no_run_history(told, more, heartbeat):
     first = events(*{f"{kind or ''}@{time * 60 * SECOND}": None for kind, time in told})
     later = events(*{f"{kind or ''}@{time * 60 * SECOND + 1}": None for kind, time in more})
     beats = [time * 60 * SECOND // STEPS[heartbeat] for kind, time in {*more} if RESULTS.get(kind)]
@@ -298,7 +298,7 @@ def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more
     assert thin_events([*first, *first], heartbeat) == thin_events(first, heartbeat)
 
 
-def test_of_two_late_ends_within_one_beat_nobody_knows_any_more_whether_the_run_went_on_in_between():
+def test_thinning_may_join_two_late_ends_within_one_heartbeat():
     first = events(*(f"RUNNING@{minute * 60 * SECOND}" for minute in range(3)))
     ends = events("FAIL@1", f"FAIL@{60 * SECOND + 1}")
     assert build_history([*first, *ends]).attempts == 3
@@ -306,7 +306,7 @@ def test_of_two_late_ends_within_one_beat_nobody_knows_any_more_whether_the_run_
     assert build_history([*thin_events([*first, *ends])]).attempts == 3
 
 
-def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():
+def test_thinning_keeps_first_and_last_running_of_five_minutes():
     said = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 900)), "COMPLETE@950000000")
     kept = [(stamp[0] // SECOND, kind) for stamp, kind in thin_events(said)]
     assert kept == [
@@ -315,7 +315,7 @@ def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():
     ]
 
 
-def test_of_a_run_of_many_events_those_that_say_nothing_more_are_let_go_of_now_and_then():
+def test_run_with_many_events_is_thinned_periodically():
     said = events("START@0", *(f"RUNNING@{4 * second * SECOND}" for second in range(1, THINNING_INTERVAL)))
     assert thin_periodically(said[:-1], "hour") == said[:-1]
     assert len(thin_periodically(said, "hour")) == 3

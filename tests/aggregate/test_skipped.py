@@ -46,7 +46,7 @@ def skipped(found):
     return json.loads(found.kept(DPI).get("test.skipped", "[]"))
 
 
-def test_a_test_whose_model_failed_under_the_same_parent_sends_no_result():
+def test_dbt_test_of_a_failed_model_sends_no_result():
     found = told([*model(), *checked(BROKEN)])
     assert results(found) == []
     assert skipped(found) == ["not_null_orders_id"]
@@ -54,7 +54,7 @@ def test_a_test_whose_model_failed_under_the_same_parent_sends_no_result():
     assert info["datasetAssertion"]["dataset"] == ORDERS, "the check exists all the same"
 
 
-def test_the_order_of_the_events_does_not_matter():
+def test_order_of_the_events_does_not_matter():
     for events in itertools.permutations([*model(), *checked(BROKEN)]):
         found = told(list(events))
         assert results(found) == []
@@ -69,34 +69,34 @@ def test_the_order_of_the_events_does_not_matter():
         ("the model failed under another parent", [*model(parent=OTHER), *checked(BROKEN)]),
     ],
 )
-def test_a_test_without_a_value_is_an_error_otherwise(why, events):
+def test_test_without_a_value_is_an_error_otherwise(why, events):
     found = told(events)
     assert results(found) == ["ERROR"], why
     assert skipped(found) == []
 
 
-def test_a_test_with_a_value_ran_and_keeps_its_result():
+def test_test_with_a_value_ran_and_keeps_its_result():
     ran = {**BROKEN, "name": "unique_orders_id", "assertion": "unique", "expected": "0", "actual": "3"}
     found = told([*model(), *checked(BROKEN, ran)])
     assert results(found) == ["FAILURE"]
     assert skipped(found) == ["not_null_orders_id"]
 
 
-def test_a_test_that_the_run_facet_tells_is_skipped_too_beside_those_that_it_calls_skipped():
+def test_run_facet_tests_of_a_failed_model_are_skipped():
     body = facet(tests=[{"name": "a", "status": "skip"}, {"name": "b", "status": "fail", "type": "unique"}])
     found = told([*model(), *checked(run={"test": body})])
     assert results(found) == []
     assert skipped(found) == ["a", "b"]
 
 
-def test_a_list_that_was_cut_stays_as_it_is():
+def test_list_that_was_cut_stays_as_it_is():
     body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
     found = told([*model(), *checked(BROKEN, run={"test": body})])
     assert results(found) == []
     assert found.kept(DPI)["test.skipped"].startswith('["xxx')
 
 
-def test_a_failed_model_takes_no_result_from_a_test_that_ran():
+def test_dbt_test_that_ran_keeps_its_result_if_its_model_failed():
     ran = {**BROKEN, "expected": "0", "actual": "3"}
     found = told([*model(), *checked(ran)])
     assert results(found) == ["FAILURE"]
@@ -121,7 +121,7 @@ def aborted(*checks, tests=(), kind="ABORT", producer=DBT, error=None):
     ]
 
 
-def test_a_test_whose_own_run_was_aborted_was_skipped_whatever_value_is_sent():
+def test_dbt_test_with_an_aborted_run_is_skipped():
     found = told(aborted(INVENTED))
     assert results(found) == []
     assert skipped(found) == ["not_null_orders_id"]
@@ -134,11 +134,11 @@ def test_so_was_a_singular_test_of_the_run():
     assert skipped(found) == ["test.shop.no_gaps"]
 
 
-def test_an_aborted_run_of_others_than_dbt_has_its_results():
+def test_aborted_run_of_others_than_dbt_has_its_results():
     assert results(told(aborted(INVENTED, producer="https://example.com/own"))) == ["FAILURE"]
 
 
-def test_a_failure_without_a_failing_row_is_an_error_and_says_why():
+def test_failed_dbt_test_without_failing_rows_is_an_error():
     found = told(aborted(INVENTED, kind="FAIL", error='column "id" does not exist'))
     (result,) = (one.value["result"] for one in found.proposals if one.aspect_name == "assertionRunEvent")
     assert result["type"] == "ERROR"
@@ -151,12 +151,12 @@ def test_a_failure_without_a_failing_row_is_an_error_and_says_why():
     ("expected", "actual", "kind"),
     [("> 10", "0", "ERROR"), ("<1", "0", "FAILURE"), ("0", "3", "FAILURE"), (None, "0", "FAILURE")],
 )
-def test_no_failing_row_is_a_failure_only_where_some_are_expected(expected, actual, kind):
+def test_zero_failing_rows_fail_only_if_some_are_expected(expected, actual, kind):
     check = {**BROKEN, "expected": expected, "actual": actual}
     assert results(told(aborted(check, kind="FAIL"))) == [kind]
 
 
-def test_the_report_tells_that_results_of_skipped_tests_were_invented():
+def test_report_drops_invented_results_of_skipped_tests():
     found = lines(aborted({**INVENTED, "name": "no_gaps", "assertion": "no_gaps"}, tests=[SINGULAR]))
     of_check, of_test = "$.inputs[0].facets.dataQualityAssertions.assertions[0]", "$.run.facets.test.tests[0]"
     invented = ("dropped", "no-field:skipped")
@@ -184,25 +184,25 @@ def lines(events):
     }
 
 
-def test_the_report_tells_where_a_withdrawn_result_went():
+def test_report_marks_a_withdrawn_result_as_property():
     found = lines([*model(), *checked(BROKEN)])
     assert found[f"{FIRST}.success"] == KEPT
     assert {found[f"{FIRST}.{leaf}"] for leaf in ("assertion", "column", "name")} == {("mapped", "assertionInfo")}
 
 
-def test_the_report_tells_of_each_result_by_itself():
+def test_report_distinguishes_withdrawn_and_sent_results():
     ran = {**BROKEN, "name": "unique_orders_id", "assertion": "unique", "expected": "0", "actual": "3"}
     found = lines([*model(), *checked(BROKEN, ran)])
     assert found[f"{FIRST}.success"] == KEPT
     assert found[f"{FIRST.removesuffix('[0]')}[1].success"] == RESULT
 
 
-def test_a_result_that_stands_is_told_as_ever():
+def test_report_marks_a_sent_result_as_mapped():
     assert lines(checked(BROKEN))[f"{FIRST}.success"] == RESULT
     assert lines([*model("COMPLETE"), *checked(BROKEN)])[f"{FIRST}.success"] == RESULT
 
 
-def test_the_report_tells_of_a_test_of_the_run_that_was_withdrawn_or_called_skipped():
+def test_report_covers_withdrawn_and_skipped_run_facet_tests():
     body = facet(
         tests=[
             {"name": "a", "status": "skip", "type": "unique", "severity": "warn"},
@@ -216,7 +216,7 @@ def test_the_report_tells_of_a_test_of_the_run_that_was_withdrawn_or_called_skip
     assert found[f"{of}[1].type"] == ("mapped", "assertionInfo")
 
 
-def test_what_does_not_fit_onto_a_list_that_was_cut_is_told():
+def test_report_drops_results_beyond_the_truncated_list():
     body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
     found = lines([*model(), *checked(BROKEN, run={"test": body})])
     assert found[f"{FIRST}.success"] == ("dropped", "too-large")

@@ -79,7 +79,7 @@ def test_each_run_keeps_the_text_and_the_id_of_its_query(profile):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_the_job_says_nothing_of_any_one_query(profile):
+def test_unnamed_job_has_no_properties_of_single_queries(profile):
     found = translated(*TOTALS, *REPORT, datahub_version=profile)
     assert properties(one(found, "dataJobInfo", ADHOC)) == {"job.namespace": HOST}
     assert {p.aspect_name for p in found.proposals if p.entity_urn == ADHOC} == {
@@ -91,7 +91,7 @@ def test_the_job_says_nothing_of_any_one_query(profile):
 
 
 @pytest.mark.parametrize("target", ["job", "dataset", "both"])
-def test_lineage_stands_on_the_datasets_whatever_the_settings_say_of_other_jobs(target):
+def test_unnamed_job_lineage_is_on_datasets_under_any_setting(target):
     found = translated(*TOTALS, *REPORT, column_lineage={"target": target})
     assert upstreams(found, "totals") == ([table("orders"), table("rates")], 1)
     assert upstreams(found, "report") == ([table("totals")], 0)
@@ -101,7 +101,7 @@ def test_lineage_stands_on_the_datasets_whatever_the_settings_say_of_other_jobs(
     )
 
 
-def test_a_query_with_a_name_has_a_job_of_its_own():
+def test_query_with_a_name_has_a_job_of_its_own():
     named = [{**one, "job": {**one["job"], "name": "nightly.totals"}} for one in TOTALS]
     found = translated(*named)
     job = "urn:li:dataJob:(urn:li:dataFlow:(trino,nightly,trino://trino:8080),nightly.totals)"
@@ -112,7 +112,7 @@ def test_a_query_with_a_name_has_a_job_of_its_own():
     assert one(found, "dataProcessInstanceProperties")["name"] != "nightly.totals"
 
 
-def test_steps_that_dagster_maps_are_runs_of_one_job_and_keep_their_keys():
+def test_dagster_mapped_steps_are_runs_of_one_job_with_keys():
     dagster = {
         "namespace": "shop",
         "producer": "https://github.com/OpenLineage/OpenLineage/tree/0.2.1/integration/dagster",
@@ -134,7 +134,7 @@ def test_steps_that_dagster_maps_are_runs_of_one_job_and_keep_their_keys():
     assert [link["parentTemplate"].rpartition(",")[2] for link in links].count("nightly.load_day)") == 2
 
 
-def test_the_text_of_a_query_is_no_name_of_its_run():
+def test_text_of_a_query_is_no_name_of_its_run():
     sql = "SELECT `status`, COUNT(*)\nFROM `orders`"
     flink = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/flink"
     found = translated(event("START", job=sql, namespace="shop", producer=flink))
@@ -143,7 +143,7 @@ def test_the_text_of_a_query_is_no_name_of_its_run():
     assert run["customProperties"][f"{_PREFIX}job.name"] == sql
 
 
-def test_the_text_is_redacted_where_it_is_kept():
+def test_text_is_redacted_where_it_is_kept():
     text = "call s3('s3://key:hunter2secret@bucket/x')"
     found = translated(*query(FIRST, text, reads=["orders"], writes=["totals"]))
     assert one(found, "dataProcessInstanceProperties")["customProperties"][f"{_PREFIX}sql.query"] == (
@@ -151,7 +151,7 @@ def test_the_text_is_redacted_where_it_is_kept():
     )
 
 
-def test_a_job_event_without_a_run_keeps_what_it_says_on_the_job():
+def test_job_event_of_an_unnamed_query_leaves_no_job_name():
     said = job_event(job=FIRST, namespace=HOST, producer=PRODUCER, job_facets={"sql": {"query": "select 1"}})
     found = translated(said, datahub_version="0.15.0")
     assert "job.name" not in properties(one(found, "dataJobInfo", ADHOC))
@@ -159,7 +159,7 @@ def test_a_job_event_without_a_run_keeps_what_it_says_on_the_job():
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("queries", ["off", "on"])
-def test_every_leaf_is_told_where_it_is(whole, queries):
+def test_report_of_unnamed_jobs_matches_the_written_aspects(whole, queries):
     profile = "1.7 with queries" if queries == "on" else "1.7"
     found, tried = lies([("here", TOTALS[1])], 1, whole=whole, profile=profile)
     assert found == []
@@ -169,7 +169,7 @@ def test_every_leaf_is_told_where_it_is(whole, queries):
 # -- with a ledger ------------------------------------------------------------------------------------------------------
 
 
-def test_the_next_query_does_not_write_the_job_anew():
+def test_unnamed_job_is_not_rewritten_by_its_next_query():
     told = Told(settings(datahub_version="1.7"))
     assert ADHOC in {p.entity_urn for p in told.tell(TOTALS)}
     assert ADHOC not in {p.entity_urn for p in told.tell(REPORT)}
@@ -185,7 +185,7 @@ def test_any_order_in_any_batches_comes_to_the_same():
             assert catalogue(*batches, chosen=settings(datahub_version="1.7")) == wanted
 
 
-def test_the_ledger_holds_nothing_of_the_job_that_grows_with_its_queries():
+def test_ledger_state_of_an_unnamed_job_does_not_grow():
     told, sizes = Told(), []
     for number in range(1, 13):
         job = f"20261120_100000_{number:05}_abcde"

@@ -140,17 +140,17 @@ def test_every_try_and_every_dag_run_has_its_history(run, catalog):
     assert history(catalog, run_urn(*run)) == RUNS[run]
 
 
-def test_there_are_no_other_runs(catalog):
+def test_catalogue_has_no_unexpected_runs(catalog):
     assert set(catalog.entities("dataProcessInstance")) == {run_urn(*run) for run in RUNS} | TOOLS
 
 
 @pytest.mark.parametrize("run", TASKS, ids=lambda run: ".".join(map(str, run)))
-def test_a_task_belongs_to_its_dag_run_and_its_job(run, catalog):
+def test_task_belongs_to_its_dag_run_and_its_job(run, catalog):
     found = aspect(catalog, run_urn(*run), "dataProcessInstanceRelationships")
     assert (found["parentInstance"], found["parentTemplate"]) == (run_urn(run[0]), job_urn(*run[:2]))
 
 
-def test_a_mapped_task_is_named_by_its_index(catalog):
+def test_mapped_task_is_named_by_its_index(catalog):
     for index in (0, 1):
         found = aspect(catalog, run_urn("shop_nightly", "refresh", 1, index), "dataProcessInstanceProperties")
         assert found["name"] == f"shop_nightly_1[{index}] #1"
@@ -180,7 +180,7 @@ def test_inlets_outlets_and_upstream_tasks_are_lineage(dag, task, inputs, output
     assert edges(catalog, dag, task, "inputDatajobEdges") == [job_urn(dag, one) for one in after]
 
 
-def test_an_error_is_told_with_its_stack_trace(catalog):
+def test_error_message_has_its_stack_trace(catalog):
     for run, error in (
         (("shop_audit", "check"), "ValueError: 3 orders have no customer"),
         (("shop_nightly", "load", 1), "ConnectionError: the warehouse restarts"),
@@ -191,7 +191,7 @@ def test_an_error_is_told_with_its_stack_trace(catalog):
         assert said["openlineage.errorMessage.stackTrace"].endswith(f"{error}\n")
 
 
-def test_owners_tags_and_documentation_are_told(catalog):
+def test_owners_tags_and_documentation_are_written(catalog):
     job = catalog.aspects(job_urn("shop_nightly", "load"))
     flow = catalog.aspects(FLOW % "shop_nightly")
     for found in (job, flow):
@@ -204,7 +204,7 @@ def test_owners_tags_and_documentation_are_told(catalog):
     assert job["dataJobInfo"]["description"].startswith("Load the orders")
 
 
-def test_the_command_delivers_in_a_task_and_in_a_callback(catalog):
+def test_command_delivers_in_a_task_and_in_a_callback(catalog):
     in_task, in_callback = sorted(TOOLS)
     assert history(catalog, in_task) == [("COMPLETE", 1, "SUCCESS")]
     assert history(catalog, in_callback) == [("COMPLETE", 1, "FAILURE")]
@@ -218,7 +218,7 @@ def entities(catalog_or_proposals):
     }
 
 
-def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_entities(airflow, catalog):
+def test_callbacks_beside_the_provider_send_nothing(airflow, catalog):
     told, sent = airflow.home / "provider.ndjson", airflow.home / "sent.db"
     transports = {
         "file": {"type": "file", "log_file_path": str(told), "append": True},
@@ -241,7 +241,7 @@ def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_e
         assert list(dump_catalog(transported)) == list(dump_catalog(read))
 
 
-def test_an_outage_of_datahub_fails_no_task(airflow):
+def test_outage_of_datahub_fails_no_task(airflow):
     text = airflow.test(
         DAY, "shop_nightly", name="outage", DH_BRIDGE_AIRFLOW__TO="rest:http://127.0.0.1:9",
         DH_BRIDGE_AIRFLOW__TIMEOUT="0.5", DH_BRIDGE_REST__RETRIES="0",

@@ -81,7 +81,7 @@ class _Text(str):
 
 
 @both
-def test_what_no_encoder_takes_is_told_in_readable_words(context, shop):
+def test_unencodable_values_are_sent_as_readable_text(context, shop):
     said = context(exception=ValueError("no file x\udcff.csv"))
     said["dag_run"].conf = {"rate": _Number(0.5), _Text("of"): _Text("y\udcff"), "z\udcff": [True, None, 2]}
     emit_on_failure(said)
@@ -91,7 +91,7 @@ def test_what_no_encoder_takes_is_told_in_readable_words(context, shop):
     assert properties["openlineage.errorMessage.message"] == "no file x\\udcff.csv"
 
 
-def test_a_start_that_was_told_before_stands_once(shop):
+def test_start_is_written_once_if_the_end_repeats_the_event(shop):
     emit_on_execute(airflow3(end_date=None))
     with shop() as catalog:
         assert history(catalog, run_urn()) == [("STARTED", 1, None)]
@@ -100,7 +100,7 @@ def test_a_start_that_was_told_before_stands_once(shop):
         assert history(catalog, run_urn()) == [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")]
 
 
-def test_a_failure_for_good_is_none_that_waits_for_another_try(shop, monkeypatch):
+def test_failure_for_good_is_none_that_waits_for_another_try(shop, monkeypatch):
     monkeypatch.setenv("DH_BRIDGE_RUNS__UP_FOR_RETRY", "true")  # the guess of others is not asked
     emit_on_failure(airflow3(try_number=1))
     with shop() as catalog:
@@ -120,14 +120,14 @@ def test_tries_and_mapped_tasks_are_runs_of_their_own(shop):
 
 
 @both
-def test_a_dag_run_is_told_as_well(context, shop):
+def test_dag_run_callback_writes_its_run(context, shop):
     emit_on_success(context(reason="success"))
     with shop() as catalog:
         urn = f"urn:li:dataProcessInstance:{dag_run_id('shop-airflow', 'shop', DAY, 0)}"
         assert history(catalog, urn)[-1] == ("COMPLETE", 1, "SUCCESS")
 
 
-def test_what_was_told_is_counted_in_the_log(caplog):
+def test_callback_logs_the_number_of_sent_proposals(caplog):
     caplog.set_level(logging.INFO, "dh_bridge.airflow")
     emit_on_success(airflow3(map_index=4, operator={"inlets": ["not-a-uri"]}))
     left_out, told = caplog.messages
@@ -147,7 +147,7 @@ def test_options_win_over_settings(tmp_path):
         assert history(catalog, run_urn(namespace="staging"))
 
 
-def test_a_settings_file_is_heeded(shop, tmp_path, monkeypatch):
+def test_settings_file_is_heeded(shop, tmp_path, monkeypatch):
     monkeypatch.delenv("DH_BRIDGE_AIRFLOW__TO")
     file = tmp_path / "elsewhere.yml"
     file.write_text(f"airflow: {{to: 'catalog:{tmp_path / 'shop.db'}', namespace: dev}}\n", encoding="utf-8")
@@ -156,7 +156,7 @@ def test_a_settings_file_is_heeded(shop, tmp_path, monkeypatch):
         assert history(catalog, run_urn(namespace="dev"))
 
 
-def test_a_ledger_is_not_used_and_that_is_said_once(shop, tmp_path, monkeypatch, caplog):
+def test_ledger_setting_is_ignored_with_one_warning(shop, tmp_path, monkeypatch, caplog):
     ledger = tmp_path / "ledger.db"
     monkeypatch.setenv("DH_BRIDGE_LEDGER__FILE", str(ledger))
     emit_on_execute(airflow3(end_date=None))
@@ -170,13 +170,13 @@ def test_a_ledger_is_not_used_and_that_is_said_once(shop, tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("callback", CALLBACKS)
-def test_a_configured_callback_is_one_that_airflow_can_copy(callback):
+def test_configured_callback_is_one_that_airflow_can_copy(callback):
     assert copy.deepcopy(callback) is callback
     assert copy.deepcopy(callback(to="memory:")).func is callback
 
 
 @pytest.mark.parametrize("callback", CALLBACKS)
-def test_an_option_that_does_not_exist_is_found_when_the_dag_is_read(callback):
+def test_unknown_callback_option_fails_at_dag_parse_time(callback):
     with pytest.raises(
         TypeError, match=rf"^{callback.__name__}\(\): unknown argument target; use to, config, namespace"
     ):
@@ -209,7 +209,7 @@ def running():
     return instance
 
 
-def test_the_parent_id_for_tools_is_the_run_that_is_told():
+def test_lineage_parent_id_is_the_run_id_of_the_task():
     instance = running()
     assert lineage_parent_id(instance) == f"shop-airflow/shop.load/{run_urn().rpartition(':')[2]}"
     assert lineage_parent_id(instance, "x").startswith("x/shop.load/")
@@ -233,7 +233,7 @@ def test_the_parent_id_for_tools_is_the_run_that_is_told():
         ("", {"CONFIG": "missing.yml", "AIRFLOW__NAMESPACE": "test"}, "test"),
     ],
 )
-def test_the_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_path, monkeypatch):
+def test_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_path, monkeypatch):
     (tmp_path / "dh_bridge.yml").write_text(settings, encoding="utf-8")
     for name, text in environ.items():
         monkeypatch.setenv(f"DH_BRIDGE_{name}", text)
@@ -252,7 +252,7 @@ def test_the_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_
         ("", {"CONFIG": "missing.yml"}, "missing.yml: the settings file cannot be read"),
     ],
 )
-def test_a_parent_id_that_cannot_be_known_is_an_error_that_says_why(settings, environ, reason, tmp_path, monkeypatch):
+def test_lineage_parent_id_error_names_its_reason(settings, environ, reason, tmp_path, monkeypatch):
     (tmp_path / "dh_bridge.yml").write_text(settings, encoding="utf-8")
     for name, text in environ.items():
         monkeypatch.setenv(f"DH_BRIDGE_{name}", text)
@@ -294,27 +294,27 @@ OTHERS = [
 
 @pytest.mark.parametrize("place", ["airflow.listeners.listener", "airflow.sdk.listener"])
 @pytest.mark.parametrize(("module", "name"), OTHERS)
-def test_where_others_tell_a_callback_warns_and_does_nothing(module, name, place, airflow_with, tmp_path, caplog):
+def test_callback_warns_and_skips_beside_another_reporter(module, name, place, airflow_with, tmp_path, caplog):
     airflow_with(listener(module), place=place)
     emit_on_success(airflow3())
     assert caplog.messages == [f"emit_on_success sends nothing: {name} is enabled and reports every run"]
     assert not (tmp_path / "shop.db").exists()
 
 
-def test_a_listener_may_be_a_module(airflow_with, tmp_path):
+def test_listener_may_be_a_module(airflow_with, tmp_path):
     airflow_with(ModuleType("datahub_airflow_plugin.datahub_listener"))
     emit_on_success(airflow3())
     assert not (tmp_path / "shop.db").exists()
 
 
-def test_listeners_that_tell_of_no_run_are_no_hindrance(airflow_with, shop):
+def test_unrelated_listeners_do_not_disable_callbacks(airflow_with, shop):
     airflow_with(listener("my_company.audit"), listener("airflow.providers.openlineage_of_mine"))
     emit_on_success(airflow3())
     with shop() as catalog:
         assert history(catalog, run_urn())
 
 
-def test_who_sends_elsewhere_may_say_so(airflow_with, shop):
+def test_run_alongside_option_sends_beside_the_provider(airflow_with, shop):
     airflow_with(listener("airflow.providers.openlineage.plugins.listener"))
     emit_on_success(airflow3(), run_alongside=True)
     with shop() as catalog:
@@ -343,7 +343,7 @@ def test_whatever_is_wrong_is_a_warning(options, reason, caplog):
 @pytest.mark.parametrize(
     "context", [{}, {"reason": "success"}, {"dag_run": object()}, airflow3(operator={"inlets": object()})]
 )
-def test_a_context_of_any_shape_is_no_error(context):
+def test_context_of_any_shape_is_no_error(context):
     emit_on_success(context)
 
 
@@ -390,7 +390,7 @@ def server(monkeypatch):
 BUSY = SinkError("is busy", location="server", retryable=True)
 
 
-def test_what_can_be_sent_again_is_sent_again(server, caplog):
+def test_retryable_failures_are_retried(server, caplog):
     found = server(BUSY, BUSY, lambda proposals: [Failure(proposals[0], "later", retryable=True)])
     emit_on_success(airflow3())
     assert len(found.got) == 4
@@ -399,7 +399,7 @@ def test_what_can_be_sent_again_is_sent_again(server, caplog):
     assert [one.levelname for one in caplog.records if one.levelno > logging.INFO] == []
 
 
-def test_what_is_refused_is_told_with_the_servers_words(server, caplog):
+def test_rejected_proposals_are_logged_with_the_server_error(server, caplog):
     found = server(lambda proposals: [Failure(one, "unknown aspect") for one in proposals[:5]])
     emit_on_success(airflow3())
     assert len(found.got) == 1
@@ -422,7 +422,7 @@ def clock(monkeypatch):
     return found
 
 
-def test_what_stays_busy_is_given_up_in_time(server, clock):
+def test_busy_proposals_are_abandoned_before_the_deadline(server, clock):
     found = server(*[lambda proposals: [Failure(one, "busy", retryable=True) for one in proposals]] * 100)
     sent = sending_module._deliver_with_retries(
         build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
@@ -432,7 +432,7 @@ def test_what_stays_busy_is_given_up_in_time(server, clock):
     assert clock.now < 8
 
 
-def test_a_server_that_is_down_is_given_up_in_time(server, clock):
+def test_server_outage_ends_retries_before_the_deadline(server, clock):
     found = server(*[BUSY] * 100)
     with pytest.raises(SinkError, match="is busy"):
         sending_module._deliver_with_retries(
@@ -442,7 +442,7 @@ def test_a_server_that_is_down_is_given_up_in_time(server, clock):
     assert clock.now < 8
 
 
-def test_a_pause_that_the_server_asks_for_is_as_long_as_it_asks(server, clock):
+def test_pause_that_the_server_asks_for_is_as_long_as_it_asks(server, clock):
     found = server(RetryLaterError("is busy", retry_after=5), RetryLaterError("is busy", retry_after=0))
     sent = sending_module._deliver_with_retries(
         build_events(read_context(airflow3()), "success", "x")[0], load().settings, 8
@@ -462,14 +462,14 @@ def test_pause_that_is_longer_than_the_deadline_is_not_begun(server, clock):
     assert clock.now == 0
 
 
-def test_a_refusal_for_good_is_not_repeated(server, caplog):
+def test_refusal_for_good_is_not_repeated(server, caplog):
     found = server(SinkError("no such token", location="server"))
     emit_on_success(airflow3())
     assert len(found.got) == 1
     assert "no such token" in caplog.messages[0]
 
 
-def test_a_server_that_never_answers_is_left_behind(server, caplog):
+def test_server_that_never_answers_is_left_behind(server, caplog):
     hung = threading.Event()
     server(hung)
     emit_on_success(airflow3(), timeout=0.2)
@@ -478,14 +478,14 @@ def test_a_server_that_never_answers_is_left_behind(server, caplog):
     assert "no response within the timeout" in caplog.messages[0]
 
 
-def test_what_is_done_in_time_is_done_and_what_it_raises_is_raised():
+def test_run_until_returns_the_result_or_raises_the_error():
     deadline = time.monotonic() + 30
     assert run_until(deadline, lambda: CallbackDelivery(3, [])) == CallbackDelivery(3, [])
     with pytest.raises(SinkError, match="is busy"):
         run_until(deadline, lambda: (_ for _ in ()).throw(BUSY))
 
 
-def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch):
+def test_sink_timeouts_fit_the_deadline_and_sink_retries_are_off(monkeypatch):
     seen = []
 
     def opened(_to, settings):
@@ -503,14 +503,14 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
     assert kafka.producer == {"sasl.username": "ann"}
 
 
-def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
+def test_shorter_timeouts_of_the_settings_are_kept(monkeypatch):
     for name in ("REST__TIMEOUT", "KAFKA__TIMEOUT"):
         monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
     found = settings_with_deadline(load().settings, 5.0)
     assert (found.rest.timeout, found.kafka.timeout) == (0.5, 0.5)
 
 
-def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):
+def test_callback_sends_nothing_after_its_deadline(tmp_path, caplog):
     with Gms(tmp_path / "gms.db") as gms:
         emit_on_success(airflow3(), to=f"rest:{gms.url}")  # loads what the first one loads
         taken = len(gms.proposals)
@@ -523,7 +523,7 @@ def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):
         assert len(gms.proposals) == taken > 0
 
 
-def test_what_is_opened_too_late_is_not_written(server, clock, monkeypatch):
+def test_target_opened_after_the_deadline_is_not_written(server, clock, monkeypatch):
     found = server()
     opened = sending_module.open_target
 
@@ -539,7 +539,7 @@ def test_what_is_opened_too_late_is_not_written(server, clock, monkeypatch):
     assert found.got == []
 
 
-def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
+def test_locally_rejected_proposals_are_logged(server, monkeypatch, caplog):
     server()
     bad = upsert("dataFlow", "urn:li:dataFlow:(airflow,x,y)", "status", {"removed": False})
     translation = Bridge().translate("{}")
@@ -567,7 +567,7 @@ def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
         "airflow.utils.log.secrets_masker",
     ],
 )
-def test_airflows_mask_lies_over_errors_and_configurations(place, shop, monkeypatch):
+def test_airflow_secrets_masker_covers_errors_and_dag_conf(place, shop, monkeypatch):
     masker = ModuleType(place)
 
     def redact(value, name=None):  # noqa: ARG001 - Airflow's signature
@@ -604,5 +604,5 @@ def test_calling_one_loads_no_airflow(tmp_path):
     assert (tmp_path / "shop.db").exists()
 
 
-def test_the_public_names_are_these():
+def test_public_names_are_these():
     assert airflow.__all__ == [*sorted(one.__name__ for one in CALLBACKS), "lineage_parent_id"]

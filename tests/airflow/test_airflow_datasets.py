@@ -68,7 +68,7 @@ class AssetAlias:
 
 
 @pytest.mark.parametrize(("uri", "expected"), PAIRS)
-def test_a_uri_names_the_dataset_that_the_providers_make_of_it(uri, expected):
+def test_uri_names_the_dataset_that_the_providers_make_of_it(uri, expected):
     assert parse_asset_uri(uri) == expected
 
 
@@ -81,7 +81,7 @@ def of(context):
 
 
 @pytest.mark.parametrize("context", [airflow2, airflow3])
-def test_assets_tables_files_pairs_and_openlineages_own_are_datasets(context):
+def test_inlets_of_every_supported_type_are_datasets(context):
     table = Thing(
         cluster="hive://hs2:10000", database="shop", name="orders", description="All orders", owners=[Thing(email="a@b.example")],
         columns=[Thing(name="id", data_type="bigint", description=None)],
@@ -110,14 +110,14 @@ def test_assets_tables_files_pairs_and_openlineages_own_are_datasets(context):
     assert inputs[2]["facets"]["schema"]["_schemaURL"].endswith("/SchemaDatasetFacet")
 
 
-def test_facets_that_are_dicts_stay_what_they_are_and_a_bare_table_has_none():
+def test_dict_facets_are_kept_and_a_bare_table_has_no_facets():
     own = {"namespace": "s3://lake", "name": "a", "facets": {"x": {"_producer": "p", "n": 1}}}
     bare = Thing(cluster="hive://hs2:10000", database="shop", name="orders", owners=[Thing(email=None)], columns=[])
     inputs, _, _ = of(airflow3(operator={"inlets": [own, bare, Thing(cluster="c", database=None, name="t")]}))
     assert [one["facets"] for one in inputs] == [{"x": {"_producer": "p", "n": 1}}, {}]
 
 
-def test_what_names_no_dataset_is_counted_by_name():
+def test_inlets_without_a_dataset_are_listed_by_name():
     inputs, outputs, nameless = of(
         airflow3(
             operator={
@@ -130,7 +130,7 @@ def test_what_names_no_dataset_is_counted_by_name():
     assert nameless == ["plain", "auto", "('a', 'b', 'c')", "7"]
 
 
-def test_what_an_alias_stood_for_is_told_by_the_task_as_it_ran_in_3():
+def test_alias_outlets_resolve_to_outlet_events_in_airflow_3():
     events = OutletEvents({
         AssetAlias(): Thing(extra={}, asset_alias_events=[Thing(dest_asset_key=Thing(name="x", uri="s3://lake/x"))]),
         "s3://lake/with-extra": Thing(extra={"rows": 3}, asset_alias_events=[]),
@@ -141,7 +141,7 @@ def test_what_an_alias_stood_for_is_told_by_the_task_as_it_ran_in_3():
     assert nameless == []
 
 
-def test_what_an_alias_stood_for_is_told_by_the_task_as_it_ran_in_2():
+def test_alias_outlets_resolve_to_outlet_events_in_airflow_2():
     events = {"orders-of-the-day": Thing(extra={}, dataset_alias_events=[{"dest_dataset_uri": "s3://lake/x"}])}
     _, outputs, _ = of(airflow2(operator={"outlets": [AssetAlias()]}, outlet_events=events))
     assert names(outputs) == [("s3://lake", "x")]

@@ -56,7 +56,7 @@ def test_nothing_waits_beyond_the_deadline_for_its_pace(gms, monkeypatch, caplog
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_pause_that_the_server_asks_for_is_kept_where_it_fits(gms, status, caplog):
+def test_pause_that_the_server_asks_for_is_kept_where_it_fits(gms, status, caplog):
     caplog.set_level(logging.INFO, "dh_bridge.airflow")
     gms.faults = [Fault(status, {"Retry-After": "0.7"})]
     told(gms, 8)
@@ -66,7 +66,7 @@ def test_a_pause_that_the_server_asks_for_is_kept_where_it_fits(gms, status, cap
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_longer_one_ends_the_callback_at_once_which_says_so(gms, status, caplog):
+def test_retry_after_beyond_the_deadline_ends_the_callback(gms, status, caplog):
     gms.faults = [Fault(status, {"Retry-After": "3600"}, {"error": "Rate limit exceeded"})] * 100
     began = time.monotonic()
     told(gms, 8)

@@ -49,7 +49,7 @@ def test_entities_of_datahub_are_lineage_under_their_own_urns(context, shop):
         assert {one["destinationUrn"] for one in edges["outputDatasetEdges"]} == {MART, ORDERS}
 
 
-def test_what_is_no_dataset_is_named_in_the_log_and_costs_nothing_else(shop, caplog):
+def test_non_dataset_urns_are_logged_and_other_inlets_kept(shop, caplog):
     caplog.set_level(logging.INFO, "dh_bridge.airflow")
     other = "urn:li:dataJob:(urn:li:dataFlow:(airflow,other,PROD),x)"
     nowhere = "urn:li:dataset:(urn:li:dataPlatform:snowflake,a.b.c,NOWHERE)"
@@ -70,13 +70,13 @@ def test_without_urns_settings_and_events_stay_as_they_are():
     assert events[0]["inputs"] == [{"namespace": "s3://lake", "name": "x"}]
 
 
-def test_the_users_own_rules_still_hold():
+def test_user_naming_rules_precede_generated_urn_rules():
     rules = [{"namespace": "postgres://db", "env": "DEV"}]
     settings, _ = map_urns(told(ORDERS), Settings.model_validate({"naming": {"rules": rules}}))
     assert [rule.namespace for rule in settings.naming.rules] == ["postgres://db", "urn:li:dataPlatform:snowflake,PROD"]
 
 
-def test_urns_of_most_systems_are_led_back_and_of_no_other_is_another_urn_told():
+def test_dataset_urns_of_most_platforms_round_trip():
     """Some platforms have names that depend on what only their namespace says; these are left out, and named."""
     urns = sorted({urn for sheet in sheets() for urn in re.findall(r"urn: '(urn:li:dataset:[^']+)'", sheet)})
     events = told(*urns)

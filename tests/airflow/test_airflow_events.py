@@ -42,7 +42,7 @@ def aspect(proposals, urn, name):
 
 
 @both
-def test_a_success_is_told_as_start_and_complete_of_one_run(context):
+def test_success_is_start_and_complete_of_one_run(context):
     start, end = told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]}))
     assert (start["eventType"], start["eventTime"]) == ("START", BEGIN.isoformat())
     assert (end["eventType"], end["eventTime"]) == ("COMPLETE", END.isoformat())
@@ -56,7 +56,7 @@ def test_a_success_is_told_as_start_and_complete_of_one_run(context):
 
 
 @both
-def test_the_facets_have_the_keys_of_the_provider(context):
+def test_facets_have_the_keys_of_the_provider(context):
     start, end = told(context())
     assert {"airflow", "nominalTime", "parent"} <= set(start["run"]["facets"])
     assert set(start["job"]["facets"]) == {"documentation", "jobType", "ownership", "tags"}
@@ -67,7 +67,7 @@ def test_the_facets_have_the_keys_of_the_provider(context):
 
 
 @both
-def test_parent_times_owners_tags_and_documentation_are_told(context):
+def test_parent_times_owners_tags_and_documentation_are_facets(context):
     start, _ = told(context())
     run, job = start["run"]["facets"], start["job"]["facets"]
     parent = dag_run_id(NAMESPACE, "shop", DAY, 0)
@@ -83,7 +83,7 @@ def test_parent_times_owners_tags_and_documentation_are_told(context):
 
 
 @both
-def test_the_airflow_facet_tells_dag_run_task_and_try(context):
+def test_airflow_facet_has_dag_run_task_and_try(context):
     facet = told(context(try_number=2, dag_run={"conf": {"day": "monday"}}))[0]["run"]["facets"]["airflow"]
     assert facet["dag"]["dag_id"] == "shop"
     assert facet["dag"]["tags"] == ["shop", "tier:1"]
@@ -103,7 +103,7 @@ def test_the_airflow_facet_tells_dag_run_task_and_try(context):
 
 
 @both
-def test_a_failure_tells_its_error_with_the_stack_trace(context):
+def test_failure_event_has_the_error_and_stack_trace(context):
     start, end = told(context(exception=raised(ConnectionError("the warehouse restarts"))), "failure")
     assert "errorMessage" not in start["run"]["facets"]
     facet = end["run"]["facets"]["errorMessage"]
@@ -117,14 +117,14 @@ def test_a_failure_tells_its_error_with_the_stack_trace(context):
 @pytest.mark.parametrize(
     ("error", "message"), [("worker died", "worker died"), (KeyError(), "KeyError"), (ValueError("x"), "x")]
 )
-def test_an_error_without_a_trace_is_a_message(error, message):
+def test_error_without_a_trace_is_a_message(error, message):
     facet = told(airflow3(exception=error), "failure")[1]["run"]["facets"]["errorMessage"]
     assert facet["message"] == message
     assert "stackTrace" not in facet
 
 
 @both
-def test_a_mapped_task_has_a_run_for_each_index(context):
+def test_mapped_task_has_a_run_for_each_index(context):
     found = [told(context(map_index=index))[0] for index in (0, 1)]
     assert len({event["run"]["runId"] for event in found}) == 2
     assert {event["job"]["name"] for event in found} == {"shop.load"}
@@ -134,7 +134,7 @@ def test_a_mapped_task_has_a_run_for_each_index(context):
 
 
 @both
-def test_the_start_of_a_try_is_told_alone(context):
+def test_execute_callback_sends_only_the_start(context):
     assert [event["eventType"] for event in told(context(end_date=None), "execute")] == ["START"]
 
 
@@ -161,21 +161,21 @@ def test_each_pass_of_a_loop_has_runs_of_its_own(kind, deep):
 
 
 @pytest.mark.parametrize("region", [REGION, uuid.UUID(int=0), None])
-def test_a_mapped_task_outside_of_loops_keeps_the_run_ids_of_its_indexes(region):
+def test_mapped_task_outside_loops_keeps_the_run_id_of_its_index(region):
     found = told(airflow3(map_index=2, region_id=region, region_index=2, id=ID))
     assert found[0]["run"]["runId"] == task_run_id(NAMESPACE, "shop", "load", DAY, try_number=1, map_index=2)
 
 
-def test_a_sensor_that_starts_again_within_its_try_tells_no_second_start():
+def test_rescheduled_sensor_sends_no_second_start():
     assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=2), "execute") == []
     assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=0), "execute") != []
 
 
-def test_a_task_that_skipped_itself_is_aborted():
+def test_task_that_skipped_itself_is_aborted():
     assert told(airflow3(), "skipped")[1]["eventType"] == "ABORT"
 
 
-def test_a_skipped_task_whose_callback_for_success_is_called_too_is_told_once():
+def test_skipped_task_with_two_callbacks_sends_its_end_once():
     skipped = {"on_skipped_callback": [print, emit_on_skipped]}
     assert told(airflow2(state="skipped", operator=skipped)) == []
     assert told(airflow2(state="skipped", operator={"on_skipped_callback": emit_on_skipped(to="memory:")})) == []
@@ -184,14 +184,14 @@ def test_a_skipped_task_whose_callback_for_success_is_called_too_is_told_once():
         assert found[1]["eventType"] == "ABORT"
 
 
-def test_a_task_whose_worker_died_is_told_with_what_the_server_knows():
+def test_task_with_a_dead_worker_fails_with_known_times():
     context = airflow3(start_date=None, end_date=None, state=None)
     assert [event["eventType"] for event in told(context, "failure")] == ["FAIL"]
     context["ti"]._ti_context_from_server = Thing(start_date=BEGIN)
     assert told(context, "failure")[0]["eventTime"] == BEGIN.isoformat()
 
 
-def test_a_run_without_a_logical_date_goes_by_when_it_may_run():
+def test_run_without_a_logical_date_goes_by_when_it_may_run():
     context = airflow3(dag_run={"logical_date": None, "data_interval_start": None, "data_interval_end": None})
     start = told(context)[0]
     assert start["run"]["runId"] == task_run_id(
@@ -200,13 +200,13 @@ def test_a_run_without_a_logical_date_goes_by_when_it_may_run():
     assert "nominalTime" not in start["run"]["facets"]
 
 
-def test_a_context_without_a_dag_run_says_so():
+def test_callback_context_without_a_dag_run_is_an_error():
     with pytest.raises(EventError, match=r"^manual__1: the callback context has no DAG run"):
         read_context({"dag": None, "run_id": "manual__1", "reason": "success"})
 
 
 @both
-def test_a_dag_is_told_with_its_graph_and_its_state(context):
+def test_dag_events_have_the_task_graph_and_the_run_state(context):
     tasks = [
         PythonOperator(task_id="extract", downstream_task_ids={"load"}),
         PythonOperator(task_id="load", downstream_task_ids=set()),
@@ -229,13 +229,13 @@ FOREIGN = "01941f29-7c00-7000-8000-000000000001"
 CONF = {"openlineage": {"parentRunId": FOREIGN, "parentJobNamespace": "outer", "parentJobName": "night # 1"}}
 
 
-def test_a_dag_run_has_the_parent_that_its_trigger_named():
+def test_dag_run_has_the_parent_that_its_trigger_named():
     facet = told(airflow3(reason="success", dag_run={"conf": CONF}))[0]["run"]["facets"]["parent"]
     assert facet["run"] == {"runId": FOREIGN}
     assert facet["root"]["job"] == {"namespace": "outer", "name": "night # 1"}
 
 
-def test_a_task_has_the_root_that_the_trigger_named_and_its_own_dag_run_as_parent():
+def test_task_parent_is_its_dag_run_and_its_root_is_the_triggers():
     conf = {"openlineage": {**CONF["openlineage"], "rootParentRunId": FOREIGN.replace("1", "2"),
                             "rootParentJobNamespace": "top", "rootParentJobName": "all"}}  # fmt: skip
     facet = told(airflow3(dag_run={"conf": conf}))[0]["run"]["facets"]["parent"]
@@ -256,20 +256,20 @@ def test_half_a_parent_is_none(conf):
     assert "parent" not in told(airflow3(reason="success", dag_run={"conf": conf}))[0]["run"]["facets"]
 
 
-def test_a_task_of_nobody_in_particular_belongs_to_the_owner_of_its_dag():
+def test_task_with_the_default_owner_has_the_owners_of_its_dag():
     owners = told(airflow3(operator={"owner": "airflow"}, dag={"owner": "ann, bob"}))[0]["job"]["facets"]["ownership"][
         "owners"
     ]
     assert owners == [{"name": "ann"}, {"name": "bob"}]
 
 
-def test_the_documentation_of_a_task_comes_before_that_of_its_dag():
+def test_documentation_of_a_task_comes_before_that_of_its_dag():
     facet = told(airflow3(operator={"doc_md": "# Load"}, dag={"doc_md": "# Shop"}))[0]["job"]["facets"]["documentation"]
     assert (facet["description"], facet["contentType"]) == ("# Load", "text/markdown")
 
 
 @both
-def test_the_entities_are_those_of_the_provider(context):
+def test_entities_are_those_of_the_provider(context):
     proposals = aspects(told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]})))
     run = f"urn:li:dataProcessInstance:{task_run_id(NAMESPACE, 'shop', 'load', DAY, try_number=1, map_index=-1)}"
     job = f"urn:li:dataJob:({FLOW},shop.load)"
@@ -285,7 +285,7 @@ def test_the_entities_are_those_of_the_provider(context):
 
 
 @both
-def test_the_names_of_a_run_are_what_its_events_say(context):
+def test_run_names_equal_those_of_the_events(context):
     made = context(map_index=3, try_number=2)
     start, _ = told(made)
     assert run_names(read_context(made), NAMESPACE) == (NAMESPACE, "shop.load", start["run"]["runId"])
@@ -313,7 +313,7 @@ def test_values_of_any_kind_become_json():
     }  # fmt: skip
 
 
-def test_a_task_of_a_group_tells_its_group_and_its_assets():
+def test_airflow_facet_has_task_group_and_inlet_assets():
     asset = Thing(uri="s3://lake/a", extra={"owner": "ann"})
     operator = {"task_group": Thing(group_id="etl.inner"), "inlets": [asset, "s3://lake/b"], "outlets": ["s3://lake/c"]}
     task = told(airflow3(operator=operator))[0]["run"]["facets"]["airflow"]["task"]
@@ -322,20 +322,20 @@ def test_a_task_of_a_group_tells_its_group_and_its_assets():
     assert "outlets" not in task
 
 
-def test_what_airflow_does_not_say_is_no_facet():
+def test_missing_airflow_attributes_are_no_facets():
     silent = {"owner": None, "tags": None, "description": None}
     start = told(airflow3(dag=silent, operator={"owner": None}))[0]
     assert set(start["job"]["facets"]) == {"jobType"}
     assert "processing_engine" not in start["run"]["facets"]
 
 
-def test_a_dag_without_a_schedule_has_no_timetable():
+def test_dag_without_a_schedule_has_no_timetable():
     context = airflow3()
     context["dag"].schedule = None
     assert "timetable_summary" not in told(context)[0]["run"]["facets"]["airflow"]["dag"]
 
 
-def test_the_version_of_airflow_is_that_of_the_engine_and_of_the_producer(monkeypatch):
+def test_airflow_version_is_in_the_engine_facet_and_the_producer(monkeypatch):
     package = ModuleType("airflow")
     package.__version__ = "3.3.2"
     monkeypatch.setitem(sys.modules, "airflow", package)

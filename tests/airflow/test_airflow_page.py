@@ -56,7 +56,7 @@ def place(tmp_path, monkeypatch):
         yield gms, run
 
 
-def test_the_bash_operator_delivers_what_a_tool_left(place):
+def test_bash_operator_delivers_what_a_tool_left(place):
     gms, run = place
     _, (operator,) = run('task_id="emit"')
     said = operator.said
@@ -69,7 +69,7 @@ def test_the_bash_operator_delivers_what_a_tool_left(place):
     assert len(gms.dump()) > 20
 
 
-def test_the_bash_operator_fails_no_task_while_datahub_is_down(place):
+def test_bash_operator_fails_no_task_while_datahub_is_down(place):
     gms, run = place
     _, (operator,) = run('task_id="emit"')
     gms.stop()
@@ -83,14 +83,14 @@ def test_the_bash_operator_fails_no_task_while_datahub_is_down(place):
     assert "connection failed" in done.stderr
 
 
-def test_the_command_in_a_callback_delivers_it_too(place):
+def test_command_in_a_callback_delivers_it_too(place):
     gms, run = place
     names, _ = run("def emit_events")
     names["emit_events"]({"run_id": RUN})
     assert len(gms.dump()) > 20
 
 
-def test_the_callbacks_are_those_of_the_page(place):
+def test_callbacks_are_those_of_the_page(place):
     _, run = place
     _, (dag,) = run('"on_execute_callback"')
     told = {**dag.said.pop("default_args"), "DAG": dag.said["on_success_callback"]}
@@ -98,7 +98,7 @@ def test_the_callbacks_are_those_of_the_page(place):
     assert dag.said["on_failure_callback"] is airflow.emit_on_failure
 
 
-def test_a_tool_is_given_its_parent_by_the_macro(place):
+def test_lineage_parent_id_macro_sets_the_tool_environment(place):
     _, run = place
     _, (dag, operator) = run("user_defined_macros")
     assert dag.said["user_defined_macros"] == {"lineage_parent_id": airflow.lineage_parent_id}

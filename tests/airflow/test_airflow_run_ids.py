@@ -18,11 +18,11 @@ MOMENTS = [
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=str)
 @pytest.mark.parametrize("text", ["shop.load.1.-1", "", "größe.日本.2.0"])
-def test_the_hash_is_that_of_openlineage_python(moment, text):
+def test_hash_is_that_of_openlineage_python(moment, text):
     assert static_uuid(moment, text) == str(generate_static_uuid(moment, text.encode()))
 
 
-def test_a_dag_run_is_told_apart_by_namespace_dag_date_and_clearing():
+def test_dag_run_id_depends_on_namespace_dag_date_and_clearing():
     day = MOMENTS[0]
     ids = {
         dag_run_id("a", "shop", day, 0),
@@ -36,7 +36,7 @@ def test_a_dag_run_is_told_apart_by_namespace_dag_date_and_clearing():
     assert dag_run_id("shop-airflow", "shop_nightly", day, 0) == "019b7c01-0400-7ae3-9260-facda8f6cce3"
 
 
-def test_a_try_is_told_apart_by_task_number_and_map_index():
+def test_task_run_id_depends_on_try_task_and_map_index():
     day = MOMENTS[0]
     ids = {
         task_run_id("a", "shop", "load", day, try_number=1, map_index=-1),

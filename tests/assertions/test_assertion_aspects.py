@@ -106,7 +106,7 @@ checks = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(checks, st.sampled_from(["dbt", "airflow"]))
-def test_whatever_a_producer_says_the_aspects_are_legal(check, platform):
+def test_assertion_aspects_of_generated_checks_are_valid(check, platform):
     aspects(check, platform)
 
 
@@ -161,7 +161,7 @@ def test_from_1_7_it_is_a_custom_assertion_with_the_same_content():
     assert custom == old
 
 
-def test_what_a_check_is_does_not_change_with_its_runs():
+def test_assertion_info_does_not_change_between_runs():
     one = Check(
         "row_count", success=True, actual="5", params={"min_value": 1, "run_id": "a", "element_count": 5}, status="pass"
     )
@@ -175,7 +175,7 @@ def test_what_a_check_is_does_not_change_with_its_runs():
     assert (result["rowCount"], result["nativeResults"]["run_id"]) == (5, "a")
 
 
-def test_native_parameters_are_text_without_secrets_and_at_most_fifty():
+def test_native_parameters_are_redacted_text_and_at_most_fifty():
     params = {
         "n": 1,
         "t": True,
@@ -201,7 +201,7 @@ def test_native_parameters_are_text_without_secrets_and_at_most_fifty():
     assert list(info["datasetAssertion"]["nativeParameters"]) == [f"k{i:03}" for i in range(50)]
 
 
-def test_long_texts_are_cut_and_fields_that_datahub_refuses_are_left_out():
+def test_long_texts_are_truncated_and_invalid_fields_omitted():
     check = Check("not_null", column="c" * 600, content="x" * 40_000, description="d" * 70_000)
     info = assertion_info(check, ORDERS, profile=OLD, platform="dbt", label="l", external_url="ftp://x")
     assert "fields" not in info["datasetAssertion"]
@@ -210,7 +210,7 @@ def test_long_texts_are_cut_and_fields_that_datahub_refuses_are_left_out():
     assert len(info["description"]) <= 65_536
 
 
-def test_an_external_assertion_has_a_platform():
+def test_external_assertion_has_a_platform():
     assert assertion_platform("dbt") == {"platform": "urn:li:dataPlatform:dbt"}
     assert assertion_platform("dbt", "eu") == {
         "platform": "urn:li:dataPlatform:dbt",
@@ -249,7 +249,7 @@ def test_how_a_check_ended(check, platform, expected):
         assert ("error" in result) == (expected == "ERROR")
 
 
-def test_cause_of_an_error_is_among_the_native_results_that_datahub_shows():
+def test_error_cause_is_in_the_native_results():
     check = Check("x", success=False, severity="error", name="x")
     result = assertion_result(check, profile=NEW, platform="dbt", error="Connection refused by 10.0.0.1")
     assert result["nativeResults"] == {"error": "Connection refused by 10.0.0.1", "severity": "error"}
@@ -258,7 +258,7 @@ def test_cause_of_an_error_is_among_the_native_results_that_datahub_shows():
     assert without["nativeResults"]["error"] == without["error"]["properties"]["message"] != ""
 
 
-def test_cause_that_a_parameter_tells_is_there_once():
+def test_error_cause_in_the_parameters_is_not_repeated():
     check = Check("x", success=False, severity="error", params={"error_message": "no such table"})
     result = assertion_result(check, profile=NEW, platform="dbt", error="another")
     assert result["nativeResults"] == {"error_message": "no such table", "severity": "error"}
@@ -278,7 +278,7 @@ def test_failure_and_success_have_no_cause():
         ("error", profile("1.6"), "HIGH"), ("error", profile("1.5"), None), ("error", profile("1.4"), None), ("error", OLD, None),
     ],
 )  # fmt: skip
-def test_the_severity_of_a_failure_is_typed_where_the_server_knows_it(severity, known, expected):
+def test_failure_severity_is_typed_if_the_server_supports_types(severity, known, expected):
     check = Check("x", success=False, severity=severity, actual="1")
     result = assertion_result(check, profile=known, platform="dbt")
     assert result.get("severity") == expected
@@ -288,7 +288,7 @@ def test_the_severity_of_a_failure_is_typed_where_the_server_knows_it(severity, 
     )
 
 
-def test_a_warning_may_count_as_success():
+def test_warning_may_count_as_success():
     check = Check("x", success=False, severity="warn", actual="1")
     assert assertion_result(check, profile=NEW, platform="dbt", warn_as="success")["type"] == "SUCCESS"
     error = msgspec.structs.replace(check, severity="error")
@@ -317,7 +317,7 @@ def test_a_warning_may_count_as_success():
         (Check("x", success=True, params={"element_count": True, "missing_count": "1e30"}), "gx", {}),
     ],
 )
-def test_counts_are_what_was_said_and_possible(check, platform, counts):
+def test_row_counts_are_written_if_sent_and_possible(check, platform, counts):
     result = assertion_result(check, profile=NEW, platform=platform)
     assert {key: value for key, value in result.items() if key not in ("type", "nativeResults")} == counts
 
@@ -343,13 +343,13 @@ def test_counts_are_what_was_said_and_possible(check, platform, counts):
         (Check("expect_column_max_to_be_between", column="c", actual="5"), "great-expectations", "auto", 5.0),
     ],
 )
-def test_what_was_measured_is_in_the_unit_of_its_limit(check, platform, kind, expected):
+def test_actual_value_has_the_unit_of_its_limit(check, platform, kind, expected):
     result = assertion_result(msgspec.structs.replace(check, success=True), profile=NEW, platform=platform, kind=kind)
     assert result["actualAggValue"] == expected
     assert result["nativeResults"]["actual"] == check.actual
 
 
-def test_what_the_run_measured_comes_before_the_parameters():
+def test_run_measurements_override_the_parameters():
     check = Check("x", success=True, params={"element_count": 9})
     result = assertion_result(
         check, profile=NEW, platform="gx", row_count=5, missing_count=0, external_url="https://log"
@@ -357,7 +357,7 @@ def test_what_the_run_measured_comes_before_the_parameters():
     assert (result["rowCount"], result["missingCount"], result["externalUrl"]) == (5, 0, "https://log")
 
 
-def test_a_run_event_is_about_the_dataset_and_overwrites_itself():
+def test_run_event_is_about_the_dataset_and_overwrites_itself():
     check = Check("not_null", success=True, column="id")
     urn = assertion_urn(check, ORDERS, "dbt")
     result = assertion_result(check, profile=OLD, platform="dbt")
@@ -386,7 +386,7 @@ def test_a_run_event_is_about_the_dataset_and_overwrites_itself():
     assert len({event["messageId"], *(other["messageId"] for other in others)}) == 3
 
 
-def test_a_dataset_event_has_no_run():
+def test_dataset_event_has_no_run():
     event = run_event("urn:li:assertion:a", ORDERS, time=5, run_id=None, result={"type": "SUCCESS"})
     assert event["runId"] == "5"
     assert_is_what_the_sdk_writes(event, "AssertionRunEventClass")
@@ -402,11 +402,11 @@ def test_a_dataset_event_has_no_run():
         ({}, None),
     ],
 )
-def test_a_check_of_some_rows_says_which(params, expected):
+def test_partition_of_a_check_is_read_from_its_parameters(params, expected):
     assert check_partition(Check("x", params=params)) == expected
 
 
-def test_the_batch_of_an_expectation_is_kept():
+def test_batch_of_an_expectation_is_kept():
     meta = {
         "active_batch_definition": {
             "data_asset_name": "orders",

@@ -18,13 +18,13 @@ EXAMPLES = [(example, row["type"]) for row in TABLE["errors"] for example in row
 
 
 @pytest.mark.parametrize(("message", "kind"), EXAMPLES)
-def test_an_example_has_the_type_of_its_row(message, kind):
+def test_example_has_the_type_of_its_row(message, kind):
     assert ERRORS(message) == kind
     assert ERRORS(message.upper()) == kind
 
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.7"])
-def test_every_type_that_datahub_knows_can_be_told(version):
+def test_error_types_of_datahub_are_all_in_the_table(version):
     file = schemas.load_index(version).aspects["assertionRunEvent"]
     text = json.loads((AVRO_SCHEMAS / file).read_text(encoding="utf-8"))
     known = next(
@@ -35,7 +35,7 @@ def test_every_type_that_datahub_knows_can_be_told(version):
     assert {row["type"] for row in TABLE["errors"]} | {TABLE["otherwise"]} == set(known)
 
 
-def test_no_word_stands_in_two_rows():
+def test_error_table_has_no_duplicate_phrases():
     words = [word.lower() for row in TABLE["errors"] for word in row["words"]]
     assert len(words) == len(set(words))
 
@@ -45,7 +45,7 @@ def test_any_other_message_is_an_unknown_error(message):
     assert ERRORS(message) == "UNKNOWN_ERROR"
 
 
-def test_the_message_is_kept_without_its_secrets():
+def test_message_is_kept_without_its_secrets():
     found = ERRORS.build_error("could not connect to postgres://ann:s3cret@db/shop " + "x" * 9000)
     assert found["type"] == "SOURCE_CONNECTION_ERROR"
     message = found["properties"]["message"]
@@ -53,13 +53,13 @@ def test_the_message_is_kept_without_its_secrets():
     assert len(message) == 4000
 
 
-def test_a_table_that_is_none_is_refused():
+def test_table_that_is_none_is_refused():
     with pytest.raises(MappingError, match="errors"):
         ErrorTable({"otherwise": "UNKNOWN_ERROR"}, "mine.yaml")
 
 
 @pytest.mark.parametrize("key", ["error_message", "exception_message"])
-def test_the_error_of_a_dbt_test_says_what_its_message_says(key):
+def test_dbt_test_error_has_the_type_of_its_message(key):
     message = 'Database Error: relation "orders" does not exist'
     check = Check("not_null", success=False, severity="error", params={key: message})
     result = assertion_result(check, profile=profile("0.15.0"), platform="dbt", table=TABLES.assertions, errors=ERRORS)
@@ -77,6 +77,6 @@ def test_the_error_of_a_dbt_test_says_what_its_message_says(key):
         ({"n": 2**31}, None),
     ],
 )
-def test_the_limit_of_a_batch_is_kept(batch, limit):
+def test_limit_of_a_batch_is_kept(batch, limit):
     found = batch_spec({"batch_kwargs": batch})
     assert (found or {}).get("limit") == limit

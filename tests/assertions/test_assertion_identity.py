@@ -26,7 +26,7 @@ def urn(check: Check, **options) -> str:
     return assertion_urn(check, options.pop("dataset", ORDERS), options.pop("platform", "dbt"), **options)
 
 
-def test_the_urn_is_datahubs_guid_of_the_named_parts():
+def test_urn_is_datahubs_guid_of_the_named_parts():
     key = {"platform": "dbt", "dataset": ORDERS, "type": "not_null", "column": "id", "d": "not_null_orders_id"}
     text = json.dumps(key, sort_keys=True, separators=(",", ":"))
     assert urn(NOT_NULL) == f"urn:li:assertion:{md5(text.encode(), usedforsecurity=False).hexdigest()}"
@@ -39,7 +39,7 @@ def test_the_urn_is_datahubs_guid_of_the_named_parts():
         {"content": "select 1"}, {"params": {"other": 2}}, {"content_type": "sql"}, {"assertion": "Not_Null"},
     ],
 )  # fmt: skip
-def test_what_may_change_does_not_change_a_named_check(change):
+def test_assertion_urn_ignores_mutable_fields_of_a_named_check(change):
     assert urn(replace(NOT_NULL, **change)) == urn(NOT_NULL)
 
 
@@ -58,7 +58,7 @@ def test_dataset_platform_and_instance_are_part_of_it():
     assert len(found) == 4
 
 
-def test_the_column_is_its_field_path():
+def test_column_is_its_field_path():
     upper = replace(NOT_NULL, column="ID")
     assert urn(upper, column_path=str.lower) == urn(NOT_NULL)
     assert urn(upper) != urn(NOT_NULL)
@@ -89,7 +89,7 @@ PLAIN = Check("accepted_range", column="n")
         ({"name": "accepted_range", "params": {"a": 1}}, {"params": {"a": 1}}, True),
     ],
 )
-def test_the_ladder_of_what_tells_checks_apart(one, other, same):
+def test_assertion_urn_uses_the_documented_precedence_of_fields(one, other, same):
     assert (urn(replace(PLAIN, **one), platform="airflow") == urn(replace(PLAIN, **other), platform="airflow")) is same
 
 
@@ -98,7 +98,7 @@ def test_name_only_looks_neither_at_parameters_nor_at_content():
     assert urn(one, identity="name_only") == urn(other, identity="name_only") == urn(PLAIN)
 
 
-def test_a_singular_dbt_test_is_one_check_in_all_its_forms():
+def test_singular_dbt_test_is_one_check_in_all_its_forms():
     forms = [
         Check("assert_no_negative_amount", name="assert_no_negative_amount", params={}),
         Check("assert_no_negative_amount", name="assert_no_negative_amount", content="select 1", params={"x": 1}),
@@ -116,12 +116,12 @@ def test_a_singular_dbt_test_is_one_check_in_all_its_forms():
     assert urn(odd[0]) == urn(odd[1])
 
 
-def test_two_tests_without_a_type_are_told_apart_by_their_names():
+def test_untyped_tests_are_distinguished_by_name():
     one, other = (Check("", name=f"{suite}.check", source="test") for suite in ("a", "b"))
     assert urn(one, platform="airflow") != urn(other, platform="airflow")
 
 
-def test_checks_that_nothing_tells_apart_are_counted():
+def test_identical_checks_are_numbered():
     same = [
         Check("not_null", column="id"),
         Check("not_null", column="id"),
@@ -136,13 +136,13 @@ def test_checks_that_nothing_tells_apart_are_counted():
     assert len(set(assertion_urns([same[0]] * 500, ORDERS, "gx"))) == 500
 
 
-def test_the_same_check_in_two_bags_is_one_and_twins_of_one_bag_stay_two():
+def test_distinct_checks_merges_across_facets_but_not_within_one():
     twin = Check("expect_column_values_to_be_between", column="n", success=True)
     other = replace(twin, column="m")
     assert distinct_checks([[twin, twin], [twin, other]]) == [twin, twin, other]
 
 
-def test_a_test_fills_what_the_assertion_does_not_say():
+def test_test_facet_completes_fields_that_the_assertion_lacks():
     assertion = Check("unique", success=False, column="id", name="u", params={"a": 1})
     test = Check(
         "singular",
@@ -173,10 +173,10 @@ def test_a_test_fills_what_the_assertion_does_not_say():
         ({"model": "public"}, "all", [ITEMS, ORDERS]),
     ],
 )
-def test_the_tested_dataset_is_the_one_that_is_named(params, several, expected):
+def test_tested_dataset_is_the_one_that_is_named(params, several, expected):
     assert datasets_of_test(Check("t", params=params), [ORDERS, ITEMS], multi_dataset=several) == expected
 
 
-def test_a_single_dataset_is_the_tested_one():
+def test_single_dataset_is_the_tested_one():
     assert datasets_of_test(Check("t", params={"model": "x"}), [ORDERS], multi_dataset="none") == [ORDERS]
     assert datasets_of_test(Check("t"), []) == []

@@ -40,7 +40,7 @@ def test_every_check_of_the_table_is_what_datahub_reads(version):
         assert disagreement("assertion", "assertionInfo", found, profile(version)) == {}, (check, found)
 
 
-def test_a_check_has_the_type_that_its_row_offers_or_the_ordinary_form():
+def test_native_check_has_the_type_of_its_row_or_is_custom():
     reached = set()
     for offers, check in EXAMPLES:
         found = info(check)
@@ -99,18 +99,18 @@ def test_metrics_of_a_column(check, metric, value):
         ({}, "freshness(at) < 36h", "HOUR", 36),
     ],
 )
-def test_an_age_is_a_fixed_interval(params, name, unit, multiple):
+def test_age_is_a_fixed_interval(params, name, unit, multiple):
     found = part(info({"assertion": name, "params": params}))
     assert found["schedule"] == {"type": "FIXED_INTERVAL", "fixedInterval": {"unit": unit, "multiple": multiple}}
 
 
-def test_a_statement_that_finds_nothing():
+def test_statement_that_finds_nothing():
     found = part(info({"assertion": "singular", "content": "select * from orders where amount < 0"}))
     assert (found["statement"], found["operator"]) == ("select * from orders where amount < 0", "EQUAL_TO")
     assert found["parameters"] == ZERO
 
 
-def test_some_rows_only_are_a_filter_and_the_rest_is_kept_as_properties():
+def test_row_filter_is_native_and_other_params_are_properties():
     found = info({**NOT_NULL, "params": {"where": "id > 1", "other": "x"}})
     assert part(found)["filter"] == {"type": "SQL", "sql": "id > 1"}
     kept = found["customProperties"]
@@ -135,12 +135,12 @@ def test_some_rows_only_are_a_filter_and_the_rest_is_kept_as_properties():
         ("the schema has no such type", {"assertion": "schema"}, column),
     ],
 )
-def test_what_is_not_all_known_has_the_ordinary_form(why, check, look):
+def test_incompletely_known_check_is_not_native(why, check, look):
     assert info(check, look=look) == info(check, kind="auto"), why
     assert info(check, look=look, version="0.15.0")["type"] == "DATASET", why
 
 
-def test_the_column_s_type_is_that_of_the_schema_and_the_urn_is_the_same():
+def test_native_column_type_is_from_the_schema_with_the_same_urn():
     check = {"assertion": "not_null", "column": "id", "success": True}
     assertions = {"dataQualityAssertions": facet(assertions=[check])}
     columns = {"schema": facet(fields=[{"name": "id", "type": "bigint"}])}

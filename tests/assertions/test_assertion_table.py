@@ -27,12 +27,12 @@ read = partial(read_by, table=TABLES.assertions)
 WIRE = {"value": "value", "greatest": "maxValue", "least": "minValue"}
 
 
-def test_the_table_keeps_its_own_schema():
+def test_table_keeps_its_own_schema():
     jsonschema.validate(DOCUMENT, SCHEMA)
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
-def test_an_example_is_what_its_row_says(row, example):
+def test_table_examples_match_their_rows(row, example):
     found = read(Check(**example["check"]), "airflow")
     assert (found.scope, found.aggregation) == (SCOPES[row["scope"]], row["aggregation"])
     assert found.operator == example.get("operator", row["operator"])
@@ -124,7 +124,7 @@ def test_operators_and_limits_are_only_claimed_when_known(check, platform, opera
     assert found.parameters.get("value", {}).get("value") == value
 
 
-def test_a_relationship_says_what_it_refers_to():
+def test_relationship_check_names_the_referenced_table():
     assert read(Check("relationships", column="a", params={"to": "b"}), "dbt").logic == "a references b"
     assert read(Check("relationships", params={"to": "b"}), "dbt").logic is None
     assert read(Check("relationships", column="a", content="select 1"), "dbt").logic == "select 1"
@@ -155,7 +155,7 @@ def test_numbers_are_finite_or_none(value, found):
 
 
 @pytest.mark.parametrize("text", ["", "5", "> ", "> 1 2", "~ 3", "between 1", ">1, x", "x" * 500, "> 1 and maybe"])
-def test_what_is_no_comparison_says_nothing(text):
+def test_non_comparison_text_is_not_parsed(text):
     assert parse_comparison(text, TABLES.assertions) is None
 
 
@@ -172,7 +172,7 @@ def test_what_is_no_comparison_says_nothing(text):
         {**DOCUMENT, "severities": {"error": "FATAL"}},
     ],
 )
-def test_a_table_that_cannot_work_is_refused(broken):
+def test_table_that_cannot_work_is_refused(broken):
     with pytest.raises(MappingError, match=r"tables/assertions\.yaml"):
         AssertionTable(broken, "tables/assertions.yaml")
 

@@ -38,7 +38,7 @@ def test_lines_are_proposals_sorted_by_urn_aspect_and_time():
     assert all(line.endswith(b"\n") for line in dumped(*shop()))
 
 
-def test_a_dump_applied_to_an_empty_catalogue_gives_the_same_dump():
+def test_dump_applied_to_an_empty_catalogue_is_identical():
     lines = dumped(*shop())
     again = [
         Proposal(
@@ -117,7 +117,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("proposals", SAME.values(), ids=SAME)
-def test_what_says_nothing_is_not_in_the_dump(proposals):
+def test_dump_omits_empty_aspects(proposals):
     assert dumped(*proposals) == []
 
 
@@ -138,7 +138,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("aspect", "value"), DIFFERENT.values(), ids=DIFFERENT)
-def test_what_says_something_is_in_the_dump(aspect, value):
+def test_dump_contains_nonempty_aspects(aspect, value):
     assert len(dumped(upsert("dataset", ORDERS, aspect, value))) == 1
 
 
@@ -157,12 +157,12 @@ def test_keys_nulls_and_keyed_arrays_are_evened_out():
     assert canonical_aspect("editableSchemaMetadata", emptied) == canonical_aspect("editableSchemaMetadata", plain)
 
 
-def test_the_order_of_other_arrays_is_kept():
+def test_order_of_other_arrays_is_kept():
     one = upsert("dataset", ORDERS, "subTypes", {"typeNames": ["b", "a"]})
     assert json.loads(dumped(one)[0])["aspect"]["json"] == {"typeNames": ["b", "a"]}
 
 
-def test_an_entry_that_cannot_be_patched_is_dumped_as_it_is():
+def test_entry_that_cannot_be_patched_is_dumped_as_it_is():
     value = {
         "upstreams": [],
         "fineGrainedLineages": [

@@ -38,12 +38,12 @@ def test_points_of_a_run_are_shown_with_it(shop_catalog):
     ]
 
 
-def test_what_is_only_referred_to_is_known_by_who_refers_to_it(shop_catalog):
+def test_referenced_entity_is_found_with_its_referrers(shop_catalog):
     found = find_entity(shop_catalog, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.totals,PROD)")
     assert (found.aspects, [one.urn for one in found.referrers]) == ({}, [REPORT])
 
 
-def test_an_unknown_entity_is_none(shop_catalog):
+def test_unknown_entity_is_none(shop_catalog):
     assert find_entity(shop_catalog, "urn:li:dataset:nothing") is None
 
 
@@ -65,11 +65,11 @@ def test_an_unknown_entity_is_none(shop_catalog):
         ("urn:li:dataJob:(urn:li:dataJob:x,y)", "urn:li:dataJob:(urn:li:dataJob:x,y)"),
     ],
 )
-def test_what_people_call_an_entity(shop_catalog, urn, name):
+def test_display_name_is_readable_for_each_entity_type(shop_catalog, urn, name):
     assert display_name(shop_catalog, urn) == name
 
 
-def test_a_twin_is_called_like_its_flow_by_its_id_too(catalog):
+def test_flow_job_with_another_id_has_its_display_name(catalog):
     twin = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,prod),app)"
     flow = "urn:li:dataFlow:(spark,app,prod)"
     name = [{"op": "add", "path": "/name", "value": "My app"}]
@@ -83,7 +83,7 @@ def test_container_names_come_from_their_properties(catalog):
     assert display_name(catalog, urn) == "shop"
 
 
-def test_a_summary_counts_what_is_there(shop_catalog):
+def test_summary_counts_what_is_there(shop_catalog):
     counted = summarize(shop_catalog)
     assert counted.entities == {"dataFlow": 1, "dataJob": 2, "dataProcessInstance": 3, "dataset": 2}
     assert counted.aspects["dataJobInputOutput"] == 2
@@ -92,7 +92,7 @@ def test_a_summary_counts_what_is_there(shop_catalog):
     assert (counted.lineage, counted.columns) == (4, 3)
 
 
-def test_an_empty_catalogue_counts_nothing(catalog):
+def test_empty_catalogue_counts_nothing(catalog):
     assert summarize(catalog).entities == {}
     assert summarize(catalog).lineage == 0
 
@@ -101,11 +101,11 @@ def test_an_empty_catalogue_counts_nothing(catalog):
     ("urn", "kind"),
     [(RAW, "dataset"), ("urn:li:tag:x", "tag"), ("urn:li:tag", ""), ("a:b:c:d", ""), ("", ""), ("no urn", "")],
 )
-def test_the_type_of_what_may_be_no_urn(urn, kind):
+def test_type_of_what_may_be_no_urn(urn, kind):
     assert entity_type(urn) == kind
 
 
-def test_column_pairs_are_said_once_whatever_the_entries():
+def test_column_pairs_are_unique_across_entries():
     entry = {"upstreams": ["a", "b"], "downstreams": ["c", "d"], "transformOperation": "SUM"}
     value = {"fineGrainedLineages": [entry, entry, {"downstreams": ["c"]}, {"upstreams": ["a"], "downstreams": ["c"]}]}
     assert sorted(column_edges(value)) == [

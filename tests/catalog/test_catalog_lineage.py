@@ -39,7 +39,7 @@ def test_upstream_goes_through_jobs_to_their_inputs(shop_catalog):
     ]
 
 
-def test_downstream_goes_the_other_way(shop_catalog):
+def test_downstream_lineage_follows_jobs_to_their_outputs(shop_catalog):
     root = lineage_tree(shop_catalog, RAW, direction="down")
     assert root.upstream == []
     assert names(root.downstream, "downstream") == [
@@ -47,7 +47,7 @@ def test_downstream_goes_the_other_way(shop_catalog):
     ]
 
 
-def test_both_sides_of_one_in_the_middle(shop_catalog):
+def test_lineage_of_a_middle_dataset_has_both_directions(shop_catalog):
     root = lineage_tree(shop_catalog, ORDERS)
     assert names(root.upstream, "upstream") == [("shop.load", [("lake/raw", [])])]
     assert names(root.downstream, "downstream") == [("shop.report", [("shop.public.totals", [])])]
@@ -63,11 +63,11 @@ def test_both_sides_of_one_in_the_middle(shop_catalog):
         (4, [("shop.report", [("shop.public.orders", [("shop.load", [("lake/raw", [])])])])]),
     ],
 )
-def test_depth_counts_entities_and_says_where_there_is_more(shop_catalog, depth, expected):
+def test_depth_counts_entities_and_marks_the_rest(shop_catalog, depth, expected):
     assert names(lineage_tree(shop_catalog, TOTALS, direction="up", depth=depth).upstream, "upstream") == expected
 
 
-def test_a_cycle_is_marked_and_not_followed(catalog):
+def test_cycle_is_marked_and_not_followed(catalog):
     catalog.apply(
         [io(LOAD, edge("input", RAW), edge("output", ORDERS)), io(REPORT, edge("input", ORDERS), edge("output", RAW))]
     )
@@ -81,7 +81,7 @@ def test_a_cycle_is_marked_and_not_followed(catalog):
     ]
 
 
-def test_what_is_reached_twice_is_followed_once_where_it_is_nearest(catalog):
+def test_entity_reached_twice_is_expanded_once_where_nearest(catalog):
     other = LOAD.replace("load", "other")
     catalog.apply(
         [
@@ -94,7 +94,7 @@ def test_what_is_reached_twice_is_followed_once_where_it_is_nearest(catalog):
     ]
 
 
-def test_datasets_may_be_linked_without_a_job_and_jobs_without_a_dataset(catalog):
+def test_lineage_links_datasets_and_jobs_directly(catalog):
     stamp = {"time": 0, "actor": "urn:li:corpuser:x"}
     value = {"upstreams": [{"dataset": RAW, "type": "COPY", "auditStamp": stamp}]}
     depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
@@ -139,7 +139,7 @@ def test_columns_of_another_dataset_are_not_on_a_link(shop_catalog):
     assert len(links[RAW]) == 2
 
 
-def test_columns_of_a_link_without_a_job_are_those_of_the_downstream_dataset(catalog):
+def test_direct_link_has_the_columns_of_the_downstream_dataset(catalog):
     stamp = {"time": 0, "actor": "urn:li:corpuser:x"}
     entry = {
         "upstreamType": "FIELD_SET",
@@ -159,7 +159,7 @@ def test_columns_of_a_link_without_a_job_are_those_of_the_downstream_dataset(cat
     assert [one.upstream for one in raw.columns] == [RAW, field(RAW, "a")]
 
 
-def test_a_column_has_a_tree_of_its_own_and_is_called_with_its_dataset(shop_catalog):
+def test_column_lineage_tree_names_columns_with_their_dataset(shop_catalog):
     root = lineage_tree(shop_catalog, field(TOTALS, "total"), direction="up")
     assert names([root], "upstream") == [
         ("shop.public.totals.total", [("shop.public.orders.total", [("lake/raw.sum", [])])])
@@ -170,7 +170,7 @@ def test_a_column_has_a_tree_of_its_own_and_is_called_with_its_dataset(shop_cata
     assert names(down.downstream, "downstream") == [("shop.public.orders.total", [("shop.public.totals.total", [])])]
 
 
-def test_an_entity_that_was_removed_says_so(shop_catalog):
+def test_soft_deleted_entity_is_marked_in_lineage(shop_catalog):
     shop_catalog.apply([upsert("dataset", RAW, "status", {"removed": True})])
     [load] = lineage_tree(shop_catalog, ORDERS, direction="up").upstream
     assert load.upstream[0].removed
@@ -178,7 +178,7 @@ def test_an_entity_that_was_removed_says_so(shop_catalog):
     assert 'style="dashed"' in to_dot(lineage_tree(shop_catalog, ORDERS, direction="up"))
 
 
-def test_an_unknown_entity_stands_alone(catalog):
+def test_unknown_entity_has_no_lineage(catalog):
     assert to_json(lineage_tree(catalog, ORDERS)) == {"urn": ORDERS, "type": "dataset", "name": "shop.public.orders"}
     assert to_json(lineage_tree(catalog, "no urn", columns=True)) == {"urn": "no urn", "type": "", "name": "no urn"}
 
@@ -213,7 +213,7 @@ def test_json_is_plain_and_leaves_out_what_is_empty(shop_catalog):
     }
 
 
-def test_dot_points_the_way_the_data_flows(shop_catalog):
+def test_dot_arrows_follow_the_data(shop_catalog):
     assert to_dot(lineage_tree(shop_catalog, LOAD, depth=1)) == GOLDEN_DOT
 
 
@@ -228,7 +228,7 @@ def test_mermaid_does_too(shop_catalog):
     )
 
 
-def test_pictures_hold_every_entity_and_link_once(catalog):
+def test_graph_output_has_each_entity_and_link_once(catalog):
     catalog.apply(
         [io(LOAD, edge("input", RAW), edge("output", ORDERS)), io(REPORT, edge("input", ORDERS), edge("output", RAW))]
     )
@@ -238,7 +238,7 @@ def test_pictures_hold_every_entity_and_link_once(catalog):
     assert to_dot(root).count("[label=") == 4
 
 
-def test_a_job_that_feeds_itself_is_an_arrow_to_itself(catalog):
+def test_job_that_feeds_itself_is_an_arrow_to_itself(catalog):
     depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
     catalog.apply([io(LOAD, depends)])
     assert f'"{LOAD}" -> "{LOAD}";' in to_dot(lineage_tree(catalog, LOAD))
@@ -254,7 +254,7 @@ def test_names_cannot_break_out_of_a_picture(catalog):
     assert 'n0["shop.a#34;]; b #35;1 #60;b#62;#96;c#96; \\"]' in to_mermaid(root)
 
 
-def test_a_deep_chain_is_no_trouble(catalog):
+def test_deep_chain_is_no_trouble(catalog):
     def dataset(number):
         return f"urn:li:dataset:(urn:li:dataPlatform:x,{number:04},PROD)"
 

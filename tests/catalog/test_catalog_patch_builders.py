@@ -85,7 +85,7 @@ def test_patches_that_name_their_keys_are_understood():
     )
 
 
-def test_keys_may_lie_deeper_and_words_may_be_keyed_anew():
+def test_nested_primary_keys_and_changed_array_keys_are_patched():
     source = {"time": 1, "actor": ANN, "source": "urn:li:dataHubAction:x"}
     patch = {
         "arrayPrimaryKeys": {"tags": ["attribution\u241fsource", "tag"], "more": []},

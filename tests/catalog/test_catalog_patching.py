@@ -18,12 +18,12 @@ from dh_bridge.catalog.templates import TEMPLATES
 
 
 @pytest.mark.parametrize(("aspect", "start", "patch", "expected"), CASES.values(), ids=CASES)
-def test_a_patch_gives_what_the_server_would_store(aspect, start, patch, expected):
+def test_patch_result_equals_the_server_result(aspect, start, patch, expected):
     assert patched(aspect, start, patch) == expected
 
 
 @pytest.mark.parametrize(("aspect", "start", "patch", "expected"), CASES.values(), ids=CASES)
-def test_what_is_stored_is_a_whole_aspect_by_datahub_s_classes(aspect, start, patch, expected):
+def test_patched_aspect_is_valid_for_datahub_classes(aspect, start, patch, expected):
     stored = patched(aspect, start, patch)
     read = ASPECT_NAME_MAP[aspect].from_obj(post_json_transform(stored))
     assert read.validate()
@@ -31,7 +31,7 @@ def test_what_is_stored_is_a_whole_aspect_by_datahub_s_classes(aspect, start, pa
 
 
 @pytest.mark.parametrize(("aspect", "start", "patch", "expected"), CASES.values(), ids=CASES)
-def test_a_patch_is_the_same_one_operation_at_a_time_and_said_twice(aspect, start, patch, expected):
+def test_patch_is_idempotent_and_may_be_split_into_operations(aspect, start, patch, expected):
     if aspect == "dataJobInfo":
         patch = [*patch[:2], *patch]  # alone, a first operation cannot give both name and type
         first, *rest = [patch[:2], *([operation] for operation in patch[2:])]
@@ -43,7 +43,7 @@ def test_a_patch_is_the_same_one_operation_at_a_time_and_said_twice(aspect, star
 
 
 @pytest.mark.parametrize("aspect", [name for name, template in TEMPLATES.items() if not template.required])
-def test_the_empty_aspect_is_whole_where_no_field_must_be_given(aspect):
+def test_empty_aspect_without_required_fields_is_valid(aspect):
     stored = AspectDraft(aspect, None).value()
     read = ASPECT_NAME_MAP[aspect].from_obj(post_json_transform(stored))
     assert read.validate()
@@ -52,12 +52,12 @@ def test_the_empty_aspect_is_whole_where_no_field_must_be_given(aspect):
 
 
 @pytest.mark.parametrize(("aspect", "patch", "reason"), REFUSED.values(), ids=REFUSED)
-def test_a_malformed_patch_is_refused_with_its_reason(aspect, patch, reason):
+def test_malformed_patch_is_refused_with_its_reason(aspect, patch, reason):
     with pytest.raises(PatchError, match=reason):
         patched(aspect, None, patch)
 
 
-def test_a_refused_patch_leaves_nothing_behind():
+def test_refused_patch_leaves_nothing_behind():
     draft = AspectDraft("datasetProperties", {"customProperties": {"a": "1"}, "tags": ["x"], "name": "n"})
     before = draft.value()
     with pytest.raises(PatchError):
@@ -75,7 +75,7 @@ def test_a_refused_patch_leaves_nothing_behind():
     assert not draft.is_changed
 
 
-def test_a_stored_entry_with_two_downstreams_refuses_every_patch():
+def test_stored_entry_with_two_downstreams_refuses_every_patch():
     stored = {"upstreams": [], "fineGrainedLineages": [fine([RAW_ID], ID) | {"downstreams": [ID, TOTAL]}]}
     with pytest.raises(PatchError, match="requires exactly one downstream"):
         AspectDraft("upstreamLineage", stored)
@@ -98,7 +98,7 @@ def test_removing_what_is_absent_changes_nothing(aspect, paths):
         assert draft.value() == AspectDraft(aspect, None).value()
 
 
-def test_what_a_patch_inserted_is_not_shared_with_it():
+def test_inserted_values_are_copied_from_the_patch():
     value = {"destinationUrn": S3, "properties": {"a": "1"}}
     patch = [
         add("inputDatasetEdges", S3, value=value),
@@ -119,7 +119,7 @@ OPERATIONS = st.one_of(
 
 
 @given(st.lists(OPERATIONS, max_size=8), st.randoms())
-def test_additions_in_any_order_say_the_same(operations, random):
+def test_patch_additions_commute(operations, random):
     aspect = "dataJobInputOutput"
     shuffled = random.sample(operations, len(operations))
     one = patched(aspect, None, operations)

@@ -13,7 +13,7 @@ def shop_catalog(catalog):
     return catalog
 
 
-def test_a_job_s_runs_are_those_of_datahub_s_tab_youngest_first(shop_catalog):
+def test_job_s_runs_are_those_of_datahub_s_tab_youngest_first(shop_catalog):
     later, first = find_runs(shop_catalog, LOAD)
     assert first == RunRow(
         urn=RUN,
@@ -35,17 +35,17 @@ def test_a_job_s_runs_are_those_of_datahub_s_tab_youngest_first(shop_catalog):
     assert (later.urn, later.status, later.attempt, later.parent) == (LATER, "FAILURE", 2, None)
 
 
-def test_a_flow_s_runs_name_their_children(shop_catalog):
+def test_flow_s_runs_name_their_children(shop_catalog):
     [row] = find_runs(shop_catalog, FLOW)
     assert (row.urn, row.status, row.children, row.duration) == (DAG_RUN, "STARTED", [RUN], None)
 
 
 @pytest.mark.parametrize(("dataset", "role"), [(RAW, "reads"), (ORDERS, "writes")])
-def test_a_dataset_s_runs_read_or_write_it(shop_catalog, dataset, role):
+def test_dataset_s_runs_read_or_write_it(shop_catalog, dataset, role):
     assert [(row.urn, row.role) for row in find_runs(shop_catalog, dataset)] == [(RUN, [role])]
 
 
-def test_a_run_that_reads_and_writes_one_dataset_is_one_row(shop_catalog):
+def test_run_that_reads_and_writes_one_dataset_is_one_row(shop_catalog):
     edges = {"outputs": [], "outputEdges": [{"destinationUrn": RAW}, {"destinationUrn": ORDERS}]}
     also = {"outputs": [RAW]}
     shop_catalog.apply(
@@ -59,19 +59,19 @@ def test_a_run_that_reads_and_writes_one_dataset_is_one_row(shop_catalog):
     assert next(row for row in find_runs(shop_catalog, LOAD) if row.urn == LATER).outputs == [ORDERS, RAW]
 
 
-def test_a_run_itself_comes_with_its_children(shop_catalog):
+def test_run_itself_comes_with_its_children(shop_catalog):
     assert [(row.urn, row.role) for row in find_runs(shop_catalog, DAG_RUN)] == [
         (RUN, ["child"]),
         (DAG_RUN, ["itself"]),
     ]
 
 
-def test_a_run_without_a_run_event_is_not_shown_as_in_datahub(shop_catalog):
+def test_run_without_a_run_event_is_not_shown_as_in_datahub(shop_catalog):
     shop_catalog.apply(run("urn:li:dataProcessInstance:silent", "silent", NOON, LOAD))
     assert [row.urn for row in find_runs(shop_catalog, LOAD)] == [LATER, RUN]
 
 
-def test_a_run_of_which_only_events_are_known_is_shown(catalog):
+def test_run_of_which_only_events_are_known_is_shown(catalog):
     related = {"parentTemplate": LOAD, "upstreamInstances": [RUN]}
     late = "urn:li:dataProcessInstance:late"
     catalog.apply(
@@ -90,6 +90,6 @@ def test_a_run_of_which_only_events_are_known_is_shown(catalog):
     )
 
 
-def test_what_has_no_runs_has_none(shop_catalog):
+def test_entity_without_runs_has_no_run_rows(shop_catalog):
     assert find_runs(shop_catalog, TOTALS) == []
     assert find_runs(shop_catalog, "no urn") == []

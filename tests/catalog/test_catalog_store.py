@@ -31,7 +31,7 @@ TASK = f"urn:li:dataJob:({FLOW},pack)"
 PART_OF = ("IsPartOf", "dataJobKey", FLOW)
 
 
-def test_an_upsert_replaces_the_aspect(catalog):
+def test_upsert_replaces_the_aspect(catalog):
     catalog.apply([upsert("dataset", ORDERS, "subTypes", {"typeNames": ["View", "Table"]})])
     catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)])
     assert catalog.aspects(ORDERS) == {"subTypes": TABLE}
@@ -40,7 +40,7 @@ def test_an_upsert_replaces_the_aspect(catalog):
     assert catalog.aspects("urn:li:dataset:unknown") == {}
 
 
-def test_patches_and_upserts_of_one_aspect_apply_in_order_inside_a_batch(catalog):
+def test_patches_and_upserts_of_one_aspect_apply_in_batch_order(catalog):
     tag = [{"op": "add", "path": "/tags/urn:li:tag:b", "value": {"tag": "urn:li:tag:b"}}]
     batch = [
         patch("dataset", ORDERS, "globalTags", tag),
@@ -55,7 +55,7 @@ def test_patches_and_upserts_of_one_aspect_apply_in_order_inside_a_batch(catalog
     assert catalog.aspects(ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:a"}]}
 
 
-def test_an_upsert_that_a_patch_leaves_as_it_is_is_kept(catalog):
+def test_upsert_that_a_patch_leaves_as_it_is_is_kept(catalog):
     gone = [{"op": "remove", "path": "/tags/urn:li:tag:b"}]
     value = {"tags": [{"tag": "urn:li:tag:a"}]}
     catalog.apply([upsert("dataset", ORDERS, "globalTags", value), patch("dataset", ORDERS, "globalTags", gone)])
@@ -95,7 +95,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-def test_what_datahub_would_refuse_is_a_failure_and_the_rest_is_kept(catalog, bad):
+def test_invalid_proposal_is_a_failure_and_the_others_are_stored(catalog, bad):
     good = [upsert("dataset", ORDERS, "subTypes", TABLE), *shop()]
     delivery = catalog.apply([good[0], bad, *good[1:]])
     assert delivery.delivered_count == len(good)
@@ -107,7 +107,7 @@ def test_what_datahub_would_refuse_is_a_failure_and_the_rest_is_kept(catalog, ba
     assert TOTALS not in set(catalog.entities())
 
 
-def test_a_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
+def test_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
     good = io(LOAD, edge("input", RAW))
     half = io(LOAD, edge("input", TOTALS), {"op": "add", "path": "nowhere", "value": 1})
     after = io(LOAD, edge("output", ORDERS))
@@ -117,7 +117,7 @@ def test_a_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
     assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, FLOW, ORDERS]
 
 
-def test_points_are_kept_in_order_of_time_and_the_same_one_overwrites(catalog):
+def test_timeseries_points_are_sorted_and_equal_keys_overwrite(catalog):
     catalog.apply(
         [point(RUN, NOON + 5, "COMPLETE"), point(RUN, NOON, "STARTED"), point(RUN, NOON, "STARTED", attempt=2)]
     )
@@ -132,7 +132,7 @@ def test_points_are_kept_in_order_of_time_and_the_same_one_overwrites(catalog):
     assert catalog.aspects(RUN) == {}
 
 
-def test_entities_are_those_that_have_something_not_those_only_referred_to(catalog):
+def test_entities_exclude_urns_that_are_only_referenced(catalog):
     catalog.apply([io(LOAD, edge("input", RAW)), point(RUN, NOON, "STARTED")])
     assert list(catalog.entities()) == [LOAD, RUN]
     assert list(catalog.entities("dataJob")) == [LOAD]
@@ -154,7 +154,7 @@ def test_relationships_are_replaced_with_their_aspect(catalog):
     ).fetchone() == (0,)
 
 
-def test_every_annotated_relationship_is_kept_and_lineage_is_told_apart(catalog):
+def test_annotated_relationships_are_stored_with_lineage_flag(catalog):
     owner = {"owner": "urn:li:corpuser:ann", "type": "CUSTOM", "typeUrn": "urn:li:ownershipType:x"}
     tag = {
         "op": "add",
@@ -192,14 +192,14 @@ def test_every_annotated_relationship_is_kept_and_lineage_is_told_apart(catalog)
     assert catalog.connection.execute(rows).fetchall() == [(RAW,)]
 
 
-def test_raw_names_are_the_pair_that_the_entity_was_written_under(catalog):
+def test_raw_names_are_the_namespace_and_name_of_the_entity(catalog):
     catalog.apply(shop())
     assert catalog.raw_names(RAW) == [("s3://lake", "raw")]
     assert catalog.raw_names(LOAD) == [("prod", "shop.load")]
     assert catalog.raw_names(TOTALS) == []
 
 
-def test_what_was_applied_twice_is_there_once(catalog):
+def test_proposals_applied_twice_are_stored_once(catalog):
     catalog.apply(shop())
     once, changes = list(dump_catalog(catalog)), catalog.connection.total_changes
     catalog.apply(shop())
@@ -223,7 +223,7 @@ def test_how_proposals_are_cut_into_batches_does_not_matter(cuts):
         assert parts.connection.execute(rows).fetchall() == whole.connection.execute(rows).fetchall()
 
 
-def test_values_are_given_back_as_they_came(catalog):
+def test_aspect_values_round_trip_unchanged(catalog):
     value = {
         "customProperties": {"a": "ü𝄞\n\u0000", "b": ""},
         "tags": [],
@@ -234,7 +234,7 @@ def test_values_are_given_back_as_they_came(catalog):
     assert msgspec.json.encode(catalog.aspects(ORDERS)["datasetProperties"]) == msgspec.json.encode(value)
 
 
-def test_a_large_catalogue_is_asked_by_index(catalog):
+def test_large_catalogue_is_asked_by_index(catalog):
     catalog.apply(shop())
     for query in (
         "SELECT value FROM aspect WHERE entity = 1 AND name = 'a'",

@@ -11,7 +11,7 @@ from dh_bridge.storage import migrations
 from dh_bridge.storage.migrations import newest_version
 
 
-def test_a_new_file_says_what_it_is(tmp_path):
+def test_new_catalogue_file_has_version_and_application_id(tmp_path):
     Catalog(tmp_path / "c.db").close()
     plain = sqlite3.connect(tmp_path / "c.db")
     assert plain.execute("PRAGMA user_version").fetchone() == (newest_version(),)
@@ -20,7 +20,7 @@ def test_a_new_file_says_what_it_is(tmp_path):
     plain.close()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
+def test_file_that_is_no_database_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("these are notes, longer than a header of SQLite is, to be sure" * 9)
     for readonly in (False, True):
         with pytest.raises(SinkError, match="not a catalogue") as caught:
@@ -40,7 +40,7 @@ def test_another_program_s_database_is_refused_and_left_alone(tmp_path):
     assert (tmp_path / "other.db").read_bytes() == before
 
 
-def test_a_file_of_a_newer_release_is_refused(tmp_path):
+def test_file_of_a_newer_release_is_refused(tmp_path):
     Catalog(tmp_path / "c.db").close()
     plain = sqlite3.connect(tmp_path / "c.db")
     plain.execute(f"PRAGMA user_version = {newest_version() + 1}")
@@ -50,13 +50,13 @@ def test_a_file_of_a_newer_release_is_refused(tmp_path):
             Catalog(tmp_path / "c.db", readonly=readonly)
 
 
-def test_a_reader_makes_no_file(tmp_path):
+def test_reader_makes_no_file(tmp_path):
     with pytest.raises(SinkError, match=r"no such catalogue or ledger.*--to catalog:FILE.*--ledger FILE"):
         Catalog(tmp_path / "c.db", readonly=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_needs_no_place_to_write(tmp_path, monkeypatch):
+def test_catalogue_reader_works_in_a_readonly_folder(tmp_path, monkeypatch):
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.apply(shop())
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -65,14 +65,14 @@ def test_a_reader_needs_no_place_to_write(tmp_path, monkeypatch):
         assert [path.name for path in tmp_path.iterdir()] == ["c.db"]
 
 
-def test_a_folder_that_is_missing_is_named(tmp_path):
+def test_folder_that_is_missing_is_named(tmp_path):
     with pytest.raises(SinkError, match=r"cannot open the file: the folder .*missing does not exist \(use a file"):
         Catalog(tmp_path / "missing" / "c.db")
     with pytest.raises(SinkError, match="cannot open the file: it is a folder"):
         Catalog(tmp_path)
 
 
-def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
+def test_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
     def refused(*_, **__):
         raise sqlite3.OperationalError("unable to open database file")  # root, who runs tests, may write anywhere
 
@@ -83,7 +83,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
         Catalog(tmp_path / "c.db")
 
 
-def test_an_empty_file_becomes_a_catalogue_but_not_for_a_reader(tmp_path):
+def test_empty_file_becomes_a_catalogue_but_not_for_a_reader(tmp_path):
     (tmp_path / "c.db").touch()
     with pytest.raises(SinkError, match="is empty"):
         Catalog(tmp_path / "c.db", readonly=True)
@@ -99,7 +99,7 @@ def test_any_file_name_will_do(tmp_path, name):
     assert [path.name for path in tmp_path.glob("*.db")] == [name]
 
 
-def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
+def test_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
     monkeypatch.setattr(migrations, "sorted_migrations", lambda: [(1, "CREATE TABLE a (b); CREATE TABLE a (b)")])
     with pytest.raises(SinkError, match="already exists"):
         Catalog(tmp_path / "c.db")
@@ -108,11 +108,11 @@ def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
         assert list(catalog.entities()) == []
 
 
-def test_a_catalogue_in_memory_can_be_read_only_in_name():
+def test_catalogue_in_memory_can_be_read_only_in_name():
     with Catalog(":memory:", readonly=True) as catalog:
         assert list(catalog.entities()) == []
 
 
-def test_a_name_that_no_file_can_have_is_refused():
+def test_name_that_no_file_can_have_is_refused():
     with pytest.raises(SinkError, match="cannot open the file"):
         Catalog("a\0b")

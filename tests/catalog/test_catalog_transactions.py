@@ -21,7 +21,7 @@ from dh_bridge.errors import SinkError
 TABLE = {"typeNames": ["Table"]}
 
 
-def test_a_file_keeps_what_was_applied(tmp_path):
+def test_file_keeps_what_was_applied(tmp_path):
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.apply(shop())
         before = list(dump_catalog(catalog))
@@ -39,7 +39,7 @@ def test_many_urns_do_not_fill_the_memory(catalog, monkeypatch):
     assert list(catalog.entities("dataJob")) == [LOAD, LOAD.replace("load", "report")]
 
 
-def test_a_transaction_around_several_is_all_or_nothing(catalog):
+def test_transaction_around_several_is_all_or_nothing(catalog):
     def two_and_an_error():
         with catalog.transaction():
             catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)])
@@ -55,7 +55,7 @@ def test_a_transaction_around_several_is_all_or_nothing(catalog):
     assert list(catalog.entities()) == [ORDERS, RAW]
 
 
-def test_an_inner_transaction_that_fails_takes_only_its_own_with_it(catalog):
+def test_failed_inner_transaction_rolls_back_only_itself(catalog):
     def inner():
         with catalog.transaction():
             catalog.apply([upsert("dataset", TOTALS, "subTypes", TABLE)])
@@ -69,7 +69,7 @@ def test_an_inner_transaction_that_fails_takes_only_its_own_with_it(catalog):
     assert list(catalog.entities()) == [ORDERS, RAW]
 
 
-def test_a_writer_that_is_held_up_is_a_retryable_error(tmp_path):
+def test_writer_that_is_held_up_is_a_retryable_error(tmp_path):
     with Catalog(tmp_path / "c.db") as one, Catalog(tmp_path / "c.db") as two:
         two.connection.execute("PRAGMA busy_timeout = 1")
         with one.transaction():
@@ -80,7 +80,7 @@ def test_a_writer_that_is_held_up_is_a_retryable_error(tmp_path):
         assert two.apply(shop()).failures == []
 
 
-def test_readers_see_the_last_whole_transaction(tmp_path):
+def test_readers_see_the_last_committed_transaction(tmp_path):
     with Catalog(tmp_path / "c.db") as writer, Catalog(tmp_path / "c.db", readonly=True) as reader:
         with writer.transaction():
             writer.apply(shop())
@@ -104,7 +104,7 @@ def test_two_writers_take_turns(tmp_path):
         assert len(list(catalog.entities("dataset"))) == 15
 
 
-def test_a_broken_statement_is_a_sink_error_and_keeps_nothing(catalog):
+def test_broken_statement_is_a_sink_error_and_keeps_nothing(catalog):
     def broken():
         with catalog.transaction():
             catalog.apply([upsert("dataset", RAW, "subTypes", TABLE)])
@@ -117,7 +117,7 @@ def test_a_broken_statement_is_a_sink_error_and_keeps_nothing(catalog):
     assert list(catalog.entities()) == []
 
 
-def test_a_commit_that_a_reader_holds_up_leaves_nothing_open(tmp_path):
+def test_blocked_commit_leaves_no_open_transaction(tmp_path):
     """Where WAL cannot be, as on some network drives, a COMMIT may fail, and SQLite leaves its transaction open."""
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.connection.execute("PRAGMA journal_mode = DELETE")

@@ -43,11 +43,11 @@ def documented():
     return {name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in sections}
 
 
-def test_the_page_describes_every_column_of_every_view(ask):
+def test_page_describes_every_column_of_every_view(ask):
     assert documented() == {view: [row["name"] for row in ask(f"PRAGMA table_info({view})")] for view in VIEWS}
 
 
-def test_the_statements_of_the_page_find_something(ask):
+def test_statements_of_the_page_find_something(ask):
     statements = [re.search(r'execute\("(.+?)"\)', PAGE)[1], re.search(r"```sql\n(.+?)```", PAGE, re.DOTALL)[1]]
     assert all(ask(statement) for statement in statements)
 
@@ -71,7 +71,7 @@ def test_points_are_those_of_the_catalogue(ask, path):
         )
 
 
-def test_runs_say_what_the_command_runs_says(ask, path):
+def test_runs_view_equals_the_runs_command(ask, path):
     rows = ask("SELECT * FROM runs")
     assert rows
     with Catalog(path, readonly=True) as catalog:
@@ -111,7 +111,7 @@ def test_edges_run_from_upstream_to_downstream(ask, path):
             assert written <= {row["downstream"] for row in found if row["upstream"] == job}
 
 
-def test_removed_entities_say_so(tmp_path):
+def test_entities_view_flags_removed_entities(tmp_path):
     urn = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
     with Catalog(tmp_path / "c.db") as catalog:
         catalog.apply([upsert("dataset", urn, "status", {"removed": True})])

@@ -67,7 +67,7 @@ def loaded(tmp_path, *events, **settings):
         ),
     ],
 )
-def test_one_server_under_two_names_is_one_location(tmp_path, one, other, kept, why):
+def test_server_with_two_names_is_one_location(tmp_path, one, other, kept, why):
     events = [event(datasets=[(place, f"shop.public.t{n}")]) for place in (one, other) for n in range(3)]
     (found,) = findings(*events)
     assert (found.kind, found.count) == ("one-location", 6)
@@ -77,7 +77,7 @@ def test_one_server_under_two_names_is_one_location(tmp_path, one, other, kept, 
     assert findings(*events, naming={"locations": settings.naming.locations}) == []
 
 
-def test_an_address_that_a_pattern_cannot_hold_is_left_to_people(tmp_path):
+def test_address_that_a_pattern_cannot_match_is_only_a_comment(tmp_path):
     events = [event(datasets=[("mysql://[::1]:3306", "a.b"), ("mysql://db:3306", "a.b")])]
     settings, page = loaded(tmp_path, *events)
     assert settings == Settings()
@@ -92,7 +92,7 @@ def test_three_names_of_one_server_are_one_group(tmp_path):
     assert sorted(aliases) == sorted([places[0], places[2]])
 
 
-def test_two_servers_that_write_one_urn_are_a_warning_with_what_speaks_for_two(tmp_path):
+def test_urn_collision_of_two_servers_is_a_warning_with_evidence(tmp_path):
     events = [
         event(datasets=[(f"postgres://{host}:5432", f"shop.public.t{n}", columns)])
         for host, columns in (("crm", ["id", "a"]), ("erp", ["id", "b"]), ("erp", ["id", "b"]))
@@ -111,7 +111,7 @@ def test_two_servers_that_write_one_urn_are_a_warning_with_what_speaks_for_two(t
     "hosts",
     [("crm:5432", "erp:5432", "10.0.0.5:5432"), ("db:5432", "db:5433", "db"), ("db", "db.one.com", "db.two.com")],
 )
-def test_what_may_be_either_of_two_servers_makes_them_no_location(tmp_path, hosts):
+def test_ambiguous_server_names_are_no_location(tmp_path, hosts):
     places = [f"postgres://{host}" for host in hosts]
     settings, page = loaded(tmp_path, *(event(datasets=[(place, "shop.public.t")]) for place in places))
     assert settings == Settings()
@@ -124,7 +124,7 @@ def test_what_may_be_either_of_two_servers_makes_them_no_location(tmp_path, host
 
 
 @pytest.mark.parametrize(("differ", "sure"), [(0, True), (1, True), (2, False)])
-def test_a_name_and_an_address_whose_tables_have_other_columns_are_left_to_people(differ, sure):
+def test_name_and_address_with_different_columns_are_unsure(differ, sure):
     events = [
         event(datasets=[(f"postgres://{host}:5432", f"shop.public.t{n}", ["id", host if n < differ else "a"])])
         for host in ("crm", "10.0.0.5")
@@ -153,11 +153,11 @@ def test_two_ports_of_a_host_are_two_servers():
     assert "columns differ" not in found.text
 
 
-def test_buckets_that_stand_in_the_urn_collide_with_nobody():
+def test_buckets_in_the_urn_do_not_collide():
     assert findings(event(datasets=[("s3://a", "x/y"), ("s3://b", "x/y"), ("s3a://a", "x/y")])) == []
 
 
-def test_namespaces_that_their_system_reads_as_one_place_collide_with_nobody():
+def test_equivalent_namespaces_of_one_system_do_not_collide():
     lake = [("s3://aws@lake", "totals"), ("s3a://lake", "totals"), ("gs://gcp@lake", "totals"), ("gs://lake", "totals")]
     here = [("file", "/data/x"), ("file://localhost", "/data/x")]
     jdbc = [("postgres://db:5432/shop", "public.t"), ("postgres://db:5432", "shop.public.t")]
@@ -178,7 +178,7 @@ PG = "postgres://db:5432"
         ("sqlserver://db:1433", "shop.orders", "shop.dbo.orders", {"name": "shop.{table}", "default_schema": "dbo"}),
     ],
 )  # fmt: skip
-def test_a_name_that_lacks_a_part_becomes_the_one_that_has_it(tmp_path, namespace, short, whole, default):
+def test_name_that_lacks_a_part_becomes_the_one_that_has_it(tmp_path, namespace, short, whole, default):
     events = [event(datasets=[(namespace, name, ["id"])]) for name in (short, whole)]
     (found,) = findings(*events)
     assert (found.kind, found.sure, found.value) == ("short-name", True, {"namespace": namespace, **default})
@@ -189,7 +189,7 @@ def test_a_name_that_lacks_a_part_becomes_the_one_that_has_it(tmp_path, namespac
     assert f"{short} is {whole}".replace('"', "") in page
 
 
-def test_a_short_name_is_that_of_the_server_under_its_other_name():
+def test_short_name_is_that_of_the_server_under_its_other_name():
     events = [
         event(datasets=[(PG, "shop.orders")]),
         event(datasets=[("postgres://db.example.com", "shop.public.orders")]),
@@ -199,7 +199,7 @@ def test_a_short_name_is_that_of_the_server_under_its_other_name():
     assert [found.kind for found in findings(events[0], elsewhere)] == ["incomplete-name"]
 
 
-def test_a_short_name_that_may_be_either_of_two_tables_is_left_to_people(tmp_path):
+def test_short_name_of_two_possible_tables_is_only_a_comment(tmp_path):
     events = [event(datasets=[(PG, name)]) for name in ("shop.orders", "shop.public.orders", "shop.archive.orders")]
     assert [(found.value["default_schema"], found.sure) for found in findings(*events)] == [
         ("archive", False),
@@ -208,14 +208,14 @@ def test_a_short_name_that_may_be_either_of_two_tables_is_left_to_people(tmp_pat
     assert loaded(tmp_path, *events)[0] == Settings()
 
 
-def test_a_short_name_with_other_columns_is_left_to_people():
+def test_short_name_with_other_columns_is_left_to_people():
     events = [event(datasets=[(PG, "shop.orders", ["day"])]), event(datasets=[(PG, "shop.public.orders", ["id"])])]
     (found,) = findings(*events)
     assert not found.sure
     assert "the columns of 1 differ" in found.text
 
 
-def test_a_short_name_whose_whole_nobody_names_is_only_proposed():
+def test_short_name_without_a_full_name_is_unsure():
     events = [event(datasets=[(PG, "shop.orders"), (PG, "shop.public.customers"), ("s3://lake", "shop.orders")])]
     (found,) = findings(*events)
     assert (found.kind, found.sure, found.value) == (
@@ -225,13 +225,13 @@ def test_a_short_name_whose_whole_nobody_names_is_only_proposed():
     )
 
 
-def test_a_short_name_under_a_rule_that_stands_against_it_is_left_alone():
+def test_short_name_with_a_contrary_rule_is_one_finding():
     events = [event(datasets=[(PG, name)]) for name in ("shop.orders", "shop.public.orders")]
     rules = [{"namespace": PG, "name": "shop.orders", "platform_instance": "crm"}]
     assert [found.kind for found in findings(*events, naming={"rules": rules})] == ["incomplete-name"]
 
 
-def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):
+def test_project_number_is_named_by_the_tables_of_its_project(tmp_path):
     events = [
         event(datasets=[("bigquery", f"{project}.ds.t{n}")]) for project in ("123456789", "my-shop") for n in range(2)
     ]
@@ -241,14 +241,14 @@ def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):
     assert findings(*events, naming={"project_numbers": {"123456789": "my-shop"}}) == []
 
 
-def test_a_project_number_that_nothing_else_names_is_left_to_people(tmp_path):
+def test_project_number_without_a_name_is_only_a_comment(tmp_path):
     settings, page = loaded(tmp_path, event(datasets=[("bigquery", "123456789.ds.t")]))
     assert settings == Settings()
     assert "# '123456789': PROJECT-ID" in page
     assert "gcloud projects describe" in page
 
 
-def test_an_unknown_namespace_is_named_with_its_tables():
+def test_unknown_namespace_is_named_with_its_tables():
     events = [event(datasets=[("acmedb://u:secret@h:1", name)]) for name in "abcda"]
     (found,) = findings(*events)
     assert (found.kind, found.count) == ("unknown-namespace", 5)
@@ -258,19 +258,19 @@ def test_an_unknown_namespace_is_named_with_its_tables():
     assert found.value["platform"] == "PLATFORM"
 
 
-def test_what_is_proposed_for_the_empty_namespace_is_a_rule_that_settings_take():
+def test_empty_namespace_gets_a_valid_rule():
     (found,) = findings(event(datasets=[("", "default_catalog.default_database.orders")]))
     assert found.text.startswith("no naming system matches '': 1 dataset ")
     proposed = Settings(naming={"rules": [found.value]}).naming.rules
     assert [(rule.namespace, rule.platform) for rule in proposed] == [("", "PLATFORM")]
 
 
-def test_the_topics_of_a_list_are_seen_one_by_one():
+def test_topics_of_a_list_are_seen_one_by_one():
     two = [("kafka://a:9092", "orders;returns"), ("kafka://b:9092", "returns")]
     assert [found.kind for found in findings(event(datasets=two))] == ["collision"]
 
 
-def test_an_unknown_system_under_two_names_is_one_location():
+def test_unknown_system_under_two_names_is_one_location():
     kinds = [found.kind for found in findings(event(datasets=[("acmedb://h:1", "a"), ("acmedb://h", "a")]))]
     assert kinds == ["one-location", "unknown-namespace", "unknown-namespace"]
 
@@ -307,7 +307,7 @@ def test_two_hosts_with_the_same_jobs_are_a_question(tmp_path):
     assert "check whether this is one installation, or two with the same jobs" in page
 
 
-def test_the_same_jobs_in_dev_and_prod_are_no_news():
+def test_same_jobs_in_dev_and_prod_are_no_news():
     assert (
         findings(
             *(
@@ -394,7 +394,7 @@ APPLICATION = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
         [event("fin.\0\U0001f600", run=1, **DAG)],
     ],
 )
-def test_with_the_settings_that_were_proposed_there_is_nothing_left_to_propose(tmp_path, events):
+def test_proposed_settings_leave_no_further_proposals(tmp_path, events):
     settings, page = loaded(tmp_path, *events, identity={"varying_names": "keep"})
     assert settings != Settings(), page
     assert [found for found in check_events(events, settings).findings() if found.path] == []
@@ -406,13 +406,13 @@ def test_names_are_in_the_case_that_rules_see():
     assert Options(settings).identity.job("ns", "Fin.Daily.Load", AIRFLOW).flow_id == "fin.daily"
 
 
-def test_a_rule_says_so_when_it_does_not_name_all():
+def test_incomplete_rule_asks_to_repeat_the_command():
     (found,) = findings(*(event(f"fin.d{number}", run=number, **DAG) for number in range(150)))
     assert "at least 100 flows" in found.text
     assert "add it, and run this command again" in found.text
 
 
-def test_one_name_with_a_number_is_no_stamp():
+def test_single_name_with_a_number_is_no_timestamp_pattern():
     assert findings(event("orders_20260101", producer=SPARK), event("etl_v2", run=1), event("etl_2026", run=2)) == []
 
 
@@ -441,14 +441,14 @@ def test_run_ids_of_two_installations_are_noticed(tmp_path):
     assert [one.kind for one in found] == []
 
 
-def test_one_run_that_begins_in_one_namespace_and_ends_in_another_is_one_run():
+def test_run_in_two_namespaces_is_no_second_installation():
     kinds = {found.kind for found in findings(event(namespace="a"), event(namespace="b", kind="COMPLETE"))}
     assert "two-installations" not in kinds
     kinds = {found.kind for found in findings(event(namespace="http://a:1"), event(namespace="http://a"))}
     assert "two-installations" not in kinds
 
 
-def test_two_installations_with_one_namespace_are_told_by_their_roots():
+def test_installations_sharing_a_namespace_differ_by_root():
     roots = [
         {"parent": {"run": {"runId": "p"}, "job": {}, "root": {"run": {"runId": "r"}, "job": {"namespace": root}}}}
         for root in "xy"
@@ -464,7 +464,7 @@ def test_jobs_of_two_platforms_and_runs_of_two_jobs_are_warnings():
     assert all(one.path == () for one in found)
 
 
-def test_a_producer_that_is_nobodys_is_named_whatever_its_version():
+def test_producer_that_is_nobodys_is_named_whatever_its_version():
     events = [
         event(name, producer=f"https://acme.example/etl/{version}")
         for name, version in zip("aab", ("1.2", "1.3", "v2-0"), strict=True)
@@ -479,7 +479,7 @@ def test_a_producer_that_is_nobodys_is_named_whatever_its_version():
     ]
 
 
-def test_placeholders_tell_nothing():
+def test_placeholders_cause_no_findings():
     assert findings(event("unknown", producer="https://acme.example")) == []
 
 
@@ -522,7 +522,7 @@ def hostile_events():
         yield event(f"{text}_2026020{number % 9}", namespace=text, run=200 + number, producer=f"p{text}")
 
 
-def test_whatever_names_hold_the_page_is_settings(tmp_path):
+def test_hostile_names_produce_valid_settings(tmp_path):
     settings, _ = loaded(tmp_path, *hostile_events())
     assert len(settings.identity.rules) > len(HOSTILE)
     Options(settings)  # the rules compile
@@ -530,7 +530,7 @@ def test_whatever_names_hold_the_page_is_settings(tmp_path):
         assert rule.namespace is not None
 
 
-def test_what_is_proposed_as_a_comment_is_settings_when_the_comment_goes(tmp_path):
+def test_commented_proposals_are_valid_settings(tmp_path):
     page = check_events(hostile_events(), Settings()).to_yaml()
     bare = [line.replace("# ", "", 1) if _is_yaml(line) else line for line in page.splitlines()]
     file = tmp_path / "all.yml"
@@ -545,13 +545,13 @@ def _is_yaml(line):
     )
 
 
-def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
+def test_page_without_proposals_is_an_empty_settings_file(tmp_path):
     settings, page = loaded(tmp_path, event())
     assert page == "# 1 event: 0 suggestions, 0 warnings\n"
     assert settings == Settings()
 
 
-def test_a_long_list_is_cut_to_what_was_seen_most():
+def test_long_list_is_cut_to_what_was_seen_most():
     events = [event(datasets=[(f"acme{number}://h", "t")]) for number in range(130)]
     page = check_events([*events, *events[100:]], Settings()).to_yaml()
     assert page.count("# unknown-namespace (2): ") == 30
@@ -570,7 +570,7 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
     assert page.startswith("# 3 events: 2 suggestions, 0 warnings\n")
 
 
-def test_the_order_of_events_does_not_matter():
+def test_order_of_events_does_not_matter():
     events = list(hostile_events())
     page = check_events(events, Settings()).to_yaml()
     for seed in range(3):
@@ -590,7 +590,7 @@ def many(count):
         )  # fmt: skip
 
 
-def test_a_long_input_takes_no_more_memory_than_a_short_one():
+def test_memory_does_not_grow_with_the_input():
     sizes = []
     for count in (1000, 3000):
         checker = check_events(many(count), Settings(), limit=100)
@@ -607,7 +607,7 @@ def test_a_long_input_takes_no_more_memory_than_a_short_one():
     assert sizes[0] == sizes[1]
 
 
-def test_what_is_said_of_a_kept_name_is_all_of_it():
+def test_sampled_names_have_exact_counts():
     checker = EventChecker(Settings(), limit=10)
     for _ in range(3):
         for number in range(200):

@@ -39,7 +39,7 @@ LAKE = "s3://lake"
 DAYS = [event("w.load", run=day, day=day, outputs=[(LAKE, f"orders/2026110{day}")]) for day in (1, 2)]
 
 
-def test_a_rule_that_would_change_another_name_is_not_shown():
+def test_rule_that_would_change_another_name_is_not_shown():
     (finding,) = findings(*DAYS)
     assert finding.value == {"namespace": LAKE, "name": "orders/{part1}", "rename": "orders"}
     other = event("w.other", run=3, outputs=[(LAKE, "orders/archive")])
@@ -47,13 +47,13 @@ def test_a_rule_that_would_change_another_name_is_not_shown():
     assert (finding.kind, finding.path, finding.value, finding.effect) == ("dated-name", (), None, "")
 
 
-def test_a_rule_that_another_rule_of_the_user_prevents_is_not_shown():
+def test_rule_that_another_rule_of_the_user_prevents_is_not_shown():
     rules = [{"namespace": LAKE, "name": f"orders/2026110{day}", "env": "DEV"} for day in (1, 2)]
     (finding,) = findings(*DAYS, naming={"rules": rules})
     assert (finding.kind, finding.path) == ("dated-name", ())
 
 
-def test_a_glob_that_would_skip_another_table_is_not_shown():
+def test_glob_that_would_skip_another_table_is_not_shown():
     bigquery = "bigquery"
     runs = [
         event("w.load", run=run, day=run, parent=run, outputs=[(bigquery, f"p.d.x_{run}f3a19c0")]) for run in (1, 2)
@@ -69,7 +69,7 @@ def rule(value, promise, **more):
 
 
 @pytest.mark.parametrize("has_evidence", [True, False])
-def test_a_known_system_changes_its_platform_only_with_evidence(has_evidence):
+def test_known_system_changes_its_platform_only_with_evidence(has_evidence):
     sample = NameSample(100)
     sample.add_dataset(Dataset(namespace="kafka://k:9092", name="shop.public.orders"))
     table = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
@@ -82,7 +82,7 @@ def test_a_known_system_changes_its_platform_only_with_evidence(has_evidence):
     assert bool(tried.path) == has_evidence
 
 
-def test_a_rule_that_does_not_give_the_promised_name_is_not_shown():
+def test_rule_that_does_not_give_the_promised_name_is_not_shown():
     sample = NameSample(100)
     sample.add_dataset(Dataset(namespace="postgres://p:5432", name="a.b.c"))
     value = {"namespace": "postgres://p:5432", "name": "a.b.c", "rename": "x.y.z"}
@@ -112,7 +112,7 @@ def test_rules_are_tried_together_and_later_ones_do_not_break_earlier_ones():
     assert [bool(finding.path) for finding in tried] == [False]  # alone, it takes both names
 
 
-def test_a_rule_that_is_no_setting_is_not_shown():
+def test_rule_that_is_no_setting_is_not_shown():
     broken = rule({"namespace": "postgres://p:5432", "name": "{"}, {})
     assert try_settings(Settings(), NameSample(100), [broken])[0].path == ()
 
@@ -173,7 +173,7 @@ def test_jobs_of_one_run_of_a_flow_are_different_jobs():
     assert kinds(*(event(f"etl.export_2026110{day}", run=day, parent=1, **ORDERS) for day in (1, 2))) == []
 
 
-def test_a_rule_for_flows_that_would_rename_another_flow_is_not_shown():
+def test_rule_for_flows_that_would_rename_another_flow_is_not_shown():
     runs = [event(f"etl-{run}f3a19c0.x", run=run, parent=run, **ORDERS) for run in (1, 2)]
     assert kinds(*runs) == [("name-per-run", True)]
     same_form = [event("etl-3f3a19c0.x", run=run, parent=run, producer=AIRFLOW) for run in (3, 4)]  # another platform

@@ -29,7 +29,7 @@ from dh_bridge.checking.varying import mark_glob, mark_name, mark_pattern, varyi
         ("orders_99999999", ("number",)),
     ],
 )
-def test_the_parts_of_a_name_that_vary_have_a_form(name, forms):
+def test_parts_of_a_name_that_vary_have_a_form(name, forms):
     assert mark_name(name).forms == forms
 
 
@@ -42,12 +42,12 @@ def test_names_with_the_same_text_and_other_marks_are_a_group():
     assert groups_of(*names) == [("etl-<hash>.x", "etl.x", names[:2])]
 
 
-def test_a_hash_that_has_only_digits_is_in_the_group_of_its_length():
+def test_hash_that_has_only_digits_is_in_the_group_of_its_length():
     names = ("etl-12345678", "etl-7f3a19c0", "etl-8f3a19c1", "etl-17")
     assert groups_of(*names) == [("etl-<hash>", "etl", names[:3])]
 
 
-def test_a_mark_with_one_value_is_text_but_a_date_is_not():
+def test_mark_with_one_value_is_text_but_a_date_is_not():
     assert groups_of("a1/2026-11-01/7f3a19c0", "a1/2026-11-01/8f3a19c1") == [
         ("a1/<date>/<hash>", "a1", ("a1/2026-11-01/7f3a19c0", "a1/2026-11-01/8f3a19c1"))
     ]

@@ -36,7 +36,7 @@ def folder(tmp_path):
     ],
     ids=" ".join,
 )
-def test_what_is_read_is_not_written_and_stays_as_it_is(words, read, run, folder):
+def test_input_file_is_refused_as_output_and_unchanged(words, read, run, folder):
     command, option, *scheme = words
     to = ["--to", "file:p.ndjson"] if command == "emit" and not scheme else []
     result = run(command, read, *to, option, "".join([*scheme, "day/events.ndjson"]))
@@ -46,7 +46,7 @@ def test_what_is_read_is_not_written_and_stays_as_it_is(words, read, run, folder
     assert not (folder / "p.ndjson").exists()
 
 
-def test_a_file_that_would_be_read_once_it_is_there_is_not_written(run, folder):
+def test_file_that_would_be_read_once_it_is_there_is_not_written(run, folder):
     assert run("emit", "day", "--to", "file:p.ndjson", "--dead-letters", "day/dead.ndjson").exit_code == 2
     assert run("emit", "day", "--to", "file:p.ndjson", "--dead-letters", "day/dead.letters").exit_code == 0
     assert run("emit", "day", "--to", "file:p.ndjson", "--dead-letters", "day/.dead.ndjson").exit_code == 0
@@ -74,7 +74,7 @@ def test_no_two_things_are_written_to_one_file(options, said, run, folder):
     assert sorted(path.name for path in folder.iterdir()) == ["alias.ndjson", "day"]
 
 
-def test_what_is_no_file_may_be_named_as_often_as_one_likes(run, folder):
+def test_dev_null_may_be_named_for_several_outputs(run, folder):
     nowhere = ("--report", "/dev/null", "--dead-letters", "/dev/null")
     assert Path("/dev/null").exists()
     assert run("emit", "day", "--to", "file:p.ndjson", *nowhere).exit_code == 0
@@ -99,7 +99,7 @@ def test_letters_of_a_service_are_no_ledger(run, folder):
         ("file:///lake/landing/", "file:///lake/landing"),
     ],
 )
-def test_a_folder_of_spark_s_in_one_that_it_reads_is_refused(read, written, folder, monkeypatch):
+def test_folder_of_spark_s_in_one_that_it_reads_is_refused(read, written, folder, monkeypatch):
     monkeypatch.chdir(folder)
     with pytest.raises(UsageError, match=r"--bad-records .* lies in .*: name another folder"):
         require_separate_folders(["elsewhere", read], {"--to": "out", "--bad-records": written})
@@ -115,7 +115,7 @@ def test_a_folder_of_spark_s_in_one_that_it_reads_is_refused(read, written, fold
         ("landing", None),
     ],
 )
-def test_a_folder_beside_is_none_of_those_that_are_read(read, written):
+def test_folder_beside_is_none_of_those_that_are_read(read, written):
     require_separate_folders([read], {"--bad-records": written})
     with pytest.raises(UsageError):
         require_separate_folders([read.partition("*")[0]], {"--bad-records": f"{read.partition('*')[0]}/bad"})

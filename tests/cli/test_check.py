@@ -82,7 +82,7 @@ def test_ignored_kinds_are_neither_shown_nor_counted(run):
     assert run("check", "-", "--ignore", "quack", stdin="").exit_code == 2
 
 
-def test_an_ignored_kind_has_no_rule(run):
+def test_ignored_kind_has_no_rule(run):
     result = run("check", "-", "--ignore", "one-location", "--rules", "-", stdin=json.dumps(NAMES) + "\n")
     assert yaml.safe_load(result.stdout) is None
 
@@ -94,7 +94,7 @@ def test_rules_file_is_no_catalogue(run):
     assert (result.exit_code, Path("shop.db").read_bytes()) == (2, before)
 
 
-def test_the_most_harmful_kind_comes_first(run):
+def test_most_harmful_kind_comes_first(run):
     shown = run("check", "-", stdin=json.dumps({**NAMES, "producer": "https://acme.example/etl"}) + "\n{}\n").stdout
     titles = [line.partition("[")[2].partition(":")[0] for line in shown.splitlines() if line[:1].isdigit()]
     assert titles == ["invalid-event", "one-location", "unknown-producer"]
@@ -114,7 +114,7 @@ def test_valid_proposals_have_no_findings(run, scripted):
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "2 proposals checked: 0 findings\n")
 
 
-def test_the_array_of_datahubs_file_source_is_read_too(run, scripted):
+def test_array_of_datahubs_file_source_is_read_too(run, scripted):
     scripted()
     item = json.loads(ndjson_line(PATCHED))
     item["aspect"] = {"value": json.dumps(PATCHED.value), "contentType": "application/json-patch+json"}
@@ -170,7 +170,7 @@ def test_events_are_checked_by_their_fields_and_by_their_proposals(run, scripted
     assert second["text"].startswith("dataset/status $.removed: ")
 
 
-def test_an_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypatch):
+def test_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypatch):
     bridge = scripted()
     translate = bridge.translate
     letter = DeadLetter("stdin:1", "no namespace", b"")
@@ -178,7 +178,7 @@ def test_an_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypat
     assert "stdin:1: no namespace" in run("check", "-", stdin=json.dumps(EVENT)).stdout
 
 
-def test_a_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
+def test_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
     scripted()
     aspect = {"value": "[" * 100_000 + "]" * 100_000, "contentType": "application/json"}
     line = {"entityType": "dataset", "entityUrn": URN, "changeType": "UPSERT", "aspectName": "status", "aspect": aspect}
@@ -188,7 +188,7 @@ def test_a_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
     assert row["text"].startswith("no proposal: ")
 
 
-def test_a_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
+def test_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
     event = json.dumps({**EVENT, "job": {"namespace": "a)b", "name": "shop.load"}})
     result = run("check", "-", "--datahub-version", "0.15.0", "--json", stdin=event)
     assert result.exit_code == 1
@@ -199,7 +199,7 @@ def test_a_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
     assert f"{urn}: DataHub 0.15.0 cannot read" in run("check", "-", "--datahub-version", "0.15.0", stdin=line).stdout
 
 
-def test_a_file_that_emit_writes_for_the_newest_version_has_no_findings(run):
+def test_file_that_emit_writes_for_the_newest_version_has_no_findings(run):
     owners = {"ownership": {"owners": [{"name": "ann", "type": "OWNER"}]}}
     tags = {"tags": {"tags": [{"key": "pii", "field": "id"}]}}
     event = {

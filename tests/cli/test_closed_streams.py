@@ -24,7 +24,7 @@ def ran(closed, *arguments):
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_what_needs_none_of_them_is_done(closed, tmp_path):
+def test_emit_to_a_file_works_with_closed_streams(closed, tmp_path):
     assert ran(closed, "emit", EVENTS, "--to", "file:out.ndjson").returncode == 0
     assert (tmp_path / "out.ndjson").stat().st_size > 1000
 
@@ -43,7 +43,7 @@ TABLE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.raw.orders,PROD)"
         (">&-", ("lineage", "shop.db", TABLE), 2, "stdout is closed"),
     ],
 )
-def test_what_needs_the_one_that_is_closed_says_so(closed, arguments, code, said):
+def test_closed_stream_that_a_command_needs_is_an_error(closed, arguments, code, said):
     assert ran("", "emit", EVENTS, "--to", "catalog:shop.db").returncode == 0
     result = ran(closed, *arguments)
     assert result.returncode == code
@@ -53,14 +53,14 @@ def test_what_needs_the_one_that_is_closed_says_so(closed, arguments, code, said
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
 @pytest.mark.parametrize("arguments", [("translate", EVENTS), ("config", "show")])
-def test_stdout_that_takes_no_more_is_no_delivery(arguments):
+def test_full_stdout_is_a_delivery_error(arguments):
     result = ran(">/dev/full", *arguments)
     assert result.returncode == 3
     assert result.stderr.splitlines()[-1] == "Error: the output cannot be written: No space left on device"
 
 
 @pytest.mark.parametrize("arguments", [("translate", EVENTS), ("config", "show")])
-def test_reader_that_goes_away_is_an_exit_code_of_its_own_and_no_word(arguments):
+def test_broken_pipe_exits_with_141_and_no_message(arguments):
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "dh_bridge", *arguments]
@@ -69,7 +69,7 @@ def test_reader_that_goes_away_is_an_exit_code_of_its_own_and_no_word(arguments)
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_them(tmp_path, monkeypatch):
+def test_non_encodable_characters_are_escaped_on_the_console(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
     said = event("COMPLETE", outputs=[dataset("日本", "日本://db")])
     (tmp_path / "e.json").write_text(json.dumps(said))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 
-def test_good_settings_are_called_fine(run, tmp_path):
+def test_config_check_accepts_valid_settings(run, tmp_path):
     (tmp_path / "dh_bridge.yml").write_text("window: 5\n")
     result = run("config", "check")
     assert result.exit_code == 0
@@ -15,7 +15,7 @@ def test_good_settings_are_called_fine(run, tmp_path):
     assert run("config", "check", "-c", "dh_bridge.yml", "--set", "redaction=off").exit_code == 0
 
 
-def test_without_a_file_check_says_so(run):
+def test_config_check_without_a_file_reports_no_file(run):
     assert "(no file)" in run("config", "check").stdout
 
 
@@ -28,7 +28,7 @@ def test_every_problem_is_a_line_on_stderr_and_exit_code_2(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", [("config", "check"), ("doctor",)])
-def test_what_only_a_translation_would_refuse_is_found_too(command, run):
+def test_settings_invalid_only_in_translation_are_reported(command, run):
     result = run(*command, "--set", "naming.rules=[{namespace: x, select: nosuch}]")
     assert result.exit_code != 0
     assert "unknown opt-in system: nosuch" in result.output

@@ -61,7 +61,7 @@ def test_translate_writes_proposals_and_nothing_else_to_stdout(run, scripted, ev
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("events", 1), ("delivery", 0), ("never", 0)])
-def test_dead_letters_count_as_the_user_says(fail_on, code, run, scripted, events):
+def test_dead_letters_set_the_exit_code_of_fail_on(fail_on, code, run, scripted, events):
     scripted([PROPOSAL])
     assert run("translate", events, "--fail-on", fail_on).exit_code == code
 
@@ -83,7 +83,7 @@ def test_report_and_dead_letters_go_to_files(run, scripted, events, tmp_path):
 
 @pytest.mark.parametrize("option", ["--report", "--dead-letters"])
 @pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "file:out.ndjson")])
-def test_report_that_cannot_be_written_is_an_error_before_anything_is_done(command, option, run, good, tmp_path):
+def test_unwritable_report_is_an_error_before_any_output(command, option, run, good, tmp_path):
     result = run(*command, good, option, "no/such/folder/report")
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"{option} no/such/folder/report cannot be written: No such file" in result.stderr
@@ -91,7 +91,7 @@ def test_report_that_cannot_be_written_is_an_error_before_anything_is_done(comma
 
 
 @pytest.mark.parametrize("option", ["--report", "--dead-letters"])
-def test_a_catalogue_is_no_place_for_letters_and_stays_as_it_is(option, run, good, tmp_path):
+def test_catalogue_file_is_refused_for_dead_letters_and_unchanged(option, run, good, tmp_path):
     place = tmp_path / "shop.db"
     assert run("emit", good, "--to", "catalog:shop.db").exit_code == 0
     before = place.read_bytes()
@@ -101,7 +101,7 @@ def test_a_catalogue_is_no_place_for_letters_and_stays_as_it_is(option, run, goo
     assert place.read_bytes() == before
 
 
-def test_place_of_a_dead_letter_is_said_once(run, events, tmp_path):
+def test_dead_letter_location_is_printed_once(run, events, tmp_path):
     for command in ("translate", "explain", "identity"):
         line = run(command, events).stderr.splitlines()[0]
         assert (
@@ -125,7 +125,7 @@ def test_assumed_version_is_named_once(run, good):
     assert run("translate", good, "--datahub-version", "1.4").stderr == ""
 
 
-def test_proposal_that_we_refuse_ourselves_is_told_and_is_exit_code_1(run, scripted, good):
+def test_locally_rejected_proposal_is_reported_with_exit_code_1(run, scripted, good):
     scripted([PROPOSAL]).rejected.append(RejectedProposal(PROPOSAL, "dataset/status $.x: wrong"))
     result = run("translate", good)
     assert result.exit_code == 1
@@ -151,7 +151,7 @@ def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_pat
     assert json.loads(line)["entityUrn"] == URN
 
 
-def test_a_sum_over_parts_says_that_it_counts_what_several_tell_of_in_each(run, scripted, good):
+def test_summary_of_several_parts_explains_repeated_counts(run, scripted, good):
     scripted([PROPOSAL])
     said = "in 2 parts: a run, job or dataset counts once in each part that contains it"
     once, twice = (
@@ -161,7 +161,7 @@ def test_a_sum_over_parts_says_that_it_counts_what_several_tell_of_in_each(run, 
     assert "parts" not in once
 
 
-def test_emit_fills_a_catalogue_once_however_often_it_is_told(run, good, tmp_path):
+def test_emit_to_a_catalogue_is_idempotent(run, good, tmp_path):
     first, again = (run("emit", good, "--to", "catalog:c.db") for _ in range(2))
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert ["proposals", "0"] in [line.split() for line in again.stderr.splitlines()]
@@ -211,7 +211,7 @@ class _Refusing:
 
 @pytest.mark.parametrize("error", [None, SinkError("is gone", location="rest:x")])
 @pytest.mark.parametrize(("fail_on", "code"), [("events", 3), ("delivery", 3), ("never", 0)])
-def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scripted, events, monkeypatch):
+def test_undelivered_proposals_exit_with_code_3(*, error, fail_on, code, run, scripted, events, monkeypatch):
     scripted([PROPOSAL])
     monkeypatch.setattr("dh_bridge.delivery.open_sink", lambda *_, **__: _Refusing(error))
     result = run("emit", events, "--to", "catalog:x", "--fail-on", fail_on)
@@ -221,7 +221,7 @@ def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scri
     assert ["not", "delivered", "1"] in [line.split() for line in result.stderr.splitlines()]
 
 
-def test_explain_tells_of_every_leaf(run, scripted, good):
+def test_explain_lists_each_field_of_an_event(run, scripted, good):
     scripted([], LINES)
     rows = [json.loads(line) for line in run("explain", good, "--json").stdout.splitlines()]
     assert [(row["event"], row["path"], row["outcome"]) for row in rows] == [
@@ -279,7 +279,7 @@ def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, 
     assert (tmp_path / "out" / "demo.db").is_file()
 
 
-def test_an_array_is_no_place_for_a_ledger_as_it_is_there_only_at_its_end(run, good, tmp_path):
+def test_json_array_target_is_refused_with_a_ledger(run, good, tmp_path):
     (tmp_path / "out.json").write_text("[1]")
     result = run("emit", str(good), "--to", "file:out.json", "--ledger", "l.db")
     assert result.exit_code == 2
@@ -296,14 +296,14 @@ def test_settings_that_do_not_fit_a_file_leave_it_alone(run, good, tmp_path):
     assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob(".*.partial"))
 
 
-def test_demo_that_cannot_make_its_folder_says_so(run, tmp_path):
+def test_demo_folder_that_cannot_be_created_is_an_error(run, tmp_path):
     (tmp_path / "out").write_text("a file")
     result = run("demo")
     assert result.exit_code == 3
     assert "out: cannot be created: File exists (pass another file with --to)" in result.stderr
 
 
-def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
+def test_dry_demo_leaves_no_file(run, good, tmp_path):
     result = run("demo", str(good), "--dry-run")
     assert result.exit_code == 0
     assert "events" in result.stdout

@@ -39,7 +39,7 @@ def report(path):
 
 
 @pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
-def test_a_json_file_says_in_a_line_what_it_cannot_hold(run, tmp_path, end, version, arrives):
+def test_json_file_reports_omitted_partial_run_properties(run, tmp_path, end, version, arrives):
     to = ("--to", "file:out.json", "--datahub-version", version, "--report", "report.ndjson")
     result = run("emit", end, *to)
     assert result.exit_code == 0, result.stderr
@@ -56,7 +56,7 @@ def test_a_json_file_says_in_a_line_what_it_cannot_hold(run, tmp_path, end, vers
 
 
 @pytest.mark.parametrize("order", [("start", "end"), ("end", "start")])
-def test_processes_that_each_deliver_a_part_leave_the_whole_run(run, gms, request, order):
+def test_partial_deliveries_by_processes_merge_into_one_run(run, gms, request, order):
     for name in order:
         result = run("emit", request.getfixturevalue(name), "--to", f"rest:{gms.url}")
         assert result.exit_code == 0, result.stderr
@@ -70,7 +70,7 @@ def test_processes_that_each_deliver_a_part_leave_the_whole_run(run, gms, reques
     assert said["openlineage.eventType"] == "COMPLETE"
 
 
-def test_verify_holds_the_parts_of_a_run(run, gms, start, end):
+def test_verify_finds_every_part_of_a_run(run, gms, start, end):
     for events in (start, end):
         run("emit", events, "--to", f"rest:{gms.url}")
     for events in (start, end):
@@ -79,7 +79,7 @@ def test_verify_holds_the_parts_of_a_run(run, gms, start, end):
         assert RUN not in result.stdout
 
 
-def test_explain_says_what_a_call_without_a_ledger_writes(run, end):
+def test_explain_shows_the_outcome_without_a_ledger(run, end):
     result = run("explain", end, "--json")
     outcomes = {line["path"]: line["outcome"] for line in map(json.loads, result.stdout.splitlines())}
     assert outcomes["$.run.facets.errorMessage.message"] == "property"

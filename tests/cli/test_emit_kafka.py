@@ -46,7 +46,7 @@ def test_all_that_is_translated_arrives_with_its_run(run, kafka, registry, topic
 
 
 @pytest.mark.kafka
-def test_the_lines_of_the_page_run_as_printed(kafka, registry, tmp_path):
+def test_lines_of_the_page_run_as_printed(kafka, registry, tmp_path):
     page = (ROOT / "docs" / "delivery.md").read_text(encoding="utf-8")
     block = re.search(r"^## Kafka\n.+?```console\n(.+?)```", page, re.DOTALL | re.MULTILINE)[1]
     lines = [line.removeprefix("$ ") for line in block.splitlines()]
@@ -73,7 +73,7 @@ def test_the_lines_of_the_page_run_as_printed(kafka, registry, tmp_path):
 
 
 @pytest.mark.kafka
-def test_what_waits_in_a_ledger_is_sent_when_the_registry_is_back(run, kafka, registry, topic):
+def test_queued_proposals_are_sent_when_the_registry_is_back(run, kafka, registry, topic):
     def emitted(url):
         return run(
             *("emit", str(EVENTS), "--to", f"kafka:{kafka.bootstrap}", "--ledger", "ledger.db"),
@@ -128,13 +128,13 @@ def test_brokers_that_do_not_answer_are_exit_code_3(run):
         ("kafka:a:9092,,b:9092", "host:port"),
     ],
 )
-def test_a_target_that_names_no_broker_is_exit_code_2(run, target, reason):
+def test_target_that_names_no_broker_is_exit_code_2(run, target, reason):
     result = run("emit", str(EVENTS), "--to", target)
     assert result.exit_code == 2
     assert reason in result.stderr
 
 
-def test_a_format_is_refused(run):
+def test_format_is_refused(run):
     result = run("emit", str(EVENTS), "--to", "kafka:localhost:9092", "--format", "json")
     assert (result.exit_code, "not supported by kafka:" in result.stderr) == (2, True)
 
@@ -162,7 +162,7 @@ AREA = {
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_the_settings_are_shown_without_their_secrets(run, tmp_path, more):
+def test_settings_are_shown_without_their_secrets(run, tmp_path, more):
     (tmp_path / "dh_bridge.yml").write_text(yaml.safe_dump(AREA))
     result = run("config", "show", "--given", *more)
     assert result.exit_code == 0
@@ -171,13 +171,13 @@ def test_the_settings_are_shown_without_their_secrets(run, tmp_path, more):
     assert "http://r:8081" in result.stdout
 
 
-def test_an_unknown_option_of_the_registry_is_named_with_the_known_ones(run):
+def test_unknown_registry_option_lists_the_known_ones(run):
     result = run("config", "check", "--set", "kafka.registry.config={user: ann}")
     assert result.exit_code == 2
     assert "`kafka.registry.config` has no option user (known are basic.auth.user.info, " in result.stderr
 
 
-def test_a_misspelt_setting_is_named(run):
+def test_misspelt_setting_is_named(run):
     result = run("config", "check", "--set", "kafka.registery.url=http://r:8081")
     assert result.exit_code == 2
     assert "kafka.registery" in result.stderr

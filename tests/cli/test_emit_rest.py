@@ -22,7 +22,7 @@ def _no_naps(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
 
 
-def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
+def test_server_ends_up_with_what_a_catalogue_has(run, gms):
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db").exit_code == 0
     assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
     own = run("get", "own.db", "--all").stdout
@@ -31,7 +31,7 @@ def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_takes_all_of_it(run, tmp_path, version):
+def test_proposals_are_accepted_by_every_version(run, tmp_path, version):
     with Gms(tmp_path / "other.db", version=version) as gms:
         result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
         assert result.exit_code == 0, result.stderr
@@ -39,7 +39,7 @@ def test_every_version_takes_all_of_it(run, tmp_path, version):
         assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
 
 
-def test_destination_profile_identity_and_run_are_said_first(run, gms):
+def test_target_version_identity_and_run_are_printed_first(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--run-id", "mine")
     assert result.stderr.splitlines()[1] == (
         f"writing to rest:{gms.url} (DataHub 1.4.0): for DataHub 1.4, identity default, run mine"
@@ -50,12 +50,12 @@ def test_destination_profile_identity_and_run_are_said_first(run, gms):
     assert "no DataHub version is known" not in result.stderr
 
 
-def test_where_to_is_said_also_when_settings_name_the_server(run, gms):
+def test_target_is_printed_if_settings_name_the_server(run, gms):
     result = run("emit", EVENTS, "--to", "rest:", "--set", f"rest.server={gms.url}/", "--run-id", "mine")
     assert result.stderr.splitlines()[1].startswith(f"writing to rest:{gms.url} (DataHub 1.4.0): ")
 
 
-def test_a_dry_run_writes_nothing(run, gms):
+def test_dry_run_writes_nothing(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run")
     assert result.exit_code == 0
     assert result.stderr.splitlines()[1].startswith(f"nothing is written to rest:{gms.url}")
@@ -63,7 +63,7 @@ def test_a_dry_run_writes_nothing(run, gms):
     assert "delivered" not in result.stderr
 
 
-def test_an_event_that_cannot_be_used_is_exit_code_1_and_the_others_arrive(run, gms, tmp_path):
+def test_invalid_event_exits_with_1_and_the_others_are_sent(run, gms, tmp_path):
     good = next(Path(EVENTS).rglob("*.ndjson")).read_text(encoding="utf-8").splitlines()[0]
     (tmp_path / "events.ndjson").write_text(good + '\n{"eventTime": 1}\n')
     result = run("emit", "events.ndjson", "--to", f"rest:{gms.url}")
@@ -71,7 +71,7 @@ def test_an_event_that_cannot_be_used_is_exit_code_1_and_the_others_arrive(run, 
     assert gms.proposals
 
 
-def test_a_wrong_address_is_exit_code_2(run):
+def test_wrong_address_is_exit_code_2(run):
     result = run("emit", EVENTS, "--to", "rest:localhost")
     assert result.exit_code == 2
     assert "is not the address of a DataHub server" in result.stderr
@@ -86,7 +86,7 @@ def test_a_wrong_address_is_exit_code_2(run):
     ],
 )
 @pytest.mark.parametrize("words", [("emit", EVENTS, "--to", "rest:"), ("plan", EVENTS, "--to", "rest:"), ("doctor",)])
-def test_who_said_a_wrong_address_is_named(run, monkeypatch, environ, options, named, words):
+def test_invalid_address_error_names_its_source(run, monkeypatch, environ, options, named, words):
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     result = run(*words, *options)
@@ -95,7 +95,7 @@ def test_who_said_a_wrong_address_is_named(run, monkeypatch, environ, options, n
     assert "rest:http" not in result.stdout + result.stderr
 
 
-def test_a_server_that_is_not_there_is_exit_code_3_before_anything_is_translated(run, gms):
+def test_unreachable_server_exits_with_3_before_translation(run, gms):
     gms.stop()
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--set", "rest.retries=0")
     assert result.exit_code == 3
@@ -104,7 +104,7 @@ def test_a_server_that_is_not_there_is_exit_code_3_before_anything_is_translated
 
 
 @pytest.mark.parametrize("status", [401, 503])
-def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
+def test_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
     gms.faults = [Fault(status)] * 50
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 3
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
     assert "not delivered" in result.stderr
 
 
-def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_ledger(run, gms, tmp_path):
+def test_missing_token_file_exits_with_3_and_queues_all(run, gms, tmp_path):
     token = tmp_path / "token"
     settings = ("--datahub-version", "1.4", "--ledger", "ledger.db", "--set", f"rest.token_file={token}")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
@@ -126,7 +126,7 @@ def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_l
     assert gms.proposals
 
 
-def test_without_a_ledger_too_a_token_s_file_that_is_gone_is_exit_code_3(run, gms, tmp_path):
+def test_missing_token_file_without_a_ledger_exits_with_3(run, gms, tmp_path):
     settings = ("--datahub-version", "1.4", "--set", f"rest.token_file={tmp_path / 'token'}")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
     assert result.exit_code == 3
@@ -134,7 +134,7 @@ def test_without_a_ledger_too_a_token_s_file_that_is_gone_is_exit_code_3(run, gm
     assert "not delivered" in result.stderr
 
 
-def test_a_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
+def test_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
     gms.poison = lambda found: "I do not like it" if found.aspect_name == "dataFlowInfo" else None
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
     assert result.exit_code == 3
@@ -142,7 +142,7 @@ def test_a_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
     assert len(gms.dump()) > 100
 
 
-def test_the_token_of_the_environment_is_sent_and_never_shown(run, gms, monkeypatch):
+def test_token_of_the_environment_is_sent_and_never_shown(run, gms, monkeypatch):
     gms.token = "geheim"  # noqa: S105 - none
     monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "geheim")
@@ -165,7 +165,7 @@ def test_secrets_of_the_area_are_stars_in_config_show(run):
     assert list(rows["rest.headers"]) == ["X-Key"]
 
 
-def test_the_rate_is_a_flag(run, gms, monkeypatch):
+def test_rate_is_a_flag(run, gms, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.backoff.sleep", [].append)
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--max-rate", "50").exit_code == 0
     assert max(len(one.json["proposals"]) for one in gms.writes) == 50
@@ -200,7 +200,7 @@ def test_lineage_and_runs_only(run, gms):
     assert before.exit_code == 0, before.stderr
 
 
-def test_namespace_that_0_15_0_cannot_read_is_one_line_for_each_job_and_the_rest_arrives(run, tmp_path):
+def test_namespace_unreadable_by_0_15_0_is_one_line_per_job(run, tmp_path):
     event = {
         "eventType": "COMPLETE", "eventTime": "2024-05-01T10:00:00Z", "producer": "https://example.com/me",
         "run": {"runId": "01890d3e-0000-7000-8000-000000000001"}, "job": {"namespace": "a)b", "name": "shop.load"},
@@ -218,7 +218,7 @@ def test_namespace_that_0_15_0_cannot_read_is_one_line_for_each_job_and_the_rest
             assert "dataset" in {one.entity_type for one in server.proposals}
 
 
-def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, monkeypatch):
+def test_token_that_expires_mid_run_loses_nothing_with_a_ledger(run, gms, monkeypatch):
     gms.token, take = "t1", gms.take
 
     def expiring(*said):

@@ -11,7 +11,7 @@ EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spar
 
 
 @pytest.mark.parametrize("again", [EVENTS, "none.ndjson"])
-def test_what_the_list_left_out_is_sent_when_it_is_gone(run, gms, tmp_path, again):
+def test_aspects_left_out_by_writes_are_sent_after_its_removal(run, gms, tmp_path, again):
     (tmp_path / "none.ndjson").write_text("")
     (tmp_path / "dh_bridge.yml").write_text("writes: {aspects: [status, dataJobInfo]}")
     to = ("--to", f"rest:{gms.url}", "--ledger", "ledger.db")
@@ -29,7 +29,7 @@ def test_what_the_list_left_out_is_sent_when_it_is_gone(run, gms, tmp_path, agai
     assert len(gms.proposals) == len(other.proposals)
 
 
-def test_a_dry_run_counts_what_the_list_leaves_out(run, gms, tmp_path):
+def test_dry_run_counts_what_the_list_leaves_out(run, gms, tmp_path):
     (tmp_path / "dh_bridge.yml").write_text("writes: {aspects: [status, dataJobInfo]}")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--dry-run")
     assert result.exit_code == 0, result.stderr

@@ -94,13 +94,13 @@ def test_failed_runs_of_the_last_day(run, recent):
 
 
 @pytest.mark.parametrize("recent", ["catalogue"], indirect=True)
-def test_a_time_that_cannot_be_read_is_wrong_usage(run, recent):
+def test_time_that_cannot_be_read_is_wrong_usage(run, recent):
     result = run("runs", recent, "--since", "yesterday")
     assert result.exit_code == 2
     assert "'yesterday' is neither an age nor a time. Write 1d, 36h, 30m, 2w or 2026-11-26." in result.stderr
 
 
-def test_runs_of_all_jobs_are_listed_latest_first_and_the_rest_is_counted(asked):
+def test_runs_of_all_jobs_are_newest_first_and_limited(asked):
     rows, said = asked("runs", "--limit", "3")
     assert len(rows) == 3
     assert [row["started"] for row in rows] == sorted((row["started"] for row in rows), reverse=True)
@@ -142,7 +142,7 @@ def test_entities_of_a_kind_are_listed_and_the_rest_is_counted(kind, number, ask
     assert ("'" in table[1].split()[-1]) is ("(" in table[1])
 
 
-def test_a_search_finds_names_whatever_their_case(asked):
+def test_search_finds_names_whatever_their_case(asked):
     rows, _ = asked("search", "Staging.ORDERS")
     assert ORDERS in {row["urn"] for row in rows}
     assert {row["type"] for row in asked("search", "orders", "--kind", "jobs")[0]} == {"dataJob"}
@@ -151,7 +151,7 @@ def test_a_search_finds_names_whatever_their_case(asked):
     assert any(line.startswith("No entity in ") for line in said)
 
 
-def test_a_search_of_a_catalogue_finds_columns_and_descriptions(run, files):
+def test_search_of_a_catalogue_finds_columns_and_descriptions(run, files):
     catalogue = str(files / "catalogue.db")
     by_column = run("search", catalogue, "country_code", "--kind", "datasets").stdout
     assert "shop.marts.revenue_by_country" in by_column
@@ -181,7 +181,7 @@ def test_lineage_of_a_run_has_the_runs_that_events_name(run, file):
     assert "-->" in run("lineage", file, LOAD, "--mermaid").stdout
 
 
-def test_lineage_of_the_whole_graph_is_a_table_or_a_picture(run, file, asked):
+def test_lineage_of_the_full_graph_is_a_table_or_dot(run, file, asked):
     rows, said = asked("lineage", "--limit", "3")
     assert [set(row) for row in rows] == 3 * [{"upstream", "downstream"}]
     assert "87 of 90 edges are not shown. Pass --limit 0 to see all." in said
@@ -203,7 +203,7 @@ def test_get_follows_a_name(run, file):
     assert "schemaMetadata" in found["aspects"]
 
 
-def test_answers_of_a_ledger_say_what_they_lack_and_leave_it_as_it_is(run, files, tmp_path):
+def test_ledger_queries_report_limits_and_change_no_file(run, files, tmp_path):
     shutil.copy(files / "ledger.db", tmp_path / "ledger.db")
     before = (tmp_path / "ledger.db").read_bytes()
     for command in (
@@ -223,13 +223,13 @@ def test_answers_of_a_ledger_say_what_they_lack_and_leave_it_as_it_is(run, files
     assert "To get a catalogue, emit the events to catalog:FILE." in dump.stderr
 
 
-def test_a_ledger_that_may_only_be_read_is_looked_up_in_a_copy(run, files, tmp_path, monkeypatch):
+def test_ledger_that_may_only_be_read_is_looked_up_in_a_copy(run, files, tmp_path, monkeypatch):
     shutil.copy(files / "ledger.db", tmp_path / "ledger.db")
     monkeypatch.setattr("dh_bridge.cli.lookup.is_writable", lambda _file: False)
     assert len(run("runs", "ledger.db", "--limit", "0").stdout.splitlines()) == 56
 
 
-def test_of_a_large_ledger_only_the_latest_runs_are_looked_at(run, files, tmp_path, monkeypatch):
+def test_large_ledger_is_searched_in_its_latest_runs_only(run, files, tmp_path, monkeypatch):
     shutil.copy(files / "ledger.db", tmp_path / "ledger.db")
     monkeypatch.setattr("dh_bridge.ledger.contents.MAX_RENDERED_RUNS", 10)
     result = run("runs", "ledger.db")
@@ -261,7 +261,7 @@ def test_for_a_server_the_command_and_the_page_are_named(arguments, command, pag
         assert run(name, "rest:http://gms.example.com:8080", *rest, "--json").exit_code == 2
 
 
-def test_the_page_of_a_server_behind_api_gms_has_its_host(run):
+def test_page_of_a_server_behind_api_gms_has_its_host(run):
     shown = run("get", "rest:https://ann:secret@data.example.com/api/gms", ORDERS).stdout
     assert "https://data.example.com/dataset/" in shown
     assert "secret" not in shown

@@ -35,7 +35,7 @@ def titles(text):
     return re.findall(r"^  (\w+)  (\S+)  \((.+)\)$", text, re.MULTILINE)
 
 
-def test_leaves_stand_in_a_table_for_every_entity(run, events):
+def test_explain_prints_one_table_per_entity(run, events):
     shown = run("explain", events)
     assert shown.exit_code == 0
     first, *rest = shown.stdout.split("e.ndjson:")[1:]
@@ -50,14 +50,14 @@ def test_leaves_stand_in_a_table_for_every_entity(run, events):
     assert re.search(r"^    dropped   \$\.run\.facets\.nominalTime\._producer +envelope$", first, re.MULTILINE)
 
 
-def test_an_entry_that_lists_several_datasets_stands_under_all_of_them(run, tmp_path):
+def test_dataset_list_entry_is_shown_under_all_its_datasets(run, tmp_path):
     listed = {"namespace": "kafka://b:9092", "name": "orders;returns"}
     (tmp_path / "e.ndjson").write_text(json.dumps(EVENT | {"inputs": [listed]}))
     topics = [f"urn:li:dataset:(urn:li:dataPlatform:kafka,{name},PROD)" for name in ("orders", "returns")]
     assert f"\n  input  {', '.join(topics)}  (2 mapped)\n" in run("explain", "e.ndjson").stdout
 
 
-def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
+def test_explain_tables_equal_the_json_lines_and_their_counts(run, events):
     rows = [json.loads(line) for line in run("explain", events, "--json").stdout.splitlines()]
     shown = run("explain", events).stdout
     for row in rows:
@@ -69,7 +69,7 @@ def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
     assert counted == len(rows) == len(re.findall(r"^    \S", shown, re.MULTILINE))
 
 
-def test_an_outcome_leaves_out_the_fields_with_another(run, events):
+def test_outcome_leaves_out_the_fields_with_another(run, events):
     shown = run("explain", events, "--outcome", "dropped").stdout
     assert {line.split()[0] for line in re.findall(r"^    .*$", shown, re.MULTILINE)} == {"dropped"}
     assert "  output" not in shown.split("e.ndjson:")[1]
@@ -83,7 +83,7 @@ LOSSY = {
 }
 
 
-def test_loss_without_losses_says_so_and_counts_what_it_leaves_out(run, tmp_path):
+def test_explain_loss_without_losses_counts_ignored_fields(run, tmp_path):
     events = "lossless.ndjson"
     (tmp_path / events).write_text(json.dumps({**EVENT, "inputs": []}))
     result = run("explain", events, "--loss")
@@ -144,21 +144,21 @@ def test_colours_are_for_terminals_alone(run, events):
     assert "\x1b[33mdropped" in coloured
 
 
-def test_dataset_without_a_urn_is_called_as_the_event_calls_it(run, tmp_path):
+def test_dataset_without_a_urn_has_its_raw_name_as_title(run, tmp_path):
     odd = {**EVENT, "outputs": [{"namespace": "nowhere", "name": ""}]}
     (tmp_path / "odd.ndjson").write_text(json.dumps(odd))
     shown = run("explain", "odd.ndjson", "--fail-on", "never").stdout
     assert "  output  nowhere" in shown or "  output  urn:li:dataset:" in shown
 
 
-def test_nested_parts_of_the_envelope_that_nobody_knows_are_the_runs(run, tmp_path):
+def test_unknown_nested_envelope_fields_belong_to_the_run(run, tmp_path):
     (tmp_path / "odd.ndjson").write_text(json.dumps({**EVENT, "outputs": [], "jobs": {"x": "half"}}))
     shown = run("explain", "odd.ndjson").stdout
     assert [kind for kind, *_ in titles(shown)] == ["run", "job"]
     assert "$.jobs.x" in shown
 
 
-def test_events_whose_run_closes_later_than_others_keep_their_titles(run, tmp_path):
+def test_explain_titles_are_right_for_runs_that_close_late(run, tmp_path):
     def lines(number, state):
         job = {"namespace": "n", "name": f"j{number}"}
         return json.dumps({**EVENT, "eventType": state, "run": {"runId": f"{RUN[:-1]}{number}"}, "job": job}) + "\n"

@@ -44,7 +44,7 @@ def _read(descriptor):
         return b""
 
 
-def test_counts_are_said_before_the_first_write(run, gms):
+def test_proposal_counts_are_printed_before_the_first_write(run, gms):
     seen = []
     gms.poison = lambda _one: seen.append(1)
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
@@ -55,7 +55,7 @@ def test_counts_are_said_before_the_first_write(run, gms):
 
 
 @pytest.mark.parametrize("ledger", [(), ("--ledger", "ledger.db")], ids=["alone", "ledger"])
-def test_a_person_who_says_no_writes_nothing(terminal, gms, ledger):
+def test_confirmation_answered_no_writes_nothing(terminal, gms, ledger):
     code, seen = terminal("n\n", EVENTS, "--to", f"rest:{gms.url}", *ledger, limit=2)
     assert code == 3
     assert "16 of them new" in seen
@@ -64,7 +64,7 @@ def test_a_person_who_says_no_writes_nothing(terminal, gms, ledger):
     assert "wait in the ledger" not in seen
 
 
-def test_a_person_who_says_yes_writes_and_is_asked_once(terminal, gms):
+def test_confirmation_answered_yes_writes_and_is_asked_once(terminal, gms):
     code, seen = terminal("y\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "window=1")
     assert code == 0, seen
     assert seen.count("[y/N]") == 1
@@ -79,20 +79,20 @@ def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, flag):
     assert (code, "[y/N]" in seen) == (0, False)
 
 
-def test_a_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
+def test_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
     said = ("--datahub-version", "1.4")
     code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *said)
     assert (code, "[y/N]" in seen) == (3, True)
     assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *said)[0] == 0
 
 
-def test_who_reads_events_from_a_pipe_is_not_asked(terminal, gms):
+def test_confirmation_is_skipped_if_events_come_from_a_pipe(terminal, gms):
     with Path(EVENTS).open("rb") as events:
         code, seen = terminal("", "-", "--to", f"rest:{gms.url}", stdin=events)
     assert (code, "[y/N]" in seen) == (0, False)
 
 
-def test_a_limit_needs_a_ledger(run, gms):
+def test_limit_needs_a_ledger(run, gms):
     limit = ("--set", "max_new_entities_per_hour=2")
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *limit)
     assert result.exit_code == 2
@@ -102,7 +102,7 @@ def test_a_limit_needs_a_ledger(run, gms):
     assert run("emit", EVENTS, "--to", "catalog:c.db", *limit).exit_code == 0
 
 
-def test_what_is_held_back_is_said_and_is_exit_code_3(run, gms):
+def test_new_entities_over_the_limit_exit_with_code_3(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db", "--set", "max_new_entities_per_hour=2")
     assert result.exit_code == 3
     said = r"(\d+) new entities exceed max_new_entities_per_hour \(2\), the next one is sent from 20\S+Z on\."

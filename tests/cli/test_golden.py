@@ -34,7 +34,7 @@ def test_case_that_was_written_is_the_same_afterwards(run, case):
         assert (result.exit_code, result.stdout) == (0, "same     golden/shop/load.events.json\n")
 
 
-def test_change_of_the_events_is_shown_leaf_by_leaf_and_is_exit_code_1(run, case):
+def test_golden_difference_is_shown_by_field_with_exit_code_1(run, case):
     (case / "load.events.json").write_text(json.dumps({**EVENT, "eventType": "FAIL"}))
     result = run("golden", "golden")
     lines = result.stdout.splitlines()
@@ -55,7 +55,7 @@ def test_settings_of_the_user_count(run, case, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [(), ("--update",)])
-def test_event_that_cannot_be_used_is_a_difference_that_no_update_takes_away(run, case, flags):
+def test_golden_case_with_an_invalid_event_always_differs(run, case, flags):
     (case / "odd.events.json").write_text('{"eventTime": 1}\n')
     result = run("golden", "golden", *flags)
     assert result.exit_code == 1

@@ -62,7 +62,7 @@ def test_help_of_the_group_loads_click_alone():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_menu_says_what_each_command_says_of_itself():
+def test_help_menu_equals_the_summary_of_each_command():
     shown = {name: line for section in MENU.values() for name, line in section.items()}
     said = {path.split()[1]: command.help.splitlines()[0] for path, command, _ in ALL if path.count(" ") == 1}
     assert said == shown
@@ -76,7 +76,7 @@ def test_every_help_text_has_an_example_of_the_command_itself(path, text):
 
 
 @pytest.mark.parametrize(("path", "command"), [(path, one) for path, one, _ in ALL if not isinstance(one, click.Group)])
-def test_every_command_takes_a_settings_file(path, command):
+def test_commands_all_accept_a_settings_file(path, command):
     assert path == "dh-bridge config schema" or any("-c" in option.opts for option in command.params)
 
 
@@ -102,7 +102,7 @@ def _shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("path", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_every_example_runs_as_it_stands(path, line, workshop):
+def test_help_examples_run_as_printed(path, line, workshop):
     done = _shell(line, workshop)
     assert done.returncode == 0, done.stderr
     assert done.stdout or ">" in line or any(word in line for word in (" emit ", " prune ")) or path.endswith("check")

@@ -162,7 +162,7 @@ def test_json_with_escapes_is_the_same_json(run, hostile):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_urns_hold_no_control_characters(hostile, mode):
+def test_urns_contain_no_control_characters(hostile, mode):
     bridge = Bridge(Settings(datahub_version="1.7", identity=MODES[mode]))
     for translation in bridge.stream(read_events([hostile])):
         assert translation.proposals

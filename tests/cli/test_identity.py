@@ -47,7 +47,7 @@ def test_identity_keeps_the_mode_of_the_settings(run, events):
     assert "identity.mode[0]` should be 'default', 'datahub-openlineage'," in result.stderr
 
 
-def test_identity_tells_of_a_run_of_two_jobs_and_of_a_job_of_two_platforms(run, events, tmp_path):
+def test_identity_warns_about_two_jobs_or_two_platforms(run, events, tmp_path):
     rows = [json.loads(line) for line in run("identity", events, "--json").stdout.splitlines()]
     assert [row["lints"] for row in rows] == [[], ["run-two-jobs"], ["run-two-jobs"]]
     spark = {
@@ -80,7 +80,7 @@ def test_diff_writes_what_datahubs_command_reads(run, events, tmp_path):
     assert not (tmp_path / "moves" / "manual.jsonl").exists()
 
 
-def test_a_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
+def test_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     one = settings(tmp_path, "one.yml", "identity: {rules: [{namespace: one, name: dag, flow: other, job: other}]}")
     folder = tmp_path / "moves"
@@ -94,7 +94,7 @@ def test_a_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
     assert len(_load_mapping_pairs(str(folder / "mapping.jsonl"))) == 2
 
 
-def test_what_is_merged_is_told_apart(run, events, tmp_path):
+def test_identity_diff_reports_merged_entities_for_a_decision(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     new = settings(tmp_path, "new.yml", "identity: {cluster: prod}")
     result = run("identity", events, "--compare", empty, "-c", new, "--to", str(tmp_path / "moves"))
@@ -104,20 +104,20 @@ def test_what_is_merged_is_told_apart(run, events, tmp_path):
     assert not (tmp_path / "moves" / "mapping.jsonl").exists()
 
 
-def test_the_same_settings_move_nothing(run, events, tmp_path):
+def test_same_settings_move_nothing(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     result = run("identity", events, "--compare", empty, "-c", empty)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no URN changes\n")
 
 
-def test_events_that_cannot_be_used_are_told(run, tmp_path):
+def test_invalid_events_are_reported_with_exit_code_1(run, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     result = run("identity", "-", "--compare", empty, "-c", empty, stdin="{}\n")
     assert result.exit_code == 1
     assert "not an OpenLineage event: run, job and dataset are missing" in result.stderr
 
 
-def test_a_folder_that_cannot_be_written_is_told(run, events, tmp_path):
+def test_unwritable_output_folder_is_an_error(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     result = run("identity", events, "--compare", empty, "-c", empty, "--to", "/proc/moves")
     assert result.exit_code == 2

@@ -104,7 +104,7 @@ def test_lineage_up_or_down_leaves_the_other_side_out(run, shop):
 
 
 @pytest.mark.parametrize(("urn", "said"), [(FLOW, "An entity of type dataFlow has no lineage."), (RAW, "")])
-def test_what_can_have_no_lineage_is_said_to_have_none(urn, said, run, shop):
+def test_entity_without_lineage_support_is_reported(urn, said, run, shop):
     assert said in run("lineage", shop, urn).stderr
     assert bool(said) == bool(run("lineage", shop, urn).stderr)
 
@@ -113,7 +113,7 @@ def test_lineage_with_columns_names_the_pairs(run, shop):
     assert "id -> id  IDENTITY" in run("lineage", shop, CLEAN, "--columns").stdout
 
 
-def test_lineage_that_goes_on_below_the_depth_says_so(run, shop):
+def test_lineage_beyond_the_depth_is_marked(run, shop):
     assert "nightly.clean  job  (more: --depth)" in run("lineage", shop, CLEAN, "--depth", "1").stdout
 
 
@@ -130,7 +130,7 @@ def test_lineage_is_a_picture_too(option, start, run, shop):
     assert "nightly.clean" in result.stdout
 
 
-def test_lineage_tree_marks_what_is_removed_and_shows_odd_names_as_they_are(run, shop, tmp_path):
+def test_lineage_tree_marks_removed_entities_and_escapes_markup(run, shop, tmp_path):
     odd = _dataset("shop.[red]odd")
     with Catalog(tmp_path / shop) as catalog:
         catalog.apply(
@@ -161,14 +161,14 @@ def named(tmp_path):
 
 @pytest.mark.parametrize("command", ["lineage", "get", "runs", "assertions"])
 @pytest.mark.parametrize("asked", ["mart.sales", "MART.Sales", "sales"])
-def test_a_name_that_only_one_entity_has_is_followed(command, asked, run, named):
+def test_name_that_only_one_entity_has_is_followed(command, asked, run, named):
     result = run(command, named, asked)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0] == f"{asked} is {_dataset('mart.sales')}"
 
 
 @pytest.mark.parametrize("command", ["lineage", "get", "runs", "assertions"])
-def test_a_name_that_several_entities_have_lists_them_quoted_for_the_shell(command, run, named):
+def test_ambiguous_name_lists_shell_quoted_candidates(command, run, named):
     result = run(command, named, "mart.")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
@@ -181,7 +181,7 @@ def test_a_name_that_several_entities_have_lists_them_quoted_for_the_shell(comma
 @pytest.mark.parametrize(
     "asked", ["shop.mart.sales", _dataset("mart.sales").replace("PROD", "DEV"), "other.mart.sales"]
 )
-def test_an_unknown_name_gets_suggestions(command, asked, run, named):
+def test_unknown_name_gets_suggestions(command, asked, run, named):
     result = run(command, named, asked)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[1:] == [
@@ -189,7 +189,7 @@ def test_an_unknown_name_gets_suggestions(command, asked, run, named):
     ]  # fmt: skip
 
 
-def test_of_many_entities_with_a_name_the_rest_is_counted(run, tmp_path):
+def test_ambiguous_name_counts_candidates_beyond_the_list(run, tmp_path):
     with Catalog(tmp_path / "many.db") as catalog:
         catalog.apply(
             [upsert("dataset", _dataset(f"mart.sales_{number}"), "status", {"removed": False}) for number in range(29)]
@@ -248,7 +248,7 @@ def test_dump_of_equal_catalogues_is_equal_and_sorted(run, shop):
     assert run("get", shop, "--all").stdout.splitlines() == lines
 
 
-def test_summary_counts_what_the_catalogue_holds(run, shop):
+def test_catalogue_summary_counts_its_content(run, shop):
     counts = json.loads(run("list", shop, "--json").stdout)
     assert counts["entities"]["dataProcessInstance"] == 2
     table = [line.split() for line in run("list", shop).stdout.splitlines()]
@@ -302,7 +302,7 @@ def test_look_commands_create_and_change_no_file(command, run, shop, tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_log_that_a_writer_left_stays_as_it_is(run, tmp_path):
+def test_log_that_a_writer_left_stays_as_it_is(run, tmp_path):
     with Catalog(tmp_path / "open.db") as catalog:
         catalog.apply(_run(RUN, "r1", 0, JOB))
         for path in tmp_path.glob("open.db*"):  # as after a kill: the rows are in the log
@@ -340,7 +340,7 @@ def test_argument_that_is_no_utf_8_is_wrong_usage(command, run, shop):
     assert "is not UTF-8" in result.stderr
 
 
-def test_lineage_that_is_very_long_ends_in_a_tree_and_goes_on_in_a_picture(run, tmp_path):
+def test_long_lineage_is_truncated_as_a_tree_but_not_as_dot(run, tmp_path):
     steps = [_dataset(f"step{number}") for number in range(600)]
     rows = [
         upsert("dataset", down, "upstreamLineage", {"upstreams": [{"dataset": up, "type": "TRANSFORMED"}]})

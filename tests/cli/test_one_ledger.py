@@ -24,7 +24,7 @@ def _event(tmp_path):
     (tmp_path / EVENT).write_text(json.dumps(told))
 
 
-def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
+def test_ledger_of_another_target_warns_once(run, tmp_path):
     def told(*words: str) -> str:
         result = run("emit", EVENT, "--ledger", "l.db", *words)
         assert result.exit_code == 0
@@ -43,7 +43,7 @@ def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
 
 
 @pytest.mark.parametrize("to", [("file:one.ndjson", "--ledger", "l.db"), ("catalog:c.db",)], ids=str)
-def test_what_was_told_before_is_said_to_be_and_counts_nowhere(run, to):
+def test_events_processed_before_are_reported_and_not_counted(run, to):
     assert "No changes" not in run("emit", EVENT, "--to", *to).stderr
     again = run("emit", EVENT, "--to", *to)
     assert "No changes: all events were already processed." in again.stderr
@@ -51,7 +51,7 @@ def test_what_was_told_before_is_said_to_be_and_counts_nowhere(run, to):
     assert counts == {"events": "1", "runs": "1", "jobs": "0", "datasets": "0", "proposals": "0"}
 
 
-def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
+def test_ledger_remembers_a_server_without_its_secrets(run, gms):
     words = ("emit", EVENT, "--ledger", "l.db", "--datahub-version", "1.4", "--to")
     assert run(*words, "rest:", "--set", f"rest.server={gms.url}/", "--set", "rest.token=hunter2").exit_code == 0
     assert ELSEWHERE not in run(*words, f"rest:{gms.url}").stderr
@@ -60,7 +60,7 @@ def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
         assert "hunter2" not in str(file.execute("SELECT * FROM note").fetchall())
 
 
-def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
+def test_ledger_of_which_nothing_arrived_delivered_nowhere(run):
     words = ("emit", EVENT, "--ledger", "l.db", "--datahub-version", "1.4", "--set", "rest.retries=0", "--to")
     assert run(*words, "rest:http://127.0.0.1:1").exit_code == 3
     result = run(*words, "file:out.ndjson")
@@ -68,7 +68,7 @@ def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
     assert result.exit_code == 0
 
 
-def test_a_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
+def test_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
     words = (
         "--ledger",
         "l.db",
@@ -86,7 +86,7 @@ def test_a_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_a_catalogue_is_the_ledger_of_itself_alone(more, run, tmp_path):
+def test_catalogue_is_the_ledger_of_itself_alone(more, run, tmp_path):
     assert run("emit", EVENT, "--to", "catalog:c.db").exit_code == 0
     result = run("emit", EVENT, "--to", "file:out.ndjson", "--ledger", "c.db", *more)
     assert result.exit_code == 2

@@ -24,14 +24,14 @@ def _shop(run, tmp_path):
 @pytest.mark.parametrize(
     "command", [("get", "FILE", URN), ("runs", "FILE", URN), ("lineage", "FILE", URN), ("get", "FILE", "--all")]
 )
-def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
+def test_catalogue_may_be_named_as_it_was_written_to(run, command):
     plain = run(*("shop.db" if word == "FILE" else word for word in command))
     assert plain.exit_code == 0
     assert plain.stdout
     assert run(*("catalog:shop.db" if word == "FILE" else word for word in command)).stdout == plain.stdout
 
 
-def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
+def test_event_file_with_a_target_prefix_in_its_name_is_read(run, tmp_path):
     assert run("check", "catalog:events.json").exit_code == 2
     (tmp_path / "catalog:events.json").write_text(json.dumps(EVENT))
     assert run("check", "catalog:events.json").exit_code == 0
@@ -39,7 +39,7 @@ def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
 
 @pytest.mark.parametrize("command", [("plan",), ("verify",), ("emit",), ("explain",)])
 @pytest.mark.parametrize("place", ["catalog:shop.db", "rest:http://user:geheim@localhost:1"])
-def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, place):
+def test_target_passed_as_events_is_an_error_naming_to(run, command, place):
     result = run(*command, "events.json", place)
     assert result.exit_code == 2
     shown = "catalog:shop.db" if place.startswith("catalog") else "rest:http://localhost:1"
@@ -60,7 +60,7 @@ def test_a_target_in_the_place_of_events_is_named_with_its_option(run, command, 
         ),
     ],
 )
-def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, said):
+def test_address_passed_as_events_gets_a_hint(run, address, said):
     result = run("check", address)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
@@ -74,7 +74,7 @@ def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, sai
         ("emit", "events.json", "--to", "file:out.ndjson", "--ledger", "there/x"),
     ],
 )
-def test_a_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, command):
+def test_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, command):
     """Tests may run as root, who may enter every folder."""
     stat = os.stat
 
@@ -96,7 +96,7 @@ def test_a_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, com
     assert "a bug in dh-bridge, please report it" not in doctor
 
 
-def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):
+def test_link_that_leads_to_itself_is_no_crash(run, tmp_path):
     (tmp_path / "events.json").write_text(json.dumps(EVENT))
     (tmp_path / "loop").symlink_to("loop")
     result = run("translate", "events.json", "--report", "loop/x")
@@ -104,7 +104,7 @@ def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("check",)])
-def test_files_of_a_folder_without_a_known_ending_are_read_if_they_begin_with_json(run, tmp_path, command):
+def test_files_without_a_known_suffix_are_read_if_json(run, tmp_path, command):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "part-0").write_text(json.dumps(EVENT))
     (tmp_path / "folder" / "notes").write_text("to do: clean up")
@@ -146,7 +146,7 @@ def test_links_out_of_a_folder_are_counted_and_named_in_one_line(run, tmp_path):
     assert Bridge().translate(events).proposals == []
 
 
-def test_a_csv_file_is_one_message(run, tmp_path):
+def test_csv_file_is_one_message(run, tmp_path):
     (tmp_path / "orders.csv").write_text("id,amount\n1,2\n3,4\n")
     result = run("translate", "orders.csv")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -155,7 +155,7 @@ def test_a_csv_file_is_one_message(run, tmp_path):
     ]
 
 
-def test_a_file_of_mcps_is_one_message_that_names_datahub_ingest(run, tmp_path):
+def test_file_of_mcps_is_one_message_that_names_datahub_ingest(run, tmp_path):
     proposals = run("translate", "events.json").stdout
     (tmp_path / "mcps.ndjson").write_text(proposals)
     result = run("translate", "mcps.ndjson")
@@ -166,7 +166,7 @@ def test_a_file_of_mcps_is_one_message_that_names_datahub_ingest(run, tmp_path):
     assert "more like this" in more[0]
 
 
-def test_a_file_whose_format_cannot_be_inferred_names_the_option(run):
+def test_output_file_of_unknown_format_is_an_error(run):
     result = run("emit", "events.json", "--to", "file:out")
     assert result.exit_code == 2
     assert "cannot infer the format from 'out' (use .ndjson or .jsonl or .json, or pass --format)" in result.stderr

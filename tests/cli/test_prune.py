@@ -54,7 +54,7 @@ def states(path):
         return {int(urn[-2:]) for (urn,) in file.connection.execute("SELECT key FROM run")}
 
 
-def test_a_list_is_not_written_over_a_ledger(run, events):
+def test_list_is_not_written_over_a_ledger(run, events):
     run("emit", events, "--to", "file:gone.ndjson", "--ledger", "l.db")
     result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1", "--hard", "l.db")
     assert (result.exit_code, "--hard l.db is a catalogue or a ledger" in result.stderr) == (2, True)
@@ -70,7 +70,7 @@ def test_old_runs_of_a_catalogue_go_but_the_newest_of_each_job(run, events):
     assert rest_of("c.db") == before
 
 
-def test_a_job_whose_runs_are_all_old_keeps_its_newest(run, events):
+def test_prune_keeps_the_newest_run_of_a_job_with_old_runs_only(run, events):
     run("emit", events, "--to", "catalog:c.db")
     run("prune", "--to", "catalog:c.db", "--runs-older-than", "24h", "--keep-last", "3")
     assert runs_in("c.db") == {0, 1, 2, 9}
@@ -78,7 +78,7 @@ def test_a_job_whose_runs_are_all_old_keeps_its_newest(run, events):
     assert runs_in("c.db") == {0}
 
 
-def test_what_runs_said_of_jobs_stays_when_the_next_run_comes(run, events):
+def test_prune_keeps_facts_of_jobs_for_the_next_run(run, events):
     run("emit", events, "--to", "catalog:c.db")
     before = rest_of("c.db")
     run("prune", "--to", "catalog:c.db", "--keep-last", "0")
@@ -101,7 +101,7 @@ def test_elsewhere_the_ledger_knows_which_runs_are_ours(run, events):
     assert "0 runs" in run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1").stderr
 
 
-def test_a_removed_run_that_is_told_of_again_is_made_visible_and_so_is_one_that_others_name(run, events):
+def test_pruned_run_is_restored_by_new_events_or_references(run, events):
     above = {"parent": {"run": {"runId": key(50)}, "job": {"namespace": "ns", "name": "up"}}}
     started = (NOW - timedelta(days=300)).isoformat()
     sent = [
@@ -124,7 +124,7 @@ def test_a_removed_run_that_is_told_of_again_is_made_visible_and_so_is_one_that_
     assert last == dict.fromkeys((4, 5, 9, 50, 51), False)
 
 
-def test_a_list_for_datahub_delete_instead_of_a_removal(run, events):
+def test_list_for_datahub_delete_instead_of_a_removal(run, events):
     run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
     result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1", "--hard", "urns.txt")
     assert result.stderr == "4 runs are listed in urns.txt\n"
@@ -132,7 +132,7 @@ def test_a_list_for_datahub_delete_instead_of_a_removal(run, events):
     assert not Path("gone.ndjson").exists()
 
 
-def test_a_dry_run_shows_and_leaves_all(run, events):
+def test_dry_run_shows_and_leaves_all(run, events):
     run("emit", events, "--to", "catalog:c.db")
     result = run("prune", "--to", "catalog:c.db", "--keep-last", "0", "--dry-run")
     assert result.stdout.splitlines() == [f"{DPI}{key(number)}" for number in (2, 3, 4, 5, 9)]
@@ -147,13 +147,13 @@ def test_a_dry_run_shows_and_leaves_all(run, events):
         (("--to", "catalog:none.db", "--runs-older-than", "3w"), "is not an age"),
     ],
 )
-def test_what_cannot_be_pruned_is_said(run, arguments, words):
+def test_prune_reports_unusable_arguments(run, arguments, words):
     result = run("prune", *arguments)
     assert result.exit_code in {2, 3}
     assert words in result.stderr
 
 
-def test_a_run_that_the_target_refuses_stays_in_the_ledger(run, events, monkeypatch):
+def test_run_that_the_target_refuses_stays_in_the_ledger(run, events, monkeypatch):
     run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
     sink = MemorySink()
     refused = f"{DPI}{key(4)}"
@@ -170,7 +170,7 @@ def test_a_run_that_the_target_refuses_stays_in_the_ledger(run, events, monkeypa
     assert states("l.db") == {0, 1, 4, 9}
 
 
-def test_a_catalogue_wants_no_other_ledger(run, events):
+def test_catalogue_wants_no_other_ledger(run, events):
     run("emit", events, "--to", "catalog:c.db")
     assert "is for servers" in run("prune", "--to", "catalog:c.db", "--hard", "urns.txt").stderr
     assert "did you mean catalog:c.db?" in run("prune", "--to", "c.db").stderr
@@ -208,7 +208,7 @@ def sent_of_checks():
     return [(one["entityUrn"], one["aspectName"]) for one in sent if one["entityType"] == "assertion"]
 
 
-def test_expired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
+def test_expired_assertions_are_listed_once_for_hard_deletion(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
     result = run("prune", *SERVER, "--expired", "--hard", "urns.txt")
@@ -221,7 +221,7 @@ def test_expired_checks_are_listed_once_for_servers_that_show_removed_ones(run, 
     assert run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
 
 
-def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
+def test_hard_deleted_assertion_is_recreated_with_all_aspects(run, checks):
     checks(SERVER, 1, "a", "b")
     checks(SERVER, 2, "b")
     run("prune", *SERVER, "--expired", "--hard", "urns.txt")
@@ -250,7 +250,7 @@ def test_expired_checks_of_a_catalogue_are_deleted(run, checks):
         assert len(list(file.entities("assertion"))) == 2
 
 
-def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
+def test_prune_reports_why_assertions_cannot_be_removed(run, checks, monkeypatch):
     checks(SERVER, 1, "a")
     assert "emit has soft-deleted them" in run("prune", *SERVER, "--expired").stderr
     refused = run("prune", *SERVER, "--expired", "--hard", "no/such/urns.txt")

@@ -61,7 +61,7 @@ def keys(proposals):
     return [(one.entity_urn, one.aspect_name) for one in proposals]
 
 
-def test_a_server_that_is_down_gets_everything_later_and_in_order(run, undisturbed, server):
+def test_server_that_is_down_gets_everything_later_and_in_order(run, undisturbed, server):
     result = run("emit", EVENTS, *OUT, "--set", "ledger.batch=30")
     assert result.exit_code == 3
     assert "proposals wait in the ledger, the oldest since " in result.stderr
@@ -78,7 +78,7 @@ def test_a_server_that_is_down_gets_everything_later_and_in_order(run, undisturb
     assert run("queue", "list", "ledger.db").stdout == "0 proposals wait, 0 dead letters\n"
 
 
-def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
+def test_queue_list_shows_retryable_and_dead_proposals(run, server):
     server.mood = "busy"
     assert run("emit", EVENTS, *OUT).exit_code == 3
     rows = [json.loads(line) for line in run("queue", "list", "ledger.db", "--json").stdout.splitlines()]
@@ -114,7 +114,7 @@ def test_dead_letters_are_retried_or_dropped(run, server):
     assert len({one.entity_urn for one in server.proposals[before:] if one.entity_type == "dataset"}) > 10
 
 
-def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
+def test_retried_proposals_are_recorded_as_sent(run, server):
     server.mood = "well"
     run("emit", EVENTS, *OUT)
     with Catalog("ledger.db", readonly=True) as file:
@@ -130,7 +130,7 @@ def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
         assert dict(SentFingerprints(file.connection).sent_between(0, 2**60)) == before
 
 
-def test_what_was_dropped_is_sent_with_the_next_event(run, server):
+def test_dropped_dead_letters_are_sent_with_the_next_event(run, server):
     run("emit", EVENTS, *OUT)
     assert not run("queue", "drop", "ledger.db").stdout.startswith("0 ")
     server.mood = "well"
@@ -138,7 +138,7 @@ def test_what_was_dropped_is_sent_with_the_next_event(run, server):
     assert len(server.proposals) > 100
 
 
-def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server):
+def test_queue_pause_stops_deliveries_and_resume_continues(run, undisturbed, server):
     server.mood = "well"
     run("emit", EVENTS + "/dbt.ndjson", *OUT)
     before = len(server.proposals)
@@ -157,7 +157,7 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
 
 
 @pytest.mark.parametrize("command", ["retry", "drop", "pause", "resume"])
-def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
+def test_queue_dry_run_shows_the_result_and_changes_nothing(run, command):
     with Catalog("ledger.db") as file, file.transaction():
         outbox = Outbox(file.connection)
         outbox.add([upsert("tag", "urn:li:tag:a", "tagProperties", {"name": "a"})], 1)
@@ -171,7 +171,7 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
     assert run("queue", "list", "ledger.db").stdout != before
 
 
-def test_a_full_outbox_takes_no_more_events(run, server):
+def test_full_outbox_stops_reading_events(run, server):
     result = run("emit", EVENTS, *OUT, "--set", "ledger.batch=30", "--set", "ledger.outbox_limit=100")
     assert result.exit_code == 3
     assert "the outbox is full: " in result.stderr
@@ -183,7 +183,7 @@ def test_a_full_outbox_takes_no_more_events(run, server):
     assert run("emit", EVENTS, *OUT, "--set", "ledger.outbox_limit=100").exit_code == 0
 
 
-def test_a_queue_makes_no_ledger_and_wants_to_know_which(run):
+def test_queue_makes_no_ledger_and_wants_to_know_which(run):
     assert run("queue", "drop", "none.db").exit_code == 3
     assert not Path("none.db").exists()
     result = run("queue", "list")
@@ -191,7 +191,7 @@ def test_a_queue_makes_no_ledger_and_wants_to_know_which(run):
     assert "no ledger is named" in result.stderr
 
 
-def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp_path, monkeypatch):
+def test_server_outage_loses_no_proposals(run, tmp_path, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
@@ -207,7 +207,7 @@ def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp
         assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
 
 
-def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run, tmp_path, monkeypatch):
+def test_stored_server_version_is_used_during_an_outage(run, tmp_path, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:

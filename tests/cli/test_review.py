@@ -22,7 +22,7 @@ def counted(text):
 
 
 @pytest.mark.parametrize("batches", [True, False])
-def test_a_server_before_and_after(run, gms, batches):
+def test_server_before_and_after(run, gms, batches):
     before = run("plan", EVENTS, "--to", f"rest:{gms.url}")
     assert before.exit_code == 0, before.stderr
     assert set(counted(before.stdout)) == {"new", "changed", "added", "points"}
@@ -38,7 +38,7 @@ def test_a_server_before_and_after(run, gms, batches):
     assert "0 missing, 0 trimmed, 0 overwritten" in checked.stderr
 
 
-def test_a_catalogue_before_and_after(run):
+def test_catalogue_before_and_after(run):
     run("emit", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4")
     assert set(counted(run("plan", EVENTS, "--to", "catalog:c.db", "--datahub-version", "1.4").stdout)) == {
         "found",
@@ -52,7 +52,7 @@ def test_a_catalogue_before_and_after(run):
 
 
 @pytest.mark.parametrize("command", ["plan", "verify"])
-def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
+def test_file_that_is_no_catalogue_does_not_become_one(run, command):
     Path("c.db").touch()
     result = run(command, EVENTS, "--to", "catalog:c.db")
     assert result.exit_code == 3
@@ -60,7 +60,7 @@ def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
     assert Path("c.db").read_bytes() == b""
 
 
-def test_a_plan_leaves_schemas_to_others_where_emit_would(run, gms):
+def test_plan_leaves_schemas_to_others_where_emit_would(run, gms):
     events = str(Path(EVENTS).with_name("client.ndjson"))
     run("emit", events, "--to", f"rest:{gms.url}")
     schemas = [key for key in gms.metadata if key[1] == "schemaMetadata"]
@@ -90,7 +90,7 @@ def parts(tmp_path):
     return "START.json", "COMPLETE.json"
 
 
-def test_a_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
+def test_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     start, complete = parts(tmp_path)
     run("emit", start, "--to", "file:first.ndjson", "--ledger", "l.db")
     before = Path("l.db").read_bytes()
@@ -110,7 +110,7 @@ def test_a_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     assert again.exit_code == 0, again.stdout
 
 
-def test_a_dry_run_into_a_catalogue_knows_what_is_there(run, tmp_path):
+def test_dry_run_into_a_catalogue_knows_what_is_there(run, tmp_path):
     start, complete = parts(tmp_path)
     first = run("emit", start, complete, "--to", "catalog:c.db", "--dry-run")
     assert not Path("c.db").exists()
@@ -120,7 +120,7 @@ def test_a_dry_run_into_a_catalogue_knows_what_is_there(run, tmp_path):
     assert counter.findall(run("emit", complete, "--to", "catalog:c.db", "--dry-run").stderr) == ["0"]
 
 
-def test_a_catalogue_takes_no_other_ledger_in_a_dry_run_either(run, tmp_path):
+def test_catalogue_refuses_another_ledger_in_a_dry_run(run, tmp_path):
     start, _ = parts(tmp_path)
     words = ("emit", start, "--to", "catalog:c.db", "--ledger", "l.db")
     assert run(*words).stderr.splitlines()[-1] == run(*words, "--dry-run").stderr.splitlines()[-1]
@@ -145,7 +145,7 @@ def test_near_misses_come_with_their_difference_and_no_rule(run, tmp_path):
     assert "rule" not in shown
 
 
-def test_what_a_server_trims_is_found(run, gms):
+def test_verify_finds_aspects_trimmed_by_the_server(run, gms):
     run("emit", EVENTS, "--to", f"rest:{gms.url}")
     held = gms.entities
 
@@ -165,7 +165,7 @@ def test_what_a_server_trims_is_found(run, gms):
     assert all(row["writer"].startswith("dh_bridge dh_bridge-") for row in rows)
 
 
-def test_what_a_place_refuses_is_not_held(run, monkeypatch):
+def test_verify_reports_proposals_refused_by_the_target(run, monkeypatch):
     run("emit", EVENTS, "--to", "catalog:c.db")
     jobs = [f"urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load{i:02})" for i in range(25)]
     refused = [patch("dataJob", job, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]) for job in jobs]
@@ -204,7 +204,7 @@ def test_wrong_usage_is_exit_code_2(run, arguments, words):
     assert "secret" not in result.stderr
 
 
-def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
+def test_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
     place = ("--to", f"rest:{gms.url}", "--ledger", "ledger.db")
     for name, run_id in (("dbt", "first"), ("spark", "second")):
         events = str(Path(EVENTS).with_name(f"{name}.ndjson"))
@@ -240,7 +240,7 @@ def test_all_that_a_delivery_sent_is_compared(run, gms):
     ]
 
 
-def test_what_the_ledger_let_go_is_counted(run, gms):
+def test_verify_counts_aspects_without_ledger_state(run, gms):
     run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
     with Catalog("ledger.db") as file:
         file.connection.execute("UPDATE run SET state = NULL")
@@ -250,7 +250,7 @@ def test_what_the_ledger_let_go_is_counted(run, gms):
 
 
 @pytest.mark.parametrize("command", ["plan", "verify"])
-def test_entity_that_may_not_be_read_is_named_and_the_rest_is_compared(run, gms, command):
+def test_forbidden_entity_is_reported_and_the_others_compared(run, gms, command):
     run("emit", EVENTS, "--to", f"rest:{gms.url}")
     urn = min(one.entity_urn for one in gms.proposals if one.entity_type == "dataset")
     gms.forbidden = {urn}

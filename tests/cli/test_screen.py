@@ -33,14 +33,14 @@ def test_pairs_without_a_value_are_left_out(capsys):
     assert capsys.readouterr().out == "a    1\nf    x, y\ng    False\n"
 
 
-def test_tree_is_plain_and_whole_when_nobody_watches(capsys):
+def test_tree_is_plain_and_unwrapped_without_a_terminal(capsys):
     tree = Tree("[bold]root[/bold]")
     tree.add("x" * 500)
     console.write_tree(tree)
     assert capsys.readouterr().out == "root\n└── " + "x" * 500 + "\n"
 
 
-def test_tree_on_a_terminal_is_coloured_and_whole_however_narrow_it_is(monkeypatch):
+def test_tree_on_a_narrow_terminal_is_coloured_and_unwrapped(monkeypatch):
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setenv("COLUMNS", "20")
@@ -62,7 +62,7 @@ def test_control_characters_of_a_name_reach_no_terminal(capsys):
 
 
 @pytest.mark.parametrize("said", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_who_wants_no_colours_gets_none(said, monkeypatch):
+def test_colours_are_off_if_the_environment_disables_them(said, monkeypatch):
     for name, value in said.items():
         monkeypatch.setenv(name, value)
     colours = CliRunner().invoke(commands, ["doctor"], color=True).stdout
@@ -95,7 +95,7 @@ def test_doctor_is_a_table_for_people_and_json_for_programs(run):
     assert {row["area"] for row in rows} >= {"versions", "extras", "java", "settings"}
 
 
-def test_doctor_that_finds_something_wrong_gives_exit_code_1(run, monkeypatch):
+def test_doctor_with_a_problem_exits_with_1(run, monkeypatch):
     monkeypatch.setattr(
         "dh_bridge.cli.doctor.diagnose", lambda *_, **__: [Diagnostic("files", "mappings", WRONG, "0 files", "mend")]
     )

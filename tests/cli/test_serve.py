@@ -63,7 +63,7 @@ def test_openlineage_pythons_client_sends_with_a_key_and_zipped(tmp_path, number
     assert KEY not in "".join(server.said + said)
 
 
-def test_what_was_answered_outlives_a_kill(tmp_path):
+def test_acknowledged_events_survive_a_kill(tmp_path):
     file = tmp_path / "shop.db"
     with serving("--to", f"catalog:{file}", *FREE) as server:
         send(server.url, event())
@@ -75,7 +75,7 @@ def test_what_was_answered_outlives_a_kill(tmp_path):
         assert catalog.timeseries(RUN_URN, POINTS)[-1]["durationMillis"] == 60_000
 
 
-def test_what_cannot_be_used_is_told_and_kept(tmp_path):
+def test_invalid_events_are_logged_and_kept_as_dead_letters(tmp_path):
     letters = tmp_path / "dead.ndjson"
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
         assert send(server.url, event(outputs=[dataset("d.s.a")]), {"eventTime": "soon"})["successful"] == 1
@@ -94,14 +94,14 @@ def test_secret_of_a_request_that_cannot_be_used_is_kept_nowhere(tmp_path):
     assert not [line for line in said if "hunter22" in line]
 
 
-def test_a_full_disk_of_dead_letters_ends_nothing(tmp_path):
+def test_full_disk_of_dead_letters_ends_nothing(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
         assert send(server.url, event(), {"eventTime": "soon"})["successful"] == 1
         _, said = server.end()
     assert any("--dead-letters /dev/full cannot be written" in line for line in said)
 
 
-def test_it_warns_who_listens_to_everybody(tmp_path):
+def test_listening_on_all_interfaces_without_a_token_is_warned(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
         assert "anybody who can reach it may send events: set receiver.token" in server.said
 
@@ -118,7 +118,7 @@ def test_assumed_version_is_named_once(tmp_path, chosen, told):
     assert [said in line for line in server.said + ended].count(True) == told
 
 
-def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
+def test_server_version_is_used_for_datahub_version(gms, tmp_path):
     with serving("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"), *FREE) as server:
         assert not [line for line in server.said if "no DataHub version is known" in line]
 
@@ -136,14 +136,14 @@ def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
         (["--to", "catalog:{}/shop.db", "--dead-letters", "{}/none/dead", *FREE], 2, "--dead-letters"),
     ],
 )
-def test_what_cannot_be_used_is_said_before_anything_listens(run, tmp_path, arguments, code, why):
+def test_invalid_serve_options_are_errors_before_listening(run, tmp_path, arguments, code, why):
     result = run("serve", *[one.format(tmp_path) for one in arguments])
     assert result.exit_code == code
     assert why in result.stderr
 
 
 @pytest.mark.parametrize("token", [" \n", "hun\nter2", "hun\tter2"])
-def test_a_key_that_no_sender_can_show_is_refused_and_not_shown(run, tmp_path, monkeypatch, token):
+def test_key_that_no_sender_can_show_is_refused_and_not_shown(run, tmp_path, monkeypatch, token):
     monkeypatch.setenv("DH_BRIDGE_RECEIVER__TOKEN", token)
     result = run("serve", "--to", f"catalog:{tmp_path / 'shop.db'}", *FREE)
     assert result.exit_code == 2
@@ -151,7 +151,7 @@ def test_a_key_that_no_sender_can_show_is_refused_and_not_shown(run, tmp_path, m
     assert "ter2" not in result.stderr
 
 
-def test_a_port_that_is_taken_is_said(run, tmp_path):
+def test_port_in_use_is_an_error(run, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         result = run("serve", "--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", place)
@@ -159,7 +159,7 @@ def test_a_port_that_is_taken_is_said(run, tmp_path):
     assert f"receiver.listen {place}: cannot listen: " in result.stderr
 
 
-def test_it_listens_by_ipv6_and_tells_the_port_that_it_found(tmp_path):
+def test_ipv6_address_is_supported_and_its_port_is_printed(tmp_path):
     try:
         with socket.socket(socket.AF_INET6) as one:
             one.bind(("::1", 0))
@@ -171,7 +171,7 @@ def test_it_listens_by_ipv6_and_tells_the_port_that_it_found(tmp_path):
         assert not [line for line in server.said if "anybody" in line]
 
 
-def test_the_example_of_its_help_runs(gms):
+def test_example_of_its_help_runs(gms):
     (line,) = [one.strip() for one in serve.help.splitlines() if one.startswith("  dh-bridge serve")]
     arguments = line.replace("http://localhost:8080", gms.url).split()[2:]
     with serving(*arguments, *FREE) as server:

@@ -20,7 +20,7 @@ def test_nothing_is_made(target, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, monkeypatch):
+def test_unknown_target_is_refused_before_spark_starts(run, monkeypatch):
     monkeypatch.setattr("dh_bridge.cli.spark._open_session", None)
     for command in (("batch",), ("stream", "--checkpoint", "state")):
         result = run("spark", *command, "--events", ".", "--to", "proposals")
@@ -28,7 +28,7 @@ def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, mon
         assert "--to: unknown target 'proposals' (write parquet:DIR, ndjson:DIR, or use one of file:" in result.stderr
 
 
-def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
+def test_dry_run_reads_the_server_version_and_writes_nothing(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, CommandOutcome() as outcome:
         settings, deliver = prepare_delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
         deliver(None, None)

@@ -59,7 +59,7 @@ def test_platform_instance_that_can_be_none_is_a_usage_error(instance, run):
     assert f"--platform-instance {instance!r}: write 1 to 100 characters" in result.stderr
 
 
-def test_dataset_that_is_skipped_says_why(run):
+def test_skipped_dataset_has_a_reason(run):
     row = json.loads(run("urn", "inmemory://", "x", "--json").stdout)
     assert (row["urn"], row["skip"]) == (None, "policy:inmemory")
 
@@ -79,7 +79,7 @@ def test_stdin_is_answered_line_by_line(run):
     ]
 
 
-def test_lines_that_cannot_be_read_are_answered_too_and_give_exit_code_1(run):
+def test_invalid_input_lines_get_an_error_and_exit_code_1(run):
     result = run("urn", "-", stdin='{"name": "a"}\n{"namespace": "s3://lake", "name": "a"}\n[\n')
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert result.exit_code == 1
@@ -117,7 +117,7 @@ def test_name_is_needed(run):
     assert "NAME is missing: dh-bridge urn --reverse [FILE] URN" in result.stderr
 
 
-def test_name_before_its_namespace_is_told(run):
+def test_swapped_name_and_namespace_get_a_hint(run):
     result = run("urn", "shop.public.orders", "postgres://db:5432", "--json")
     assert (result.exit_code, json.loads(result.stdout)["system"]) == (0, None)
     assert result.stderr.endswith(
@@ -132,7 +132,7 @@ def test_way_back_is_unique_where_the_urn_keeps_the_server(run):
     assert (result.exit_code, result.stdout, result.stderr) == (0, "s3://lake  a/b\n", "")
 
 
-def test_way_back_without_the_server_fails_unless_the_catalogue_knows(run, tmp_path):
+def test_urn_reverse_without_a_server_name_needs_the_catalogue(run, tmp_path):
     result = run("urn", "--reverse", ORDERS)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "pass a catalogue before the URN: dh-bridge urn --reverse FILE URN" in result.stderr
@@ -168,7 +168,7 @@ def test_way_back_from_another_environment_names_it(run):
         (("--reverse", ORDERS, "--select", "delta"), "--reverse and --select exclude each other"),
     ],
 )
-def test_what_would_be_ignored_is_a_usage_error(words, reason, run, tmp_path):
+def test_ineffective_options_are_a_usage_error(words, reason, run, tmp_path):
     Catalog(tmp_path / "c.db").close()
     result = run("urn", *words, stdin="")
     assert (result.exit_code, result.stdout) == (2, "")

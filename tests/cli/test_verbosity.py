@@ -30,7 +30,7 @@ def _clean_logs():
         log.setLevel(logging.NOTSET)
 
 
-def test_a_server_is_named_before_it_answers_and_no_table_follows_a_failure(run):
+def test_failed_connection_prints_the_server_and_no_summary(run):
     result = run("emit", "e.json", "--to", *NOWHERE)
     assert (result.exit_code, result.stdout) == (3, "")
     first, second = result.stderr.splitlines()
@@ -51,7 +51,7 @@ def test_no_credentials_are_shown_while_connecting(run):
     assert "secret" not in result.stderr
 
 
-def test_a_missing_extra_is_named_before_a_server_is_asked(run, monkeypatch):
+def test_missing_extra_is_named_before_a_server_is_asked(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     for name in [name for name in sys.modules if name.startswith("dh_bridge.sinks.kafka")]:
         monkeypatch.delitem(sys.modules, name)
@@ -85,7 +85,7 @@ def test_completion_names_commands():
     assert done.stdout.split() == ["plain,list", "plain,lineage"]
 
 
-def test_doctor_shows_problems_first_and_no_line_is_wider_than_100(run):
+def test_doctor_prints_problems_first_within_100_columns(run):
     result = run("doctor", "--connect", "--set", "rest.server=http://127.0.0.1:9", "--set", "rest.retries=0")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()

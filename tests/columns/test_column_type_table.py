@@ -31,17 +31,17 @@ def kind_of(text: str | None, platform: str = "postgres") -> str:
     return name.removeprefix("com.linkedin.schema.")
 
 
-def test_the_table_keeps_its_own_schema():
+def test_table_keeps_its_own_schema():
     jsonschema.validate(TABLE, SCHEMA)
 
 
 @pytest.mark.parametrize(("text", "kind"), BY_TYPE)
-def test_an_example_is_of_the_type_of_its_row(text, kind):
+def test_example_is_of_the_type_of_its_row(text, kind):
     assert kind_of(text) == kind
 
 
 @pytest.mark.parametrize(("platform", "text", "kind"), BY_PLATFORM)
-def test_a_platform_may_mean_something_else_by_a_name(platform, text, kind):
+def test_platform_may_mean_something_else_by_a_name(platform, text, kind):
     assert kind_of(text, platform) == kind
 
 
@@ -67,11 +67,11 @@ def test_case_and_blanks_never_matter(name):
         ("Nested(a String)", {"nestedType": ["tuple"]}),
     ],
 )
-def test_a_container_says_what_is_in_it(text, inside):
+def test_container_type_has_its_inner_type(text, inside):
     assert list(data_type(text, "hive")["type"].values()) == [inside]
 
 
-def test_a_missing_text_is_an_unknown_null_type():
+def test_missing_text_is_an_unknown_null_type():
     for text in (None, "", "  ", "<<non-serializable: VarChar>>"):
         found = column_types().read(text, "postgres")
         assert (found.kind, found.native, found.is_missing) == ("NullType", "unknown", True)
@@ -92,18 +92,18 @@ def test_a_missing_text_is_an_unknown_null_type():
         ("ARRAY<INT NOT NULL> NOT NULL", True),
     ],
 )
-def test_only_the_outer_constraint_says_that_a_column_is_required(text, required):
+def test_required_is_read_from_the_outer_constraint_only(text, required):
     assert column_types().read(text, "mysql").required is required
 
 
-def test_an_operators_word_wins_over_the_table():
+def test_type_override_wins_over_the_table():
     table = column_types().override({"JSONB": "BytesType", "my type": "DateType"})
     assert table.read("jsonb", "postgres").kind == "BytesType"
     assert table.read("My  Type", "postgres").kind == "DateType"
     assert table.read("json", "postgres").kind == "RecordType"
 
 
-def test_a_users_folder_shadows_the_table(tmp_path: Path):
+def test_users_folder_shadows_the_table(tmp_path: Path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "column_types.yaml").write_text("types: {DateType: {names: [day], examples: [day]}}")
     table = column_types(tmp_path)
@@ -119,12 +119,12 @@ def test_a_users_folder_shadows_the_table(tmp_path: Path):
         {"types": {}, "platforms": {"p": {"names": {"x": "WordType"}}}},
     ],
 )
-def test_a_table_that_contradicts_itself_is_refused(document):
+def test_table_that_contradicts_itself_is_refused(document):
     with pytest.raises(MappingError, match="tables"):
         TypeTable(document, location="tables/column_types.yaml")
 
 
-def test_an_override_to_no_type_is_refused():
+def test_override_to_no_type_is_refused():
     with pytest.raises(MappingError, match=r"schema\.types"):
         column_types().override({"x": "WordType"})
 

@@ -65,7 +65,7 @@ def test_any_tree_of_columns_is_what_the_sdk_would_write(fields):
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(trees, min_size=1, max_size=4))
-def test_the_sdk_reduces_our_v2_paths_to_our_v1_paths(fields):
+def test_sdk_reduces_our_v2_paths_to_our_v1_paths(fields):
     v1 = schema_fields(fields, platform="hive", paths="v1").fields
     v2 = schema_fields(fields, platform="hive", paths="v2").fields
     assert {simple(field["fieldPath"]) for field in v2} == {field["fieldPath"] for field in v1}

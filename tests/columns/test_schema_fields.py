@@ -40,7 +40,7 @@ SPEC = columns(
 )
 
 
-def test_a_flat_column_has_every_default_of_the_wire_in_avro_order():
+def test_flat_column_has_every_default_of_the_wire_in_avro_order():
     (field,) = schema_fields(columns(f("id", "BIGINT")), platform="postgres").fields
     assert list(field.items()) == [
         ("fieldPath", "id"),
@@ -56,7 +56,7 @@ def test_wrappers_are_no_fields():
     assert paths(SPEC) == ["user_id", "phones", "addresses", "addresses.type", "addresses.zip", "custom", "custom.id"]
 
 
-def test_the_other_style_spells_the_types_into_the_path():
+def test_other_style_spells_the_types_into_the_path():
     assert paths(SPEC, paths="v2") == [
         "[version=2.0].[type=int64].user_id",
         "[version=2.0].[type=struct].[type=array].[type=string].phones",
@@ -139,11 +139,11 @@ def test_nested_texts_stay_text_when_asked():
         ([f("p", "double precision"), f("p", "a.b[c]")], ["[version=2.0].[type=double_precision].p", "[version=2.0].[type=a_b].p"]),
     ],
 )  # fmt: skip
-def test_v2_comes_by_itself_when_dots_cannot_tell_fields_apart(fields, expected):
+def test_v2_paths_are_used_if_v1_paths_are_ambiguous(fields, expected):
     assert paths(columns(*fields)) == expected
 
 
-def test_v1_is_kept_when_asked_and_what_it_cannot_tell_apart_is_counted():
+def test_v1_paths_on_request_count_ambiguous_fields_as_dropped():
     found = schema_fields(
         columns(f("id", "int"), f("id", "text"), f("u", "union", f("_0", "int"), f("_1", "text"))),
         platform="x",
@@ -153,7 +153,7 @@ def test_v1_is_kept_when_asked_and_what_it_cannot_tell_apart_is_counted():
     assert found.dropped_count == 1
 
 
-def test_the_same_column_twice_is_one_column():
+def test_same_column_twice_is_one_column():
     found = schema_fields(
         columns(f("id", "int"), f("id", "int"), f("s", "struct", f("a")), f("s", "struct", f("a"))), platform="x"
     )
@@ -176,7 +176,7 @@ def test_columns_are_spelt_as_the_system_spells_them():
     assert found.columns == {"ID": "id", "S": "s"}
 
 
-def test_a_column_is_nullable_unless_its_type_says_otherwise():
+def test_column_is_nullable_unless_its_type_is_not_null():
     found = schema_fields(columns(f("a", "int"), f("b", "int NOT NULL")), platform="x").fields
     assert [field["nullable"] for field in found] == [True, False]
 
@@ -205,14 +205,14 @@ def test_descriptions_are_written_when_there_are_any():
         (f("u", "union", f("_0", "null"), f("_1", "int", description="i"), description="d"), "d\n_1: i"),
     ],
 )
-def test_what_is_said_of_the_inside_of_a_container_stands_with_its_column(field, expected):
+def test_container_element_description_moves_to_its_column(field, expected):
     (found,) = schema_fields(columns(field), platform="x", paths="v1").fields
     assert found["description"] == expected
     lost = [leaf for leaves in left_out(columns(field), paths="v1").values() for leaf in leaves]
     assert not [leaf for leaf in lost if "description" in leaf]
 
 
-def test_a_column_of_a_record_in_an_array_is_called_key_and_is_no_wrapper():
+def test_record_field_named_key_in_an_array_is_no_wrapper():
     bare, wrapped = f("a", "array", f("key", "int", description="k")), f("a", "array", f("_element", "int"), f("key"))
     own, key = schema_fields(columns(bare), platform="x").fields
     assert "description" not in own
@@ -220,7 +220,7 @@ def test_a_column_of_a_record_in_an_array_is_called_key_and_is_no_wrapper():
     assert left_out(columns(wrapped)) == {"malformed": ["fields[0].fields[1].name"]}
 
 
-def test_what_is_said_of_an_inside_that_has_no_place_is_told():
+def test_element_description_in_a_union_branch_is_dropped():
     inner = f("_0", "array", f("_element", "int", description="lost"))
     field = f("u", "union", inner, f("_1", "array", f("x", "int", description="kept")))
     found = schema_fields(columns(field), platform="x", paths="v1").fields
@@ -242,11 +242,11 @@ INSIDE = {
 
 
 @pytest.mark.parametrize(("field", "lost"), INSIDE.values(), ids=INSIDE)
-def test_what_is_lost_of_the_inside_of_a_container_is_told(field, lost):
+def test_container_element_details_are_reported_as_dropped(field, lost):
     assert left_out(columns(field)) == {"no-field:inside a container": lost}
 
 
-def test_what_branches_are_called_is_told_except_of_one_whose_description_names_it():
+def test_union_branch_names_are_dropped_except_described_ones():
     field = f("u", "union", f("_0", "null", description="d"), f("_1", "int"), f("_2", "string"))
     ((reason, lost),) = left_out(columns(field)).items()
     assert reason == "no-field:branches of a union have no names and no order"
@@ -260,7 +260,7 @@ def test_positions_that_not_every_column_has_order_nothing():
     assert left_out(fields) == {"no-field:not set for every column": lost}
 
 
-def test_a_union_inside_a_container_of_a_union_has_branches_and_no_columns():
+def test_nested_union_in_a_container_has_branches_but_no_columns():
     inner = f("_element", "union", f("_0", "int"), f("_1", "string"))
     union = "[version=2.0].[type=struct].[type=union]"
     assert paths(columns(f("u", "union", f("_0", "null"), f("_1", "array", inner)))) == [
@@ -270,7 +270,7 @@ def test_a_union_inside_a_container_of_a_union_has_branches_and_no_columns():
     ]
 
 
-def test_branches_of_a_union_are_counted_among_the_fields_that_a_schema_can_have():
+def test_union_branches_count_towards_the_field_limit():
     union = columns(f("u", "union", *[f(f"_{number}", f"kind_{number}") for number in range(3100)]))
     found = schema_fields(union, platform="x")
     assert (len(found.fields), found.dropped_count, found.total) == (3000, 101, 3101)
@@ -278,14 +278,14 @@ def test_branches_of_a_union_are_counted_among_the_fields_that_a_schema_can_have
     assert lost[-1] == "fields[0].fields[3099].type"
 
 
-def test_a_description_of_a_nested_column_stays_as_it_is():
+def test_description_of_a_nested_column_stays_as_it_is():
     assert (
         schema_fields(columns(f("s", "struct", f("x"), description="\n d")), platform="x").fields[0]["description"]
         == "\n d"
     )
 
 
-def test_a_type_that_names_an_ancestor_ends_there():
+def test_type_that_names_an_ancestor_ends_there():
     node = columns(
         f(
             "n",
@@ -304,7 +304,7 @@ def test_a_type_that_names_an_ancestor_ends_there():
     assert told == ["fields[0].fields[1].fields[0].name", "fields[0].fields[1].fields[0].type"]
 
 
-def test_avro_json_gives_its_columns():
+def test_avro_json_type_is_expanded_into_columns():
     text = json.dumps(
         [
             "null",
@@ -326,23 +326,23 @@ def test_avro_json_gives_its_columns():
     assert found[2]["recursive"] is True
 
 
-def test_a_schema_without_any_type_is_no_schema_but_has_names():
+def test_schema_without_any_type_is_no_schema_but_has_names():
     found = schema_fields(columns(f("a"), f("b", ""), f("c", None, f("d"))), platform="trino")
     assert (found.fields, found.has_types) == ([], False)
     assert found.columns == {"a": "a", "b": "b", "c": "c"}
 
 
-def test_a_column_without_a_type_among_typed_ones_is_unknown():
+def test_column_without_a_type_among_typed_ones_is_unknown():
     found = schema_fields(columns(f("a"), f("b", "int")), platform="trino").fields
     assert [field["nativeDataType"] for field in found] == ["unknown", "int"]
 
 
-def test_there_are_at_most_3000_fields():
+def test_schema_has_at_most_3000_fields():
     found = schema_fields(columns(*[f(f"c{i}", "int") for i in range(3010)], f("s", "struct", f("a"))), platform="x")
     assert (len(found.fields), found.dropped_count) == (3000, 12)
 
 
-def test_there_are_at_most_15_levels():
+def test_schema_has_at_most_15_levels():
     deep = f("leaf", "int")
     for level in range(20, 0, -1):
         deep = f(f"l{level}", "struct", deep)
@@ -354,7 +354,7 @@ def test_there_are_at_most_15_levels():
     assert len(schema_fields(columns(f("t", text)), platform="x").fields) == 15
 
 
-def test_the_caps_tell_where_the_fields_stand_that_they_leave_out():
+def test_dropped_fields_beyond_the_limits_are_listed_by_path():
     rows = f(
         "rows", "array", f("_element", "struct", f("a", "int"), f("b", "map", f("key", "string"), f("value", "int")))
     )
@@ -377,7 +377,7 @@ def test_the_caps_tell_where_the_fields_stand_that_they_leave_out():
     }
 
 
-def test_what_only_names_an_inside_is_not_counted_beyond_the_caps_either():
+def test_wrapper_fields_beyond_the_limits_are_not_counted():
     rows = f("rows", "array", f("_element", "struct", f("m", "map", f("key", "string"), f("value", "int"))))
     many = [f(f"c{i}", "int") for i in range(3000)]
     opened = f("o", "struct<p:int,q:array<struct<r:int>>>")
@@ -385,7 +385,7 @@ def test_what_only_names_an_inside_is_not_counted_beyond_the_caps_either():
     assert schema_fields(columns(*many, rows, opened), platform="hive", expand=False).total == 3003
 
 
-def test_the_columns_inside_too_many_wrappers_are_counted():
+def test_columns_inside_too_many_wrappers_are_counted():
     deep = f("_element", "struct", f("x", "int"))
     for _ in range(70):
         deep = f("_element", "array", deep)
@@ -407,6 +407,6 @@ def test_nameless_columns_and_stray_wrappers_are_counted():
     assert ([field["fieldPath"] for field in found.fields], found.dropped_count) == (["a"], 2)
 
 
-def test_the_aspect_is_the_same_for_the_same_columns():
+def test_aspect_is_the_same_for_the_same_columns():
     fields = schema_fields(SPEC, platform="hive").fields
     assert schema_metadata("db.t", "hive", fields) == schema_metadata("db.t", "urn:li:dataPlatform:hive", fields)

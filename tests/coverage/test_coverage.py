@@ -114,7 +114,7 @@ PROVEN = [pytest.param(page, name, row, id=f"{page}: {name}") for page, name, ro
 
 
 @pytest.mark.parametrize(("page", "name", "row"), PROVEN)
-def test_what_a_row_claims_comes_out(page, name, row):
+def test_coverage_claims_match_the_proposals(page, name, row):
     if "sdk" in row:
         proposals = told(row, name)
     else:
@@ -127,7 +127,7 @@ def test_what_a_row_claims_comes_out(page, name, row):
     assert found.aspect_name == aspect
 
 
-def test_every_row_makes_one_claim_in_words_that_the_test_knows():
+def test_coverage_rows_make_one_claim_with_known_keys():
     for page, name, row in ALL:
         assert set(row) <= KEYS, (page, name)
         assert ("never" in row) is not ("at" in row), (page, name)
@@ -155,7 +155,7 @@ def stated(schema):
 
 @pytest.mark.parametrize("page", SCHEMAS)
 @pytest.mark.parametrize("version", [profile_versions()[0], profile_versions()[-1]])
-def test_every_field_symbol_and_relationship_of_the_bundled_schemas_has_a_row(page, version):
+def test_coverage_has_rows_for_all_of_the_bundled_schemas(page, version):
     listed = {name for where, name, _ in ALL if where == page}
     found = {name for aspect in SCHEMAS[page] for name in stated(aspect_schema(version, aspect))}
     assert len(found) > 50
@@ -163,7 +163,7 @@ def test_every_field_symbol_and_relationship_of_the_bundled_schemas_has_a_row(pa
 
 
 @pytest.mark.parametrize("page", SCHEMAS)
-def test_every_aspect_that_the_entity_may_have_has_a_row_or_rows_of_its_fields(page):
+def test_coverage_has_rows_for_every_aspect_of_its_entity(page):
     names = {name for where, name, _ in ALL if where == page}
     listed = {name.partition(".")[0].lower() for name in names}
     keys = [aspect_schema(version, SCHEMAS[page][-1])["Aspect"]["entityAspects"] for version in profile_versions()]
@@ -198,7 +198,7 @@ def schemas_of(text):
 
 
 @pytest.mark.parametrize("page", SCHEMAS)
-def test_every_field_symbol_and_relationship_of_datahubs_own_page_has_a_row(page):
+def test_coverage_has_rows_for_all_of_the_datahub_page(page):
     listed = {name for where, name, _ in ALL if where == page}
     found = {name for schema in schemas_of(document(page)) for name in stated({"namespace": "", **schema})}
     assert len(found) > 60

@@ -16,7 +16,7 @@ ENVELOPE = {"eventTime", "eventType", "producer", "schemaURL", "run.id", "job.na
 SIDES = {f"{side}.{leaf}" for side in ("input", "output", "dataset") for leaf in ("name", "namespace")}
 
 
-def test_envelope_is_mapped_whole():
+def test_mapping_covers_the_full_envelope():
     assert set(PAGE["mapped"]["core"]) == ENVELOPE | SIDES
     assert PAGE["mapped"]["core"]["run.id"].startswith("dataProcessInstance")
 
@@ -28,7 +28,7 @@ def test_values_are_texts_and_lists_as_the_form_wants():
     assert all(isinstance(leaves, list) and leaves for leaves in PAGE["knownUnmapped"].values())
 
 
-def test_every_leaf_of_every_facet_stands_on_one_side():
+def test_mapping_lists_each_facet_field_as_mapped_or_unmapped():
     both = [
         (facet, leaf)
         for facet, leaves in PAGE["knownUnmapped"].items()
@@ -42,7 +42,7 @@ def test_every_leaf_of_every_facet_stands_on_one_side():
 
 
 @needs_spec
-def test_facets_of_the_specification_are_called_as_their_schemas():
+def test_mapping_uses_schema_names_of_specified_facets():
     documents = [
         json.loads(path.read_text(encoding="utf-8"))
         for path in [*SPEC.glob("facets/*.json"), *SPEC.glob("registry/**/facets/*.json")]

@@ -29,7 +29,7 @@ def columns(*types):
     return schema_fields(said, platform="postgres").fields
 
 
-def test_plain_columns_are_alike_and_each_says_its_own():
+def test_plain_columns_share_kinds_and_keep_their_own_values():
     fields = columns("int", "int", "text")
     assert type(fields) is AlikeFields
     assert [field["fieldPath"] for field in fields] == ["c0", "c1", "c2"]
@@ -43,7 +43,7 @@ def test_columns_with_others_inside_are_not():
     assert type(schema_fields(nested, platform="hive").fields) is list
 
 
-def test_they_are_sound(validator):
+def test_alike_fields_are_valid(validator):
     for _ in range(2):  # the second time their kinds are known
         assert validator.refusal(of(columns("int", "text"))) is None
 
@@ -51,7 +51,7 @@ def test_they_are_sound(validator):
 @pytest.mark.parametrize(
     "wrong", [{"nullable": "yes"}, {"type": {"type": {"com.linkedin.schema.NoType": {}}}}, {"extra": 1}]
 )
-def test_a_kind_that_is_refused_refuses_them_again_and_again(validator, wrong):
+def test_kind_that_is_refused_refuses_them_again_and_again(validator, wrong):
     sound = columns("int")
     kinds = [*sound.kinds, {**sound.kinds[0], **wrong}]
     for _ in range(2):
@@ -59,7 +59,7 @@ def test_a_kind_that_is_refused_refuses_them_again_and_again(validator, wrong):
     assert validator.refusal(of(sound)) is None
 
 
-def test_what_has_travelled_is_a_list_that_is_looked_at_anew(validator):
+def test_alike_fields_decode_as_a_list_that_is_validated_again(validator):
     fields = columns("int", "text")
     back = decode_object(encode_object(SchemaFields(fields, has_types=True, dropped_count=0, columns={}))).fields
     assert type(back) is list
@@ -69,7 +69,7 @@ def test_what_has_travelled_is_a_list_that_is_looked_at_anew(validator):
 
 
 @pytest.mark.parametrize("name", ["shop.public.orders", 'a "quoted" \\ name', "größe\n"])
-def test_a_schema_of_them_is_an_object_like_any_other(name):
+def test_schema_of_them_is_an_object_like_any_other(name):
     fields = columns("int", "text", "int")
     schema = schema_metadata(name, "postgres", fields)
     plain = schema_metadata(name, "postgres", list(fields))
@@ -83,7 +83,7 @@ def test_a_schema_of_them_is_an_object_like_any_other(name):
     assert lines == [lines[2]] * 3
 
 
-def test_what_stands_around_them_is_looked_at_for_each_platform(validator):
+def test_schema_envelope_is_validated_for_each_platform(validator):
     fields = columns("int")
     sound = schema_metadata("t", "postgres", fields)
     assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None
@@ -93,7 +93,7 @@ def test_what_stands_around_them_is_looked_at_for_each_platform(validator):
     assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None
 
 
-def test_an_object_around_sound_fields_is_looked_at_each_time(validator):
+def test_dict_with_valid_alike_fields_is_validated_each_time(validator):
     fields = columns("int")
     sound = dict(schema_metadata("t", "postgres", fields))
     for value, refused in ((sound, False), ({**sound, "platform": "no URN"}, True), (sound, False)):

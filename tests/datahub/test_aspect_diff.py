@@ -26,11 +26,11 @@ def add(path, value):
     return {"op": "add", "path": path, "value": value}
 
 
-def test_the_examples_of_the_module_are_right():
+def test_examples_of_the_module_are_right():
     assert doctest.testmod(aspect_diff).failed == 0
 
 
-def test_a_hash_depends_on_the_value_and_not_on_the_order_of_keys():
+def test_hash_depends_on_the_value_and_not_on_the_order_of_keys():
     assert fingerprint({"a": 1, "b": [1, 2]}) == fingerprint({"b": [1, 2], "a": 1})
     assert fingerprint({"a": 1, "b": [1, 2]}) != fingerprint({"b": [2, 1], "a": 1})
 
@@ -43,7 +43,7 @@ def test_a_hash_depends_on_the_value_and_not_on_the_order_of_keys():
         (patch("dataset", URN, "status", []), False),
     ],
 )
-def test_two_proposals_say_the_same_by_value_and_kind_of_change(other, same):
+def test_same_write_requires_equal_value_and_change_type(other, same):
     assert has_same_write(upsert("dataset", URN, "status", {"removed": True}), other) is same
 
 
@@ -55,13 +55,13 @@ def test_patches_are_compared_path_by_path():
     assert removal_operation("/a") == {"op": "remove", "path": "/a"}
 
 
-def test_a_restored_entity_is_not_removed():
+def test_restored_entity_is_not_removed():
     assert restoring_proposal("dataset", URN) == upsert("dataset", URN, "status", {"removed": False})
     assert proposal_fingerprint(restoring_proposal("dataset", URN)) != REMOVED_FINGERPRINT
     assert proposal_fingerprint(upsert("dataset", URN, "status", {"removed": True})) == REMOVED_FINGERPRINT
 
 
-def test_the_hash_of_a_remembered_proposal_is_that_of_its_value():
+def test_hash_of_a_remembered_proposal_is_that_of_its_value():
     one = upsert("dataset", URN, "status", {"removed": True})
     remembered = CachedProposal(one.entity_type, one.entity_urn, one.change_type, one.aspect_name, one.aspect)
     assert proposal_fingerprint(remembered) == proposal_fingerprint(remembered) == proposal_fingerprint(one)

@@ -66,11 +66,11 @@ from dh_bridge.datahub.relationships import relationships
         ("noSuchAspect", {"a": "urn:li:tag:x"}, []),
     ],
 )
-def test_an_aspect_gives_its_edges(aspect, value, edges):
+def test_relationships_are_extracted_from_an_aspect(aspect, value, edges):
     assert sorted(relationships(aspect, value)) == sorted(edges)
 
 
-def test_a_columns_tag_is_the_columns_not_the_tables():
+def test_columns_tag_is_the_columns_not_the_tables():
     fields = [{"fieldPath": "a", "globalTags": {"tags": [{"tag": "t"}]}, "glossaryTerms": {"terms": [{"urn": "g"}]}}]
     assert list(relationships("schemaMetadata", {"fields": fields})) == [
         ("SchemaFieldTaggedWith", "t", "$.fields[0].globalTags.tags[0].tag"),
@@ -78,6 +78,6 @@ def test_a_columns_tag_is_the_columns_not_the_tables():
     ]
 
 
-def test_what_is_no_urn_where_one_belongs_gives_no_edge():
+def test_relationships_skip_values_that_are_no_urns():
     assert list(relationships("container", {"container": None})) == []
     assert list(relationships("globalTags", {"tags": {"x": "y"}})) == []

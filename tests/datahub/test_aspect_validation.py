@@ -60,7 +60,7 @@ def finding(proposal, name="0.15.0"):
         patch("dataset", DATASET, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:pii"}]),
     ],
 )
-def test_a_sound_proposal_passes(proposal):
+def test_sound_proposal_passes(proposal):
     assert finding(proposal) is None
     validator(profile()).check(proposal)
 
@@ -108,7 +108,7 @@ def test_a_sound_proposal_passes(proposal):
         ("browsePathsV2", {"path": [{"id": "a", "urn": "x"}]}, "$.path[0].urn", "'x' is not a URN"),
     ],
 )
-def test_a_defect_is_named_with_its_place(aspect, value, where, what):
+def test_invalid_aspect_error_has_its_location(aspect, value, where, what):
     with pytest.raises(AspectError) as caught:
         validator(profile()).check(upsert("dataset", DATASET, aspect, value))
     assert caught.value.location == f"dataset/{aspect} {where}"
@@ -128,11 +128,11 @@ def test_a_defect_is_named_with_its_place(aspect, value, where, what):
         ("1.7", "dataset", DATASET, "forms", "dh-bridge has no schema of the aspect forms"),
     ],
 )
-def test_an_aspect_that_the_entity_does_not_have_is_refused(name, entity, urn, aspect, what):
+def test_aspect_that_the_entity_does_not_have_is_refused(name, entity, urn, aspect, what):
     assert what in finding(upsert(entity, urn, aspect, {}), name)
 
 
-def test_what_a_version_does_not_know_is_refused_there_and_taken_later():
+def test_newer_fields_and_subtypes_need_their_server_version():
     edges = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": [], "inputEdges": []})
     assert "unknown field `inputEdges`" in finding(edges, "0.15.0")
     assert finding(edges, "1.0") is None
@@ -153,18 +153,18 @@ def test_what_a_version_does_not_know_is_refused_there_and_taken_later():
         ("tag", "urn:li:tag:a "),
     ],
 )
-def test_the_entitys_urn_must_be_one_of_its_type_that_the_version_knows(entity, urn):
+def test_entity_urn_must_have_the_type_of_the_entity(entity, urn):
     found = finding(upsert(entity, urn, "status", {"removed": False}))
     assert found.startswith(f"{entity}/status entityUrn: ")
     assert f"is not a URN of {entity}" in found
 
 
-def test_a_new_environment_is_known_from_its_version_on():
+def test_new_environment_is_known_from_its_version_on():
     status = upsert("dataset", "urn:li:dataset:(urn:li:dataPlatform:postgres,orders,PRD)", "status", {"removed": False})
     assert [finding(status, name) is None for name in ("1.0", "1.1", "1.7")] == [False, True, True]
 
 
-def test_a_strict_urn_field_is_strict_from_its_version_on():
+def test_strict_urn_field_is_strict_from_its_version_on():
     event = {
         "timestampMillis": 1,
         "runId": "r",
@@ -177,12 +177,12 @@ def test_a_strict_urn_field_is_strict_from_its_version_on():
     assert "asserteeUrn: " in finding(proposal, "1.7")
 
 
-def test_a_profile_has_one_validator():
+def test_profile_has_one_validator():
     assert validator(profile("1.7")) is validator(profile("1.7.0.3"))
     assert validator(profile("1.7")) is not validator(profile("1.6"))
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_cache_size_is_bounded(monkeypatch):
     monkeypatch.setattr(avro_types, "_MAX_CACHED_URNS", 5)
     monkeypatch.setattr(validation, "_MAX_CACHED_URNS", 5)
     fresh = validation.Validator(profile())
@@ -197,7 +197,7 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 
 
 @pytest.mark.parametrize("place", [0, 1, 500])
-def test_of_hundreds_that_are_checked_together_one_that_is_unsound_is_found(place):
+def test_batch_with_one_invalid_proposal_is_rejected(place):
     sound = [upsert("tag", f"urn:li:tag:t{at}", "status", {"removed": False}) for at in range(500)]
     check = validator(profile())
     assert check.accepts_all(sound) is True
@@ -211,7 +211,7 @@ def test_of_hundreds_that_are_checked_together_one_that_is_unsound_is_found(plac
 
 
 @pytest.mark.parametrize("column", [{**COLUMN, "description": "x" * 600_000}, COLUMN])
-def test_wide_tables_that_were_found_sound_are_bounded_in_bytes(column):
+def test_large_aspect_cache_is_bounded_in_bytes(column):
     width = 1 if "description" in column else 1000
     large = validation._LargeAspectCheck(lambda value: None)  # noqa: ARG005 - everything is sound
     tables = [{**TABLE, "fields": [column] * width} for _ in range(200)]
@@ -220,7 +220,7 @@ def test_wide_tables_that_were_found_sound_are_bounded_in_bytes(column):
     assert 50 < len(large._valid._young) + len(large._valid._old) < 2 * 60  # each takes 600 KB, a generation 32 MiB
 
 
-def test_a_table_whose_list_has_the_place_of_one_that_is_gone_is_checked():
+def test_large_aspect_check_detects_reused_object_ids():
     looked = []
     large = validation._LargeAspectCheck(lambda value: looked.append(len(value["fields"])))
     places = set()

@@ -39,18 +39,18 @@ def test_every_minor_version_since_0_15_is_there_oldest_first():
     assert schemas.profile_versions() == ("0.15.0", "0.15.0.5", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
 
 
-def test_the_indexes_name_every_file_and_only_files_that_exist():
+def test_indexes_name_every_file_and_only_files_that_exist():
     assert indexed_files() == {str(path.relative_to(AVRO_SCHEMAS)) for path in AVRO_SCHEMAS.rglob("*.avsc")}
 
 
-def test_an_unchanged_schema_is_stored_once():
+def test_unchanged_schema_is_stored_once():
     for aspect in schemas.load_index("1.7").aspects:
         files = [schemas.load_index(version).aspects.get(aspect) for version in schemas.profile_versions()]
         for before, after in pairwise(files):
             assert before is None or (before == after) == (schemas.load_schema(before) == schemas.load_schema(after))
 
 
-def test_no_doc_text_is_left_of_search_annotations_only_the_type_of_a_text_and_the_whole_is_small():
+def test_bundled_schemas_are_small_and_without_docs():
     text = "".join((AVRO_SCHEMAS / file).read_text(encoding="utf-8") for file in indexed_files())
     assert not any(f'"{word}":' in text for word in ("doc", "symbolDocs", "fieldName", "TimeseriesField", "java"))
     kinds = {
@@ -68,7 +68,7 @@ def test_every_bundled_aspect_compiles(file):
         assert file.endswith("MetadataChangeProposal.avsc")
 
 
-def test_the_source_names_each_wheel_with_its_sha256_and_the_license(tool):
+def test_source_names_each_wheel_with_its_sha256_and_the_license(tool):
     source = (AVRO_SCHEMAS / "SOURCE.md").read_text(encoding="utf-8")
     for name, (version, sha256) in tool.PINNED.items():
         assert f"| {name} | acryl-datahub {version} | `{sha256}` |" in source
@@ -76,7 +76,7 @@ def test_the_source_names_each_wheel_with_its_sha256_and_the_license(tool):
     assert "Apache License, Version 2.0" in source
 
 
-def test_a_wheel_with_another_sha256_is_refused(tool, tmp_path):
+def test_wheel_with_another_sha256_is_refused(tool, tmp_path):
     (tmp_path / "acryl_datahub-1.7.0.17-py3-none-any.whl").write_bytes(b"not it")
     with pytest.raises(SystemExit, match=r"sha256 is \w+, pinned is abc"):
         tool.wheel("1.7.0.17", "abc", tmp_path)
@@ -85,7 +85,7 @@ def test_a_wheel_with_another_sha256_is_refused(tool, tmp_path):
 @pytest.mark.skipif(
     INSTALLED != "1.7.0.17", reason="needs acryl-datahub 1.7.0.17 installed, the wheel of the profile 1.7"
 )
-def test_the_tool_finds_in_the_installed_package_what_the_profile_holds(tool, tmp_path):
+def test_schema_tool_reproduces_the_installed_schemas(tool, tmp_path):
     package = Path(importlib.util.find_spec("datahub.metadata").submodule_search_locations[0])
     path = tmp_path / "wheel.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -110,10 +110,10 @@ def test_the_tool_finds_in_the_installed_package_what_the_profile_holds(tool, tm
         ("fields.type.type.keyType.deeper", False),
     ],
 )
-def test_a_dotted_path_descends_through_lists_maps_unions_and_named_types(path, there):
+def test_dotted_path_descends_into_lists_maps_unions_and_types(path, there):
     assert (schemas.descend(schemas.aspect_schema("0.15.0", "schemaMetadata"), path) is not None) is there
 
 
-def test_an_aspect_that_a_profile_lacks_has_no_schema():
+def test_aspect_that_a_profile_lacks_has_no_schema():
     assert schemas.aspect_schema("0.15.0", "dataTransformLogic") is None
     assert schemas.aspect_schema("0.15.0.5", "dataTransformLogic")["name"] == "DataTransformLogic"

@@ -28,11 +28,11 @@ OTHER = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs"
 
 
 @pytest.mark.parametrize(("version", "silently"), [("0.15.0", False), ("1.4.0", True), ("1.7.0", True)])
-def test_a_create_is_dropped_in_silence_by_newer_servers(version, silently):
+def test_create_is_dropped_silently_by_newer_servers(version, silently):
     assert drops_creates_silently(version) is silently
 
 
-def test_a_create_is_validated_as_an_upsert():
+def test_create_is_validated_as_an_upsert():
     check = validator(profile("1.7"))
     check.check(CREATE)
     with pytest.raises(AspectError, match="name"):
@@ -41,7 +41,7 @@ def test_a_create_is_validated_as_an_upsert():
         check.check(create("dataProcessInstance", RUN, "dataProcessInstanceRunEvent", {}))
 
 
-def test_a_create_is_written_by_the_catalogue_only_where_it_is_absent():
+def test_create_in_a_catalogue_is_written_only_if_absent():
     def named(name):
         return create("dataProcessInstance", RUN, CREATE.aspect_name, {**PROPERTIES, "name": name})
 
@@ -57,7 +57,7 @@ def test_a_create_is_written_by_the_catalogue_only_where_it_is_absent():
 
 
 @pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
-def test_a_json_array_holds_a_create_where_the_server_drops_it_in_silence(tmp_path, version, arrives):
+def test_json_array_omits_a_create_for_older_servers(tmp_path, version, arrives):
     with open_sink(f"file:{tmp_path / 'x.json'}", SinkOptions(datahub_version=version)) as sink:
         assert sink.emit([OTHER, CREATE]) == Delivery(1 + arrives, [])
         assert sink.dropped_counts == ({} if arrives else {LEFT_OUT: 1})
@@ -76,7 +76,7 @@ def test_acryl_datahubs_object_of_a_create_has_its_header():
     assert (made.changeType, made.headers) == ("CREATE", {"If-None-Match": "*"})
 
 
-def test_a_matcher_looks_into_a_create():
+def test_matcher_looks_into_a_create():
     assert values_at(CREATE, "/name") == ["n"]
 
 
@@ -90,7 +90,7 @@ def test_a_matcher_looks_into_a_create():
         ("rest:{url}", "0.15.0", True),
     ],
 )
-def test_the_report_says_what_the_target_writes(tmp_path, target, version, creates):
+def test_report_matches_the_create_support_of_the_target(tmp_path, target, version, creates):
     """Of a run without its START: the leaf is withheld where the target cannot write its properties."""
     event = {
         "eventType": "COMPLETE", "eventTime": "2026-11-20T01:00:00Z", "producer": "https://example.com/me",

@@ -58,7 +58,7 @@ class Only:
         self.got.extend(item if isinstance(item, list) else [item])
 
 
-def test_an_upsert_becomes_a_wrapper_with_the_typed_aspect():
+def test_upsert_becomes_a_wrapper_with_the_typed_aspect():
     wrapper = TABLE.to_mcpw()
     assert isinstance(wrapper, MetadataChangeProposalWrapper)
     assert isinstance(wrapper.aspect, SubTypesClass)
@@ -66,7 +66,7 @@ def test_an_upsert_becomes_a_wrapper_with_the_typed_aspect():
     assert wrapper.validate()
 
 
-def test_a_patch_becomes_the_plain_proposal_that_datahubs_patch_builders_make():
+def test_patch_converts_like_those_of_datahub_patch_builders():
     mcp = RENAME.to_mcpw()
     assert isinstance(mcp, MetadataChangeProposalClass)
     assert (mcp.changeType, mcp.aspectName, mcp.entityUrn) == ("PATCH", "datasetProperties", DATASET)
@@ -82,14 +82,14 @@ def test_a_patch_becomes_the_plain_proposal_that_datahubs_patch_builders_make():
         ("aspectOfTheYear2040", {"name": "x"}),
     ],
 )
-def test_what_the_installed_classes_do_not_know_is_sent_as_it_is(aspect, value):
+def test_unknown_aspect_of_the_installed_sdk_is_sent_as_json(aspect, value):
     mcp = to_mcpw(upsert("dataset", DATASET, aspect, value))
     assert isinstance(mcp, MetadataChangeProposalClass)
     assert (mcp.changeType, mcp.aspectName, mcp.aspect.contentType) == ("UPSERT", aspect, "application/json")
     assert json.loads(mcp.aspect.value) == value
 
 
-def test_every_example_becomes_an_object_that_datahub_finds_valid_and_nothing_is_lost():
+def test_examples_convert_to_valid_datahub_objects_without_loss():
     proposals = examples()
     kinds = set()
     for proposal in proposals:
@@ -120,7 +120,7 @@ def test_any_emitter_gets_every_proposal_in_order(methods, calls):
     assert [mcp.aspectName for mcp in emitter.got] == ["subTypes", "datasetProperties"]
 
 
-def test_an_emitter_need_not_flush():
+def test_emitter_need_not_flush():
     emitter = Only("emit")
     del emitter.flush
     assert emit(emitter, [TABLE]) == 1
@@ -134,17 +134,17 @@ def test_long_inputs_are_handed_over_in_batches():
 
 
 @pytest.mark.parametrize(("version", "sent"), [("0.15.0", 1), ("1.4.0", 2), (None, 2)])
-def test_emit_leaves_out_a_create_that_the_server_would_report_as_an_error(version, sent):
+def test_emit_omits_a_create_that_the_server_would_reject(version, sent):
     emitter = Only("emit_mcps")
     assert emit(emitter, [TABLE, create("dataset", DATASET, "status", {"removed": False})], version=version) == sent
 
 
-def test_what_cannot_emit_is_refused_by_name():
+def test_object_without_emit_method_is_refused():
     with pytest.raises(SinkError, match="object is not an emitter: expected a method emit_mcps"):
         emit(object(), [TABLE])
 
 
-def test_what_the_emitter_raises_comes_through():
+def test_emitter_exceptions_propagate():
     class Broken:
         def emit(self, item):
             raise ConnectionError(item.aspectName)
@@ -154,7 +154,7 @@ def test_what_the_emitter_raises_comes_through():
 
 
 @responses.activate
-def test_datahubs_rest_emitter_sends_what_gms_takes():
+def test_rest_emitter_requests_match_the_gms_api():
     responses.get(f"{SERVER}/config", json={"noCode": "true", "versions": {}})
     sent = responses.post(f"{SERVER}/aspects?action=ingestProposalBatch", json={"value": "ok"})
     proposals = examples()[:150]
@@ -172,14 +172,14 @@ def test_datahubs_rest_emitter_sends_what_gms_takes():
     assert json.loads(second["aspect"]["value"]) == RENAME.value
 
 
-def test_text_beyond_ascii_is_escaped_as_rest_takes_it_for_bytes():
+def test_non_ascii_text_is_escaped_for_the_rest_emitter():
     found = to_mcpw(RENAME)
     assert found.aspect.value.isascii()
     assert json.loads(found.aspect.value) == RENAME.value
 
 
 @pytest.mark.parametrize(("version", "keyed"), [(None, True), ("1.4.0", False), ("1.5.0", False), ("1.5.0.5", True)])
-def test_tags_are_patched_with_their_keys_where_the_server_wants_them(version, keyed):
+def test_tag_patches_have_primary_keys_if_the_server_needs_keys(version, keyed):
     tag = "urn:li:tag:pii"
     one = patch("dataset", DATASET, "globalTags", [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}])
     emitter = Only("emit_mcps")
@@ -199,7 +199,7 @@ def test_datahubs_rest_emitter_sends_a_single_proposal_too():
     assert json.loads(body["proposal"]["aspect"]["value"]) == RENAME.value
 
 
-def test_without_acryl_datahub_the_error_says_what_to_install():
+def test_missing_acryl_datahub_error_names_the_extra():
     code = (
         "import sys; sys.modules['datahub'] = None\n"
         "from dh_bridge.datahub.proposal import upsert\nfrom dh_bridge.errors import SinkError\n"

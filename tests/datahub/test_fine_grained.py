@@ -42,14 +42,14 @@ def finding(operations):
 @pytest.mark.parametrize(
     "operations", [fine_operations(SOUND), append_lineage([EDGE], operations_by_query([("", SOUND)]))]
 )
-def test_what_was_built_of_sound_ends_is_sound_and_a_list_like_any_other(operations):
+def test_valid_fine_operations_pass_and_equal_a_plain_list(operations):
     assert operations.valid_count == 2
     assert finding(operations) is None
     assert finding(list(operations)) is None
     assert orjson.dumps(operations) == orjson.dumps(list(operations))
 
 
-def test_what_stands_before_it_is_checked():
+def test_edges_before_fine_operations_are_validated():
     assert "destinationUrn" in finding(append_lineage([{**EDGE, "value": {}}], fine_operations(SOUND)))
 
 
@@ -60,7 +60,7 @@ def test_ends_that_nobody_vouched_for_are_checked():
     assert finding(several) is not None
 
 
-def test_who_reads_it_back_has_to_look():
+def test_pickled_fine_operations_are_validated_again():
     again = pickle.loads(pickle.dumps(fine_operations(SOUND)))  # noqa: S301 - our own
     assert type(again) is list
     assert again == fine_operations(SOUND)
@@ -69,7 +69,7 @@ def test_who_reads_it_back_has_to_look():
 PLAIN = PlainPairs(map(path_of, SOUND))
 
 
-def test_plain_pairs_are_the_set_that_they_stand_for():
+def test_plain_pairs_equal_their_expanded_set():
     assert PLAIN == SOUND
     assert SOUND == PLAIN
     assert hash(PLAIN) == hash(SOUND)
@@ -102,7 +102,7 @@ def test_operations_that_are_asked_for_again_are_made_no_more():
     assert third is second
 
 
-def test_a_path_tells_its_ends_and_another_text_none():
+def test_path_ends_parses_only_fine_grained_lineage_paths():
     odd = ("a/b~c", FIELDS["a"], FieldUrns(TABLE.replace("postgres,", "s3,lake/"))["b"])
     assert path_ends(path_of(odd)) == odd[1:]
     assert path_ends("/fineGrainedLineages/job") is path_ends(TABLE) is None
@@ -113,7 +113,7 @@ def fresh(number, count=2000):
     return ValidPairs({("DIRECT:IDENTITY", fields[f"a{at}"], fields["b"]) for at in range(count)})
 
 
-def test_a_set_that_came_twice_is_rendered_no_more():
+def test_set_that_came_twice_is_rendered_no_more():
     first, second, third = (fine_operations(fresh("again", 3)) for _ in range(3))
     assert first == second
     assert third is second

@@ -14,7 +14,7 @@ with warnings.catch_warnings():
     from datahub.emitter.mcp_builder import DatabaseKey
 
 
-def test_a_known_run_has_its_known_guid():
+def test_known_run_has_its_known_guid():
     # computed by acryl-datahub 1.7.0.17 for an Airflow run.
     key = {"cluster": "PROD", "id": "run-uuid", "orchestrator": "airflow"}
     assert datahub_guid(key) == "2a4632e48b7331b41542ec90f32f989c"
@@ -34,7 +34,7 @@ def test_guids_are_those_of_the_sdk(key):
     assert datahub_guid(key) == mce_builder.datahub_guid(key)
 
 
-def test_what_is_none_is_left_out_and_order_does_not_matter():
+def test_guid_omits_none_and_ignores_key_order():
     assert datahub_guid({"b": 2, "a": 1, "c": None}) == datahub_guid({"a": 1, "b": 2})
     database = DatabaseKey(platform="hive", database="db", instance=None, env="PROD")
     assert database.guid() == datahub_guid({"platform": "hive", "database": "db", "instance": None})

@@ -119,11 +119,11 @@ SOUND = [
 
 @pytest.mark.parametrize(("entity", "aspect", "operations"), SOUND)
 @pytest.mark.parametrize("name", known_profiles())
-def test_every_shape_of_a_template_is_taken_in_every_version(entity, aspect, operations, name):
+def test_template_shapes_are_accepted_in_every_version(entity, aspect, operations, name):
     assert finding(entity, aspect, operations, name) is None
 
 
-def test_every_template_has_a_sound_example():
+def test_templates_all_have_a_valid_example():
     assert {aspect for _, aspect, _ in SOUND} == set(TEMPLATES)
     for aspect, shapes in TEMPLATES.items():
         check = patches.PatchCheck(aspect, schemas.aspect_schema("0.15.0", aspect))
@@ -251,7 +251,7 @@ DEFECTS = [
 
 
 @pytest.mark.parametrize(("entity", "aspect", "operations", "where", "what"), DEFECTS)
-def test_a_defect_is_named_with_its_operation(entity, aspect, operations, where, what):
+def test_defect_is_named_with_its_operation(entity, aspect, operations, where, what):
     found = finding(entity, aspect, operations)
     assert found.startswith(f"{entity}/{aspect} {where}: ")
     assert what in found
@@ -260,7 +260,7 @@ def test_a_defect_is_named_with_its_operation(entity, aspect, operations, where,
 @pytest.mark.parametrize(
     "aspect", ["subTypes", "schemaMetadata", "status", "institutionalMemory", "operation", "datasetKey"]
 )
-def test_an_aspect_without_template_takes_no_patch(aspect):
+def test_aspect_without_a_template_rejects_patches(aspect):
     assert "does not support PATCH" in finding("dataset", aspect, [remove("x")])
 
 
@@ -270,14 +270,14 @@ def test_removals_alone_need_no_name_and_no_key():
     assert finding("dataset", "editableSchemaMetadata", [remove(*path)]) is None
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_cache_size_is_bounded(monkeypatch):
     monkeypatch.setattr(patch_paths, "_MAX_CACHED_PATHS", 5)
     check = patches.PatchCheck("globalTags", schemas.aspect_schema("1.7", "globalTags"))
     check([remove("tags", f"urn:li:tag:{at}") for at in range(20)])
     assert len(check._paths) <= 5
 
 
-def test_a_field_that_a_version_lacks_has_no_shape_there():
+def test_field_that_a_version_lacks_has_no_shape_there():
     bare = {"type": "record", "name": "Bare", "namespace": "x", "fields": [{"name": "name", "type": "string"}]}
     check = patches.PatchCheck("datasetProperties", bare)
     check([add("orders", "name")])

@@ -11,5 +11,5 @@ from dh_bridge.datahub.pointers import steps
     ("path", "parts"),
     [("", []), ("/", [""]), ("/a/b", ["a", "b"]), ("/a~1b/~0c", ["a/b", "~c"]), ("/~01", ["~1"]), ("/a/", ["a", ""])],
 )
-def test_the_parts_of_a_pointer_are_unescaped(path, parts):
+def test_parts_of_a_pointer_are_unescaped(path, parts):
     assert steps(path) == parts

@@ -28,7 +28,7 @@ DEFAULT = {
 
 @pytest.mark.parametrize("name", known_profiles())
 @pytest.mark.parametrize("entity", DEFAULT)
-def test_what_the_default_profile_writes_is_legal_in_every_version(name, entity):
+def test_default_version_writes_aspects_known_in_every_version(name, entity):
     assert [aspect for aspect in DEFAULT[entity].split() if not profile(name).has_aspect(entity, aspect)] == []
 
 
@@ -43,7 +43,7 @@ def test_what_the_default_profile_writes_is_legal_in_every_version(name, entity)
         ("dataJob", "documentation", "1.5"),
     ],
 )
-def test_an_aspect_is_known_from_its_first_version_on(entity, aspect, since):
+def test_aspect_is_known_from_its_first_version_on(entity, aspect, since):
     versions = known_profiles()
     assert [name for name in versions if profile(name).has_aspect(entity, aspect)] == list(
         versions[versions.index(since) :]
@@ -52,7 +52,7 @@ def test_an_aspect_is_known_from_its_first_version_on(entity, aspect, since):
 
 @pytest.mark.parametrize("name", known_profiles())
 @pytest.mark.parametrize("aspect", ["ownership", "globalTags", "domains"])
-def test_a_run_has_no_owners_tags_or_domains_in_any_version(name, aspect):
+def test_run_has_no_owners_tags_or_domains_in_any_version(name, aspect):
     assert not profile(name).has_aspect("dataProcessInstance", aspect)
 
 
@@ -69,18 +69,18 @@ def test_a_run_has_no_owners_tags_or_domains_in_any_version(name, aspect):
         ("assertionInfo", "customAssertion.operator", "1.7"),
     ],
 )
-def test_a_field_is_known_from_its_first_version_on(aspect, path, since):
+def test_field_is_known_from_its_first_version_on(aspect, path, since):
     versions = known_profiles()
     assert [name for name in versions if profile(name).has_field(aspect, path)] == list(
         versions[versions.index(since) :]
     )
 
 
-def test_a_field_of_an_unknown_aspect_is_unknown():
+def test_field_of_an_unknown_aspect_is_unknown():
     assert not profile().has_field("noSuchAspect", "name")
 
 
-def test_timeseries_are_told_from_versioned_aspects():
+def test_timeseries_aspects_differ_from_versioned_ones():
     series = {"assertionRunEvent", "dataProcessInstanceRunEvent", "datasetProfile", "operation"}
     written = {aspect for aspects in DEFAULT.values() for aspect in aspects.split()}
     assert {aspect for aspect in written if profile().is_timeseries(aspect)} == series
@@ -111,7 +111,7 @@ def test_server_newer_than_all_profiles_has_the_newest():
 
 
 @pytest.mark.parametrize("name", ["0.14.1", "head", "", "1", "1.x", "latest 1.3", "2.0", "3.1.4", "0.0.0"])
-def test_an_unknown_profile_is_the_operators_fault_and_the_known_ones_are_named(name):
+def test_unknown_datahub_version_error_lists_the_known_ones(name):
     with pytest.raises(
         SettingsError,
         match=r"datahub_version: unknown DataHub version .*use one of 0\.15\.0, 0\.15\.0\.5, 1\.0, .*1\.7",

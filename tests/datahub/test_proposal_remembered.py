@@ -18,7 +18,7 @@ HERE = upsert("dataset", URN, "status", {"removed": False})
 WRONG = upsert("dataset", URN, "status", {"removed": "yes"})
 
 
-def test_it_equals_the_same_proposal_and_no_other():
+def test_cached_proposal_equals_only_the_same_proposal():
     remembered = CachedProposal.of(GONE)
     for same in (GONE, CachedProposal.of(GONE)):
         assert [remembered == same, same == remembered] == [True, True]
@@ -28,18 +28,18 @@ def test_it_equals_the_same_proposal_and_no_other():
 
 
 @pytest.mark.parametrize("copied", [lambda one: one, copy.copy, lambda one: pickle.loads(pickle.dumps(one))])  # noqa: S301
-def test_it_is_serialised_as_the_same_proposal_and_so_is_a_copy(copied):
+def test_cached_proposal_and_its_copy_serialise_identically(copied):
     remembered = CachedProposal.of(GONE)
     assert remembered.line == ndjson_line(GONE)
     assert ndjson_line(copied(remembered)) == ndjson_line(GONE)
     assert msgspec.json.encode(copied(remembered)) == msgspec.json.encode(GONE)
 
 
-def test_it_is_shown_as_the_same_proposal():
+def test_cached_proposal_has_the_same_repr():
     assert repr(CachedProposal.of(GONE)) == repr(GONE)
 
 
-def test_one_that_is_unsound_is_refused_each_time():
+def test_cached_invalid_proposal_is_refused_each_time():
     check = validator(profile("0.15.0"))
     wrong, sound = CachedProposal.of(WRONG), CachedProposal.of(GONE)
     assert [check.refusal_text(wrong) is None for _ in range(2)] == [False, False]
@@ -47,7 +47,7 @@ def test_one_that_is_unsound_is_refused_each_time():
     assert [check.accepts_all([CachedProposal.of(GONE), wrong]) for _ in range(2)] == [False, False]
 
 
-def test_what_one_version_takes_another_one_may_refuse():
+def test_cached_proposal_is_validated_per_version():
     newer = CachedProposal.of(
         upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(spark,a,b),c)", "dataTransformLogic", {"transforms": []})
     )

@@ -45,7 +45,7 @@ each_schema = pytest.mark.parametrize(("file", "aspect", "known", "entity"), lis
 
 
 @each_schema
-def test_a_random_aspect_is_accepted_by_all_and_returned_unchanged_by_the_sdk(file, aspect, known, entity):
+def test_random_aspect_is_accepted_by_all_validators_unchanged(file, aspect, known, entity):
     for seed in range(3):
         maker = Maker(schemas.load_schema(file), dice(f"{file} {seed}"), full=seed == 0)
         value = with_defaults(schemas.load_schema(file), maker.aspect())
@@ -53,7 +53,7 @@ def test_a_random_aspect_is_accepted_by_all_and_returned_unchanged_by_the_sdk(fi
 
 
 @each_schema
-def test_an_aspect_without_its_defaults_is_accepted_too(file, aspect, known, entity):
+def test_aspect_without_its_defaults_is_accepted_too(file, aspect, known, entity):
     value = Maker(schemas.load_schema(file), dice(file)).aspect()
     for ask in (our_finding, fastavro_finding, apache_finding):
         assert ask(entity, aspect, value, known) is None
@@ -61,7 +61,7 @@ def test_an_aspect_without_its_defaults_is_accepted_too(file, aspect, known, ent
 
 
 @each_schema
-def test_a_spoilt_aspect_is_refused_by_all_but_for_the_listed_differences(file, aspect, known, entity):
+def test_corrupted_aspect_is_rejected_except_listed_differences(file, aspect, known, entity):
     differences = listed_differences()
     chance = dice(f"spoil {file}")
     maker = Maker(schemas.load_schema(file), chance, full=True)
@@ -75,7 +75,7 @@ def test_a_spoilt_aspect_is_refused_by_all_but_for_the_listed_differences(file, 
     assert judged == {case: differences.get(case, REFUSED) for case in judged}
 
 
-def test_every_way_to_spoil_an_aspect_finds_a_place():
+def test_corruption_cases_are_all_exercised():
     found = set()
     for aspect in ("schemaMetadata", "dataProcessInstanceRunEvent", "structuredProperties", "assertionRunEvent"):
         maker = Maker(schemas.aspect_schema("1.7", aspect), dice(1), full=True)
@@ -85,7 +85,7 @@ def test_every_way_to_spoil_an_aspect_finds_a_place():
     assert set(listed_differences()) <= set(CASES)
 
 
-def test_the_sdk_changes_the_tag_of_an_enum_and_nothing_else():
+def test_sdk_changes_the_tag_of_an_enum_and_nothing_else():
     known = profile("1.7")
     job = {"customProperties": {}, "name": "load", "type": {"com.linkedin.datajob.azkaban.AzkabanJobType": "SQL"}}
     assert [ask("dataJob", "dataJobInfo", job, known) for ask in (our_finding, fastavro_finding, apache_finding)] == [
@@ -95,7 +95,7 @@ def test_the_sdk_changes_the_tag_of_an_enum_and_nothing_else():
     assert disagreement("dataJob", "dataJobInfo", job | {"type": {"string": "SQL"}}, known) == {}
 
 
-def test_what_only_newer_servers_know_is_no_difference_of_the_sdk():
+def test_aspects_of_newer_servers_are_no_sdk_difference():
     stamp = {"time": 0, "actor": URNS["corpuser"]}
     query = {
         "statement": {"value": "select 1", "language": "SQL"},
@@ -108,7 +108,7 @@ def test_what_only_newer_servers_know_is_no_difference_of_the_sdk():
     assert disagreement("query", "queryProperties", {"customProperties": {}} | query, profile("1.0")) == {}
 
 
-def test_the_oracles_say_who_objects():
+def test_disagreement_names_the_rejecting_validators():
     event = {"timestampMillis": 1, "partitionSpec": {"partition": "p", "type": "FULL_TABLE"}, "status": "STARTED"}
     known = profile()
     assert disagreement("dataProcessInstance", "dataProcessInstanceRunEvent", event, known) == {}

@@ -43,7 +43,7 @@ def written(proposal, version="1.7"):
 
 @pytest.mark.parametrize("sign", ["x", "é", "€", "😀", "\ud800"])
 @pytest.mark.parametrize("more", range(1, 9))
-def test_cut_text_ends_with_its_size_and_fits_whatever_its_characters_are(sign, more):
+def test_truncated_text_ends_with_its_size_and_fits_the_limit(sign, more):
     text = "ab"[: more % 3] + sign * (MAX_TERM_BYTES // len(sign.encode("utf-8", "surrogatepass")) + more)
     found = cut_text(text)
     size = len(text.encode("utf-8", "surrogatepass"))
@@ -54,7 +54,7 @@ def test_cut_text_ends_with_its_size_and_fits_whatever_its_characters_are(sign, 
     assert not is_too_long(found)
 
 
-def test_text_of_the_longest_term_is_whole():
+def test_text_of_the_maximum_term_size_is_not_truncated():
     assert not is_too_long(FITS)
     assert is_too_long(LONG)
     fitting = properties(description=FITS)
@@ -95,7 +95,7 @@ def test_long_texts_of_upserts_are_cut_at_any_depth():
 
 
 @pytest.mark.parametrize("kind", ["int", "struct<x:int>"])
-def test_description_of_a_column_is_cut_again_and_again_the_others_are_whole(kind):
+def test_column_description_is_truncated_and_others_are_kept(kind):
     said = [SchemaFacetField("a", kind, LONG), SchemaFacetField("b", "int", "short"), SchemaFacetField("c", "int")]
     whole = schema_fields(said, platform="hive").fields
     proposal = upsert("dataset", TABLE, "schemaMetadata", schema_metadata("shop.public.orders", "hive", whole))
@@ -135,7 +135,7 @@ def test_proposal_is_refused_for_another_reason_all_the_same():
     assert "extra" in rejected[0].reason
 
 
-def test_validator_takes_long_texts_one_by_one_and_asks_for_a_look_at_them_together():
+def test_long_texts_are_valid_singly_but_not_in_accepts_all():
     validator = Validator(profile("1.7"))
     for one in (properties(description=LONG), upsert("dataset", TABLE, "subTypes", {"typeNames": [LONG]})):
         assert validator.refusal(one) is None
@@ -156,7 +156,7 @@ def _texts_within(node, types):
 
 
 @pytest.mark.parametrize("version", known_profiles())
-def test_values_of_patches_hold_no_search_text_inside_so_that_the_check_of_whole_texts_is_enough(version):
+def test_patch_values_contain_no_nested_search_texts(version):
     for aspect, templates in TEMPLATES.items():
         schema = schemas.aspect_schema(version, aspect)
         types = schemas.named_types(schema)

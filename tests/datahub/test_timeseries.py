@@ -11,7 +11,7 @@ WHOLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
 POINT = {"timestampMillis": 5, "messageId": "m", "partitionSpec": WHOLE}
 
 
-def test_the_id_is_the_one_that_the_server_makes():
+def test_id_is_the_one_that_the_server_makes():
     """TimeseriesAspectTransformer.getDocId: time, granularity, URN, messageId and partition as JSON, one after another."""
     text = f'5"{URN}""m"' + '{"partition":"FULL_TABLE_SNAPSHOT"}'
     assert document_id(URN, POINT) == md5(text.encode(), usedforsecurity=False).digest()
@@ -32,14 +32,14 @@ def test_the_id_is_the_one_that_the_server_makes():
         {"eventGranularity": {"unit": "HOUR", "multiple": 1}},
     ],
 )
-def test_what_names_a_point_makes_another_document(other):
+def test_document_id_depends_on_key_fields(other):
     assert document_id(URN, POINT | other) != document_id(URN, POINT)
 
 
 @pytest.mark.parametrize(
     "same", [{"status": "COMPLETE"}, {"partitionSpec": WHOLE | {"type": "QUERY"}}, {"rowCount": 3}]
 )
-def test_what_does_not_name_a_point_leaves_the_document(same):
+def test_document_id_ignores_other_fields(same):
     assert document_id(URN, POINT | same) == document_id(URN, POINT)
 
 
@@ -57,18 +57,18 @@ def test_another_entity_is_another_document():
         ({"timestampMillis": 5, "partitionSpec": {"partition": "a", "timePartition": {}}}, "both"),
     ],
 )
-def test_what_the_server_would_throw_at_is_refused(point, reason):
+def test_invalid_timeseries_point_is_refused(point, reason):
     with pytest.raises(InvalidPointError, match=reason):
         document_id(URN, point)
 
 
 @pytest.mark.parametrize("aspect", ["dataProcessInstanceRunEvent", "assertionRunEvent", "operation", "datasetProfile"])
-def test_what_is_timeseries(aspect):
+def test_timeseries_aspects_are_recognised(aspect):
     assert is_timeseries(aspect)
 
 
 @pytest.mark.parametrize(
     "aspect", ["datasetProperties", "dataJobInputOutput", "dataProcessInstanceProperties", "nothing"]
 )
-def test_what_is_not(aspect):
+def test_versioned_aspects_are_not_timeseries(aspect):
     assert not is_timeseries(aspect)

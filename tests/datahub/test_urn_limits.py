@@ -26,7 +26,7 @@ def test_other_signs_are_readable(text):
     assert unreadable_urn(job(text), "0.15.0") is None
 
 
-def test_parenthesis_of_the_job_itself_and_of_other_entities_is_readable():
+def test_parenthesis_in_job_names_and_other_urns_is_readable():
     others = (
         job(name="a)b"), data_flow_urn("openlineage", "orders", "a)b"), "urn:li:dataJob:%29",
         "urn:li:dataset:(urn:li:dataPlatform:s3,a%29b,PROD)",
@@ -34,7 +34,7 @@ def test_parenthesis_of_the_job_itself_and_of_other_entities_is_readable():
     assert [unreadable_urn(urn, "0.15.0") for urn in others] == [None] * 4
 
 
-def test_reason_names_the_place_and_a_remedy():
+def test_unreadable_urn_reason_has_location_and_remedy():
     assert unreadable_urn(job("a)b"), "0.15.0") == (
         "DataHub 0.15.0 cannot read an unbalanced parenthesis in the namespace or flow of a job "
         "(urn:li:dataFlow:(openlineage,orders,a)b)). Rename the namespace, or upgrade DataHub"

@@ -38,7 +38,7 @@ def test_builders_agree_with_the_sdk(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_the_builders_write_is_a_urn_of_its_type(name):
+def test_urn_builders_write_urns_of_their_type(name):
     built = {
         "dataset": urns.dataset_urn("hive", name, "PROD", "west"),
         "dataFlow": urns.data_flow_urn("airflow", name, "prod"),
@@ -50,7 +50,7 @@ def test_what_the_builders_write_is_a_urn_of_its_type(name):
     assert all(urns.is_urn(urn) for urn in built.values())
 
 
-def test_an_instance_is_the_prefix_of_the_name_and_a_platform_may_be_a_urn_already():
+def test_platform_instance_prefixes_the_dataset_name():
     assert (
         urns.dataset_urn("hive", "db.t", "PROD", "west") == "urn:li:dataset:(urn:li:dataPlatform:hive,west.db.t,PROD)"
     )
@@ -75,7 +75,7 @@ def test_an_instance_is_the_prefix_of_the_name_and_a_platform_may_be_a_urn_alrea
         ),
     ],
 )
-def test_a_urn_parses_into_its_type_and_raw_parts(urn, parts):
+def test_urn_parses_into_its_type_and_raw_parts(urn, parts):
     assert urns.parse_urn(urn) == parts
     assert urns.type_if_urn(urn) == parts[0]
 
@@ -121,7 +121,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("text", MALFORMED)
-def test_a_malformed_urn_is_none(text):
+def test_malformed_urn_is_none(text):
     assert not urns.is_urn(text)
     assert urns.type_if_urn(text) == ""
     with pytest.raises(AspectError, match="is not a URN"):
@@ -142,20 +142,20 @@ def test_512_bytes_of_java_url_encoding_are_the_limit(filler, bytes_each):
     assert not urns.is_urn(longest + "x")
 
 
-def test_an_over_long_urn_is_shortened_in_the_error():
+def test_over_long_urn_is_shortened_in_the_error():
     with pytest.raises(AspectError) as caught:
         urns.parse_urn("urn:li:tag:" + "x" * 5000)
     assert len(str(caught.value)) < 700
 
 
-def test_what_is_remembered_is_bounded():
+def test_cache_size_is_bounded():
     for at in range(urns._MAX_CACHED_URNS + 10):
         urns.is_urn(f"urn:li:tag:{at}")
     assert len(urns._types) <= urns._MAX_CACHED_URNS
     assert urns.is_urn("urn:li:tag:0")
 
 
-def test_what_is_longer_than_any_urn_is_not_kept():
+def test_overlong_urns_are_not_cached():
     long = [f"urn:li:tag:{at}".ljust(10_000, filler) for at, filler in enumerate("x.é日/")]
     assert not any(map(urns.is_urn, long))
     assert not urns._types.keys() & set(long)

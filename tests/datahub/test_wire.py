@@ -66,7 +66,7 @@ def test_patches_with_keys_are_those_of_datahubs_own_builders(aspect, operation,
     assert plain_operations(aspect, [operation]) == [operation]
 
 
-def test_what_nobody_attributed_is_removed_and_nothing_else():
+def test_keyed_removal_targets_only_unattributed_entries():
     operation = {"op": "remove", "path": f"/owners/{ANN}/DATAOWNER"}
     body = patch_value("ownership", [operation], keyed=True)
     assert body["patch"] == [{"op": "remove", "path": f"/owners/{ANN}/DATAOWNER//"}]
@@ -118,12 +118,12 @@ def test_patches_are_keyed_after_1_5_0(version, keyed):
     assert keyed_patches(version) is keyed
 
 
-def test_patch_forms_follow_the_version_until_an_answer_shows_another():
+def test_patch_forms_follow_the_version_unless_observed():
     forms = PatchForms("1.5", {"ownership": False})
     assert [forms.is_keyed("ownership"), forms.is_keyed("globalTags")] == [False, True]
 
 
-def test_text_is_ascii_and_says_the_same():
+def test_aspect_text_is_ascii_with_the_same_value():
     value = {"name": 'café ☃ 𝄞 " \\ \n', "n": 1.5, "big": 2**53}
     text, kind = aspect_text(upsert("dataset", "urn:li:dataset:x", "datasetProperties", value), keyed=False)
     assert (text.isascii(), json.loads(text), kind) == (True, value, JSON)
@@ -134,6 +134,6 @@ def test_text_is_ascii_and_says_the_same():
 
 
 @pytest.mark.parametrize("value", [{"a": "\ud800"}, {"a": object()}])
-def test_what_is_no_json_is_an_error(value):
+def test_non_json_values_are_an_error(value):
     with pytest.raises((TypeError, ValueError)):
         ascii_json(value)

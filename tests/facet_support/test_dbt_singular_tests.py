@@ -50,7 +50,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_one_check_of_one_table_and_the_others_stand_beside_its_result(form):
+def test_singular_test_is_one_check_of_one_table(form):
     inputs, tests, asserted = FORMS[form]
     expected = None
     for order in itertools.permutations(inputs):
@@ -76,7 +76,7 @@ def test_its_urn_is_the_same_in_every_form_on_the_same_table():
     assert len(urns) == 1
 
 
-def test_of_one_table_there_are_no_others():
+def test_singular_test_of_one_table_lists_no_others():
     ((_, value),) = results(ran(orders(), tests=[TEST]))
     assert "datasets" not in value["runtimeContext"]
 
@@ -87,23 +87,23 @@ def test_generic_tests_are_checks_of_each_table_as_ever():
     assert all("datasets" not in value["runtimeContext"] for _, value in found)
 
 
-def test_of_others_than_dbt_a_test_is_about_each_table():
+def test_singular_test_of_other_producers_checks_each_table():
     found = results(ran(orders(), totals(), tests=[TEST], producer="https://example.com/own"))
     assert {value["asserteeUrn"] for _, value in found} == {ORDERS, TOTALS}
 
 
-def test_a_parameter_that_names_a_table_counts():
+def test_parameter_that_names_a_table_counts():
     found = results(ran(orders(), totals(), tests=[{**TEST, "params": {"model": "totals"}}]))
     ((_, value),) = found
     assert value["asserteeUrn"] == TOTALS
     assert json.loads(value["runtimeContext"]["datasets"]) == [ORDERS]
 
 
-def test_the_setting_none_leaves_it_on_the_run():
+def test_setting_none_leaves_it_on_the_run():
     assert results(ran(orders(), totals(), tests=[TEST], assertions={"multi_dataset": "none"})) == []
 
 
-def test_the_report_tells_of_what_stands_on_the_other_tables():
+def test_report_marks_singular_test_duplicates_on_other_tables():
     found = ran(orders(facets=checks(CHECK)), totals(facets=checks(CHECK, GENERIC)), report=True)
     path = "$.inputs[1].facets.dataQualityAssertions.assertions"
     assert found.outcomes()[f"{path}[0].success"] == ("dropped", f"duplicate-of:the same test of {ORDERS}")
@@ -120,7 +120,7 @@ def test_unreadable_checks_of_another_table_do_no_harm(broken):
     assert [value["asserteeUrn"] for value in mine] == [TOTALS]
 
 
-def test_beside_a_check_that_is_called_by_its_last_part_it_is_the_same_check():
+def test_run_facet_test_equals_a_check_with_its_short_name():
     """dbt calls it ``test.<project>.<name>`` in the run's facet, ``<name>`` on its table."""
     test = {**TEST, "content": "select 1", "contentType": "sql", "status": "pass"}
     found = ran(orders(facets=checks(CHECK)), tests=[test], report=True)
@@ -134,7 +134,7 @@ def test_beside_a_check_that_is_called_by_its_last_part_it_is_the_same_check():
     assert outcomes["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
 
 
-def test_a_test_of_a_kind_is_another_check_than_one_that_is_called_by_its_last_part():
+def test_typed_test_differs_from_a_check_with_its_short_name():
     generic = {**TEST, "name": f"shop.{NAME}", "type": "unique"}
     for producer in (DBT, "https://example.com/own"):
         assert len(results(ran(orders(facets=checks(CHECK)), tests=[generic], producer=producer))) == 2

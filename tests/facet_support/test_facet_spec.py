@@ -68,19 +68,19 @@ def stated(raw, spec=SPEC):
     return list(spec.extract_facts(msgspec.Raw(raw), at)), at.notes
 
 
-def test_a_facet_states_its_facts():
+def test_facet_states_its_facts():
     assert stated(b'{"name":"a","_producer":"p","_schemaURL":null}') == ([("urn:run", RUN_NAME, 1, "a")], [])
     assert (SPEC.keys, SPEC.attach, SPEC.doc) == (("two", "zwei"), "run", "Name of the run.")
 
 
-def test_a_facet_that_strays_is_mended_and_what_it_has_more_is_kept():
+def test_malformed_facet_is_repaired_and_extra_fields_are_kept():
     found, notes = stated(b'{"name":5,"number":"many","more":{"x":[1]},"other":null}')
     assert found == [("urn:run", RUN_NAME, 1, "5"), ("urn:run", RUN_PROPERTIES, "two+", {"two.more": '{"x":[1]}'})]
     more = ("$.run.facets.two.more", FieldTargets((RUN_PROPERTIES,)))
     assert notes == [("$.run.facets.two.number", "malformed"), more]
 
 
-def test_the_same_unknown_leaf_of_many_entries_is_one_list():
+def test_same_unknown_leaf_of_many_entries_is_one_list():
     spec = facet("two", attach="run", struct=Many, outcomes={})(lambda _, __: iter(()))
     found, _ = stated(b'{"rows":[{"a":1,"b":2},{"b":3}]}', spec)
     assert found == [("urn:run", RUN_PROPERTIES, "two+", {"two.rows.b": "[2,3]"})]
@@ -96,13 +96,13 @@ def test_the_same_unknown_leaf_of_many_entries_is_one_list():
         (b"[" * 5000, "malformed"),
     ],
 )
-def test_a_facet_that_is_no_object_states_nothing_and_is_noted(raw, reason):
+def test_facet_that_is_no_object_states_nothing_and_is_noted(raw, reason):
     assert stated(raw) == ([], [("$.run.facets.two", reason)])
     at = place()
     assert read_object(msgspec.Raw(raw), at) is None
 
 
-def test_members_of_no_use_take_little_memory_and_each_is_noted_where_somebody_asks():
+def test_malformed_members_use_little_memory_and_are_notable():
     spec = facet("two", attach="run", struct=Many, outcomes={})(lambda _, __: iter(()))
     many, raw = 100_000, b'{"rows":[' + b",".join([b"[]"] * 100_000) + b"]}"
     at = place()
@@ -117,13 +117,13 @@ def test_members_of_no_use_take_little_memory_and_each_is_noted_where_somebody_a
     assert stated(raw, spec)[1] == [(f"$.run.facets.two.rows[{number}]", "malformed") for number in range(many)]
 
 
-def test_a_tombstone_is_stated_by_those_who_know_one():
+def test_tombstone_is_stated_by_those_who_know_one():
     assert stated(b'{"_deleted":true,"name":"a"}') == ([], [("$.run.facets.two", "policy:state=none")])
     assert stated(b'{"_deleted":true}', _declared(retract=_gone))[0] == [("urn:run", RUN_NAME, 1, TOMBSTONE)]
     assert stated(b'{"_deleted":false,"name":"a"}')[0] == [("urn:run", RUN_NAME, 1, "a")]
 
 
-def test_a_facet_that_is_remembered_states_the_same():
+def test_facet_that_is_remembered_states_the_same():
     spec = _declared(is_cached=True)
     for _ in range(3):
         assert stated(b'{"name":"a"}', spec) == ([("urn:run", RUN_NAME, 1, "a")], [])
@@ -132,7 +132,7 @@ def test_a_facet_that_is_remembered_states_the_same():
     assert stated(b'{"name":"a"}', spec)[0] == [("urn:run", RUN_NAME, 1, "a")]
 
 
-def test_notes_are_taken_only_when_somebody_asks():
+def test_facet_notes_are_optional():
     at = place()
     at.notes = None
     assert list(SPEC.extract_facts(msgspec.Raw(b"5"), at)) == []
@@ -141,7 +141,7 @@ def test_notes_are_taken_only_when_somebody_asks():
 # -- the registry ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_facet_says_what_it_is_and_what_becomes_of_its_fields():
+def test_facet_specs_all_have_docs_and_field_outcomes():
     found = specs()
     assert len(found) > 50
     for spec in found:

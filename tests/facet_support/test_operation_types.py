@@ -30,7 +30,7 @@ def test_statements_that_begin_alike_are_remembered_once():
         "insert into t WITH q AS (select 1) SELECT * FROM q",
     ],
 )
-def test_a_statement_that_names_no_columns_writes_all_of_them(sql):
+def test_statement_that_names_no_columns_writes_all_of_them(sql):
     assert writes_whole_rows(sql)
 
 
@@ -48,9 +48,9 @@ def test_a_statement_that_names_no_columns_writes_all_of_them(sql):
         "",
     ],
 )
-def test_a_statement_that_names_some_may_leave_others_out(sql):
+def test_statement_that_names_some_may_leave_others_out(sql):
     assert not writes_whole_rows(sql)
 
 
-def test_a_hostile_statement_is_read_in_no_time():
+def test_hostile_statement_is_read_in_no_time():
     assert not writes_whole_rows('insert into "' + '""' * 100_000 + " . " * 1000)

@@ -33,7 +33,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "part"), PARTS)
-def test_the_part_that_a_name_names(namespace, name, part):
+def test_part_that_a_name_names(namespace, name, part):
     assert Naming(NamingSettings())(namespace, name).part == part
 
 
@@ -76,13 +76,13 @@ def test_several_partitions_of_one_event_are_one_spec_and_the_whole_beside_one_i
     assert operation(dataset("/dt=1"), dataset(""))["type"] == "FULL_TABLE"
 
 
-def test_a_subset_facet_says_it_itself():
+def test_subset_facet_says_it_itself():
     condition = {"type": "partition", "partitions": [{"identifier": "stated"}]}
     stated = dataset("/dt=1", outputFacets={"subset": facet(outputCondition=condition)})
     assert operation(stated) == {"partition": "stated", "type": "PARTITION"}
 
 
-def test_a_profile_is_that_of_the_partition():
+def test_profile_is_that_of_the_partition():
     facets = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
     statistics = {"outputStatistics": facet(rowCount=7, size=1)}
     found = told(event("COMPLETE", outputs=[dataset("/dt=1", facets=facets, outputFacets=statistics)]))
@@ -103,7 +103,7 @@ def test_partitions_of_all_events_of_a_run_are_listed_in_every_order():
     assert texts == {json.dumps({ORDERS: ["dt=1", "dt=2"]}, separators=(",", ":"))}
 
 
-def test_the_report_says_that_the_name_is_written():
+def test_report_says_that_the_name_is_written():
     report = Bridge(Settings()).translate(lines(CASE), report=True).report
     outcomes = {line["path"]: line["outcome"] for line in report.lines()}
     assert outcomes["$.outputs[0].name"] == "mapped"

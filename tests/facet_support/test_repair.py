@@ -54,7 +54,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_leaf_of_another_type_is_read_where_it_can_be_and_noted_where_not(case):
+def test_field_of_another_type_is_converted_or_malformed(case):
     document, expected, malformed = CASES[case]
     mending = Repairs()
     assert repair(document, Outer, mending) == expected
@@ -76,7 +76,7 @@ def test_leaves_that_nobody_asks_for_are_counted_and_not_kept():
 
 
 @pytest.mark.parametrize("document", [{}, {"size": 1}, {"name": None}, {"name": []}, [], "x", None])
-def test_a_document_that_lacks_what_the_whole_needs_is_unusable(document):
+def test_document_without_required_fields_is_unusable(document):
     mending = Repairs()
     assert repair(document, Inner, mending) is UNUSABLE
     assert mending.malformed
@@ -89,5 +89,5 @@ def test_a_document_that_lacks_what_the_whole_needs_is_unusable(document):
         ("", "", None), (None, "", None), ([7], "", None), ({"a": 7}, "", None), ("inf", "inf", None),
     ],
 )  # fmt: skip
-def test_what_a_facet_without_a_struct_says_as_text_and_as_a_whole_number(value, text, whole):
+def test_facet_values_convert_to_text_and_integers(value, text, whole):
     assert (text_of(value), integer_of(value)) == (text, whole)

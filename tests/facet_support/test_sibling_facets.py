@@ -19,7 +19,7 @@ def told(**parts):
 
 @pytest.mark.parametrize("nothing", [*NOTHING, {"query": " "}, {"dialect": "ansi"}])
 @pytest.mark.parametrize("bag", ["job_facets", "run_facets"])
-def test_code_in_sql_is_the_sql_of_a_job_whose_sql_facet_has_none(bag, nothing):
+def test_sql_source_code_is_used_if_the_sql_facet_is_empty(bag, nothing):
     code = {"sourceCode": {"language": "SQL", "sourceCode": "select 1"}}
     parts = {"job_facets": code, "run_facets": {}}
     parts[bag] = {**parts[bag], "sql": nothing}
@@ -31,14 +31,14 @@ def test_code_in_sql_is_the_sql_of_a_job_whose_sql_facet_has_none(bag, nothing):
 
 
 @pytest.mark.parametrize("nothing", NOTHING)
-def test_the_exception_of_spark_is_kept_where_there_is_no_other_message(nothing):
+def test_spark_exception_is_used_without_another_error_message(nothing):
     found = told(run_facets={"errorMessage": nothing, "spark.exception": {"message": "boom"}})
     (said,) = aspects(found, "dataProcessInstanceProperties")
     assert said["customProperties"]["openlineage.errorMessage.message"] == "boom"
 
 
 @pytest.mark.parametrize("nothing", NOTHING)
-def test_checks_and_metrics_of_great_expectations_are_read_where_the_standard_facets_have_none(nothing):
+def test_great_expectations_facets_replace_empty_standard_facets(nothing):
     bags = {
         "facets": {"dataQualityMetrics": nothing, "dataQuality": {"rowCount": 7}},
         "inputFacets": {
@@ -51,7 +51,7 @@ def test_checks_and_metrics_of_great_expectations_are_read_where_the_standard_fa
     assert len(aspects(found, "assertionRunEvent")) == 1
 
 
-def test_what_another_dataset_says_is_not_beside_it():
+def test_sibling_facets_of_another_dataset_are_ignored():
     theirs = dataset("d.s.a", facets={"dataQualityMetrics": {"rowCount": 1}})
     found = told(inputs=[theirs, dataset("d.s.b", facets={"dataQuality": {"rowCount": 7}, "dataQualityMetrics": None})])
     assert sorted(profile["rowCount"] for profile in aspects(found, "datasetProfile")) == [1, 7]
@@ -73,7 +73,7 @@ def test_iceberg_s_counts_fill_what_statistics_leave_out(nothing):
     assert edge["properties"]["openlineage.inputStatistics.size"] == str(size)
 
 
-def test_a_dag_that_is_called_by_a_number_keeps_its_id():
+def test_dag_id_that_is_a_number_is_kept():
     said = {"airflow": {"dag": {"dag_id": 7}, "dagRun": {}, "task": {}, "taskInstance": {}}}
     (flow,) = aspects(told(run_facets=said), "dataFlowInfo")
     assert properties(flow)["airflow.dag_id"] == "7"

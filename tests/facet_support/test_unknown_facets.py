@@ -26,7 +26,7 @@ def kept(said):
 
 
 @pytest.mark.parametrize("place", BAGS)
-def test_the_first_20_of_the_alphabet_stay_whatever_their_order(place):
+def test_first_20_of_the_alphabet_stay_whatever_their_order(place):
     said, path = BAGS[place]
     for bag in (MANY, dict(reversed(MANY.items()))):
         assert kept(said(bag)) == {f"acme_{number:02}" for number in range(20)}
@@ -35,7 +35,7 @@ def test_the_first_20_of_the_alphabet_stay_whatever_their_order(place):
         assert {told[f"{path}.acme_{number}.x"]["reason"] for number in (20, 21, 22)} == {"too-large"}
 
 
-def test_facets_that_are_known_take_no_place_and_each_bag_has_its_own():
+def test_known_facets_do_not_count_towards_the_limit_of_each_map():
     known = {"documentation": {"description": "d"}, "sql": {"query": "select 1"}}
     few = {key: MANY[key] for key in sorted(MANY)[:20]}
     said = event(job_facets={**few, **known}, run_facets=few)
@@ -44,7 +44,7 @@ def test_facets_that_are_known_take_no_place_and_each_bag_has_its_own():
     assert told["$.job.facets.documentation.description"]["outcome"] == "mapped"
 
 
-def test_a_crowded_bag_is_read_in_the_same_order_as_any_other():
+def test_facet_order_is_the_same_beyond_the_limit():
     """columnLineage asks for the columns, which the schema tells."""
     lineage = {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
     facets = {"columnLineage": {"fields": lineage}, "schema": {"fields": [{"name": "x", "type": "int"}]}}
@@ -60,7 +60,7 @@ def test_a_crowded_bag_is_read_in_the_same_order_as_any_other():
 
 
 @pytest.mark.parametrize("bag", [[[1]], [{"a": 1}], [1]])
-def test_a_bag_that_is_no_object_is_malformed(bag):
+def test_bag_that_is_no_object_is_malformed(bag):
     said = event("COMPLETE")
     said["run"]["facets"] = bag
     (line,) = [line for path, line in reported([said]).items() if path.startswith("$.run.facets")]

@@ -51,7 +51,7 @@ def task(*, facets=None, **settings):
     return told(pair(run=facets or airflow(), producer=AIRFLOW), **settings)
 
 
-def test_the_dag_describes_the_flow():
+def test_dag_describes_the_flow():
     found = task().patched(FLOW, "dataFlowInfo")
     assert found["/name"] == "daily"
     assert found["/description"] == "What the night does"
@@ -69,7 +69,7 @@ def test_doc_md_serves_where_a_dag_has_no_description():
     assert found.patched(FLOW, "dataFlowInfo")["/description"] == "# Night"
 
 
-def test_a_task_never_describes_its_flow_s_owners_as_its_own():
+def test_task_never_describes_its_flow_s_owners_as_its_own():
     found = task()
     assert set(found.patched(FLOW, "ownership")) == {
         "/owners/urn:li:corpuser:ann/DEVELOPER",
@@ -100,7 +100,7 @@ def test_tags_of_a_dag_are_read_whether_list_or_python_text(tags, names):
         assert not found.has(FLOW, "globalTags")
 
 
-def test_a_tag_that_is_to_be_none_is_none_of_its_dag_either():
+def test_tag_that_is_to_be_none_is_none_of_its_dag_either():
     found = task(tags={"exclude": ["shop"]})
     assert set(found.patched(FLOW, "globalTags")) == {"/tags/urn:li:tag:tier:1"}
 
@@ -110,7 +110,7 @@ def test_tags_that_cannot_be_read_are_kept_as_text():
     assert "airflow.dag.tags" not in task(facets=airflow(dag={**DAG, "tags": "[]"})).kept(FLOW)
 
 
-def test_the_run_is_called_after_dag_run_index_and_try():
+def test_run_name_has_dag_run_map_index_and_try():
     assert task().one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026-11-20T00:00:00+00:00 #2"
     mapped = task(facets=airflow(taskInstance={**INSTANCE, "map_index": 3}))
     assert mapped.one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026-11-20T00:00:00+00:00[3] #2"
@@ -132,13 +132,13 @@ def test_the_run_is_called_after_dag_run_index_and_try():
         ("dataset_triggered", "BATCH_SCHEDULED"),
     ],
 )
-def test_the_type_of_a_dag_run_is_the_type_of_the_run(run_type, kind):
+def test_type_of_a_dag_run_is_the_type_of_the_run(run_type, kind):
     found = task(facets=airflow(dagRun={**DAG_RUN, "run_type": run_type}))
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == kind
     assert found.kept(DPI)["airflow.dagRun.run_type"] == run_type
 
 
-def test_an_external_trigger_is_the_weakest_hint():
+def test_external_trigger_is_the_weakest_hint():
     triggered = {"run_id": "x", "external_trigger": True}
     found = task(facets=airflow(dagRun=triggered))
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_AD_HOC"
@@ -146,7 +146,7 @@ def test_an_external_trigger_is_the_weakest_hint():
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_SCHEDULED"
 
 
-def test_the_dag_run_is_kept_with_its_conf_redacted():
+def test_dag_run_is_kept_with_its_conf_redacted():
     kept = task().kept(DPI)
     assert kept["airflow.dagRun.run_id"] == DAG_RUN["run_id"]
     assert kept["airflow.dagRun.conf"] == '{"api_key":"[REDACTED]","limit":10}'
@@ -155,12 +155,12 @@ def test_the_dag_run_is_kept_with_its_conf_redacted():
     assert kept["airflow.taskUuid"] == "other"
 
 
-def test_an_empty_conf_and_the_run_s_own_uuid_say_nothing():
+def test_empty_conf_and_own_task_uuid_are_not_kept():
     kept = task(facets=airflow(dagRun={"run_id": "x", "conf": {}}, taskUuid=DPI.rpartition(":")[2])).kept(DPI)
     assert not {"airflow.dagRun.conf", "airflow.taskUuid"} & kept.keys()
 
 
-def test_the_task_describes_the_job():
+def test_task_describes_the_job():
     kept = task().kept(JOB)
     assert kept["airflow.task.operator_class"] == "PythonOperator"
     assert kept["airflow.task.retries"] == "2"
@@ -186,7 +186,7 @@ def test_without_the_graph_upstream_tasks_are_kept():
     assert set(outcomes.values()) == {"property"}
 
 
-def test_the_try_is_the_attempt_and_the_log_the_page():
+def test_try_is_the_attempt_and_the_log_the_page():
     found = task()
     for point in found.all(DPI, "dataProcessInstanceRunEvent"):
         assert point["attempt"] == 2
@@ -195,14 +195,14 @@ def test_the_try_is_the_attempt_and_the_log_the_page():
     assert found.kept(DPI)["attempt"] == "2"
 
 
-def test_a_page_that_is_no_page_is_only_kept():
+def test_page_that_is_no_page_is_only_kept():
     found = task(facets=airflow(taskInstance={"log_url": "file:///log"}))
     assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
     assert found.kept(DPI)["airflow.taskInstance.log_url"] == "file:///log"
 
 
 @pytest.mark.parametrize("tries", [True, 0, -1, "second", 2**31, 1.5, None])
-def test_what_is_no_try_number_is_no_attempt(tries):
+def test_invalid_try_number_is_no_attempt(tries):
     found = task(facets=airflow(taskInstance={"try_number": tries}), report=True)
     assert {point.get("attempt") for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {1}
     if tries is not None:
@@ -210,7 +210,7 @@ def test_what_is_no_try_number_is_no_attempt(tries):
         assert found.outcomes()["$.run.facets.airflow.taskInstance.try_number"] == ("property", told_of)
 
 
-def test_the_duration_of_the_instance_serves_where_no_start_was_seen():
+def test_duration_of_the_instance_serves_where_no_start_was_seen():
     alone = told(event("COMPLETE", run=airflow(), producer=AIRFLOW))
     (point,) = alone.all(DPI, "dataProcessInstanceRunEvent")
     assert (point["timestampMillis"], point["durationMillis"]) == (END_MS, 12500)
@@ -220,29 +220,29 @@ def test_the_duration_of_the_instance_serves_where_no_start_was_seen():
     assert "durationMillis" not in untold.all(DPI, "dataProcessInstanceRunEvent")[0]
 
 
-def test_a_scheduler_s_report_of_another_shape_is_read_as_far_as_it_goes():
+def test_malformed_airflow_facet_is_read_as_far_as_possible():
     found = task(facets=airflow(dag="gone", dagRun=[], task=None, taskInstance=7))
     assert found.has(FLOW, "dataFlowInfo")
     assert not found.has(JOB, "dataJobInputOutput")
 
 
-def test_other_leaves_are_kept_where_the_facet_stands():
+def test_unknown_fields_are_kept_on_the_run():
     assert task(facets=airflow(extra={"a": [1, 2]})).kept(DPI)["airflow.extra.a"] == "[1,2]"
 
 
 @pytest.mark.parametrize("name", ["unknown"])
-def test_a_placeholder_job_gets_no_flow_from_its_dag(name):
+def test_placeholder_job_gets_no_flow_from_its_dag(name):
     found = told(pair(run=airflow(), producer=AIRFLOW, name=name))
     assert found.entities("dataFlow") == set()
     assert found.entities("dataJob") == set()
 
 
-def test_a_job_that_a_rule_skips_gets_no_flow_from_its_dag():
+def test_job_that_a_rule_skips_gets_no_flow_from_its_dag():
     found = told(pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]})
     assert found.entities("dataFlow") == set()
 
 
-def test_a_dag_s_own_run_draws_no_edges_between_tasks():
+def test_dag_s_own_run_draws_no_edges_between_tasks():
     found = told(pair(run=airflow(), producer=AIRFLOW, name="daily"))
     assert found.kept(FLOW)["airflow.task.operator_class"] == "PythonOperator"
     assert found.entities("dataJob") == set()
@@ -267,7 +267,7 @@ def test_owners_of_a_dag_that_are_placeholders_are_withheld():
         ("next", -1, "/dags/daily/grid?dag_run_id={}&task_id=load"),
     ],
 )
-def test_airflow_s_address_as_namespace_gives_the_page_of_the_task(version, index, page):
+def test_airflow_url_namespace_links_the_task_page(version, index, page):
     facets = airflow(taskInstance={"map_index": index})
     facets["processing_engine"] = facet(name="Airflow", version=version)
     found = told(pair(run=facets, producer=AIRFLOW, namespace="https://airflow.example/"))
@@ -277,7 +277,7 @@ def test_airflow_s_address_as_namespace_gives_the_page_of_the_task(version, inde
     )
 
 
-def test_a_told_version_beats_a_guessed_one_and_the_log_beats_both():
+def test_told_version_beats_a_guessed_one_and_the_log_beats_both():
     start = event("START", run={**airflow(taskInstance={}), "processing_engine": facet(version="3.1.0")}, producer=AIRFLOW,
                   namespace="https://air")  # fmt: skip
     end = event(run=airflow(taskInstance={}), producer=AIRFLOW, namespace="https://air")
@@ -314,7 +314,7 @@ def test_without_dag_or_run_there_is_no_page(parts):
         ),
     ],
 )
-def test_a_sensor_hangs_on_the_tasks_of_the_other_dag(task, names):
+def test_sensor_hangs_on_the_tasks_of_the_other_dag(task, names):
     found = task_of(task)
     edges = found.all(JOB, "dataJobInputOutput")
     other = "urn:li:dataFlow:(airflow,raw,shop)"
@@ -354,7 +354,7 @@ LISTED = {
 }  # fmt: skip
 
 
-def test_the_list_of_assets_is_read_where_it_stands_beside_its_text():
+def test_asset_list_is_preferred_to_its_text():
     """Since provider 2.21; Python text with a value that is no literal cannot be read."""
     found = task(facets=airflow(task={**TASK, **LISTED}), report=True)
     io = found.patched(JOB, "dataJobInputOutput")
@@ -375,7 +375,7 @@ def test_the_list_of_assets_is_read_where_it_stands_beside_its_text():
 
 
 @pytest.mark.parametrize("assets", [None, "gone", {"uri": "s3://lake/a"}])
-def test_the_text_of_assets_serves_where_their_list_could_not_be_written(assets):
+def test_asset_text_is_used_if_the_list_is_missing(assets):
     found = task(facets=airflow(task={**TASK, **ASSETS, "outlets_list": assets}), report=True)
     assert f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}" in found.patched(JOB, "dataJobInputOutput")
     assert found.outcomes()["$.run.facets.airflow.task.outlets"][0] == "mapped"
@@ -395,7 +395,7 @@ def task_of(task):
     return told(pair(run=airflow(task={"task_id": "load", **task}), producer=AIRFLOW))
 
 
-def test_the_data_interval_is_the_nominal_time_where_none_is_stated():
+def test_data_interval_is_the_nominal_time_where_none_is_stated():
     dag_run = {**DAG_RUN, "data_interval_end": "2026-11-20T00:00:00+00:00"}
     kept = task(facets=airflow(dagRun=dag_run)).kept(DPI)
     assert kept["nominalTime.nominalStartTime"] == DAG_RUN["data_interval_start"]
@@ -407,14 +407,14 @@ def test_the_data_interval_is_the_nominal_time_where_none_is_stated():
     assert "nominalTime.nominalEndTime" not in point
 
 
-def test_a_description_and_an_owner_that_are_no_texts_are_kept():
+def test_description_and_an_owner_that_are_no_texts_are_kept():
     found = task(facets=airflow(dag={"dag_id": "daily", "description": ["x"], "owner": {"name": "ann"}}), report=True)
     assert found.kept(FLOW)["airflow.dag.description"] == '["x"]'
     assert found.kept(FLOW)["airflow.dag.owner.name"] == "ann"
     assert found.outcomes()["$.run.facets.airflow.dag.owner.name"][0] == "property"
 
 
-def test_a_uuid_that_is_no_text_is_kept():
+def test_uuid_that_is_no_text_is_kept():
     assert task(facets={"airflow": facet(taskUuid=[7])}).kept(DPI)["airflow.taskUuid"] == "[7]"
 
 

@@ -16,7 +16,7 @@ def dag(**parts):
     return told(pair(run={"airflowDagRun": facet(**body, **parts)}, producer=AIRFLOW, name="daily"))
 
 
-def test_the_run_is_called_after_the_dag_run_and_typed_by_it():
+def test_run_name_and_type_come_from_the_dag_run():
     properties = dag().one(DPI, "dataProcessInstanceProperties")
     assert (properties["name"], properties["type"]) == ("manual__1", "BATCH_AD_HOC")
     assert dag().kept(DPI)["airflow.dagRun.run_id"] == "manual__1"
@@ -28,11 +28,11 @@ def test_its_template_is_the_flow():
     assert dag().entities("dataJob") == set()
 
 
-def test_the_dag_tags_the_flow():
+def test_dag_tags_the_flow():
     assert set(dag().patched(FLOW, "globalTags")) == {"/tags/urn:li:tag:a"}
 
 
-def test_a_tag_says_whose_it_is_whichever_facet_has_it():
+def test_tag_context_names_its_source_in_every_facet():
     """Each event of a task repeats the tags of its DAG, without their source."""
     tags = {"tags": facet(tags=[{"key": "a", "value": "a", "source": "AIRFLOW"}])}
     body = {"dag": {"dag_id": "daily", "tags": "['a']"}}
@@ -47,14 +47,14 @@ def test_a_tag_says_whose_it_is_whichever_facet_has_it():
 
 
 @pytest.mark.parametrize("tags", [[{"key": "a", "value": "b"}], [{"key": ["a"]}, 7], 7, None])
-def test_a_tag_that_no_other_facet_has_is_the_dag_s(tags):
+def test_tag_that_no_other_facet_has_is_the_dag_s(tags):
     body = {"dag": {"dag_id": "daily", "tags": "['a']"}}
     job = {"tags": facet(tags=tags)}
     found = told(pair(run={"airflowDagRun": facet(**body)}, job=job, producer=AIRFLOW, name="daily"))
     assert "/tags/urn:li:tag:a" in found.patched(FLOW, "globalTags")
 
 
-def test_a_description_beside_other_documentation_is_a_property():
+def test_description_beside_other_documentation_is_a_property():
     """The provider documents a DAG by its doc_md, where it has one."""
     described = {"airflowDagRun": facet(dag={"dag_id": "daily", "description": "Orders into the warehouse"})}
 
@@ -70,7 +70,7 @@ def test_a_description_beside_other_documentation_is_a_property():
     assert "airflow.dag.description" not in of("Orders into the warehouse").kept(FLOW)
 
 
-def test_other_leaves_are_kept_and_an_empty_facet_says_nothing():
+def test_unknown_fields_are_kept_and_an_empty_facet_is_ignored():
     assert dag(more=1).kept(DPI)["airflowDagRun.more"] == "1"
     empty = told(pair(run={"airflowDagRun": facet()}, producer=AIRFLOW, name="daily"))
     assert not any(key.startswith("airflow") for key in empty.kept(DPI))
@@ -97,7 +97,7 @@ def test_how_long_it_took_serves_where_no_start_was_seen(dag_run, millis):
     assert point.get("durationMillis") == millis
 
 
-def test_airflow_s_address_as_namespace_gives_the_page_of_the_dag_run():
+def test_airflow_url_namespace_links_the_dag_run_page():
     body = {
         "airflowDagRun": facet(dag={"dag_id": "a/b"}, dagRun={"run_id": "manual__1"}),
         "processing_engine": facet(name="Airflow", version="3.1.8"),
@@ -106,7 +106,7 @@ def test_airflow_s_address_as_namespace_gives_the_page_of_the_dag_run():
     assert found.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "http://air:8080/dags/a%2Fb/runs/manual__1"
 
 
-def test_the_report_names_where_the_dag_run_goes():
+def test_report_names_where_the_dag_run_goes():
     body = {"airflowDagRun": facet(dag={"dag_id": "daily"}, dagRun={"run_id": "r", "conf": {"a": 1}, "duration": 1})}
     said = told(pair(run=body, producer=AIRFLOW, name="daily"), report=True).outcomes()
     leaf = "$.run.facets.airflowDagRun.dagRun.{}"

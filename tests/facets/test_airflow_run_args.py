@@ -10,7 +10,7 @@ def run_args(value=True, **run):  # noqa: FBT002 - the facet's own leaf
     return told(pair(run={"airflow_runArgs": facet(externalTrigger=value), **run}))
 
 
-def test_a_trigger_from_outside_is_the_weakest_hint():
+def test_trigger_from_outside_is_the_weakest_hint():
     found = run_args()
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_AD_HOC"
     assert found.kept(DPI)["airflow_runArgs.externalTrigger"] == "true"
@@ -19,5 +19,5 @@ def test_a_trigger_from_outside_is_the_weakest_hint():
 
 
 @pytest.mark.parametrize("value", [False, None, "true", 1, []])
-def test_everything_else_says_nothing_of_the_type(value):
+def test_run_args_other_than_a_trigger_set_no_run_type(value):
     assert "type" not in run_args(value).one(DPI, "dataProcessInstanceProperties")

@@ -28,7 +28,7 @@ def ended(state, kind="COMPLETE"):
         ("failed", "COMPLETE", "SUCCESS"),
     ],
 )
-def test_the_word_refines_a_result_and_never_contradicts_the_event(state, kind, result):
+def test_word_refines_a_result_and_never_contradicts_the_event(state, kind, result):
     last = ended(state, kind).all(DPI, "dataProcessInstanceRunEvent")[-1]
     assert last["result"]["type"] == result
     assert last["result"]["nativeResultType"] == "airflow"
@@ -42,12 +42,12 @@ def test_states_of_the_tasks_are_kept_and_write_no_other_runs():
     assert found.entities("dataProcessInstance") == {DPI}
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     found = told(event("START"), event(run={"airflowState": facet(tasksState={}, dagRunState=None)}))
     assert not any(key.startswith("airflowState") for key in found.kept(DPI))
 
 
-def test_a_word_that_is_no_end_is_told_to_be_kept():
+def test_dag_run_state_that_is_no_end_is_reported_as_property():
     found = of_run("airflowState", facet(dagRunState="dozing"), report=True)
     target = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
     assert found.outcomes()["$.run.facets.airflowState.dagRunState"] == ("property", target)

@@ -30,13 +30,13 @@ def test_tasks_are_kept_without_their_colours():
     assert outcomes["$.job.facets.airflow.tasks.load.operator"][0] == "property"
 
 
-def test_a_large_graph_is_cut_with_its_hash():
+def test_large_graph_is_cut_with_its_hash():
     text = dag(tasks={f"task_{number}": {"operator": "a.B"} for number in range(500)}).kept(FLOW)["airflow.tasks"]
     assert len(text) <= 4000
     assert "sha256:" in text
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     assert not any(key.startswith("airflow") for key in dag().kept(FLOW))
 
 
@@ -72,12 +72,12 @@ def test_only_a_dag_has_a_graph(name):
     assert job("start") not in found.entities("dataJob")
 
 
-def test_a_dag_of_thousands_of_tasks_is_written_without_its_graph():
+def test_dag_of_thousands_of_tasks_is_written_without_its_graph():
     assert dag(tasks={f"t{number}": {} for number in range(1001)}).entities("dataJob") == set()
 
 
 @needs_corpus
-def test_the_start_of_a_real_dag_gives_its_graph():
+def test_real_dag_start_creates_its_task_graph():
     event = json.loads((CORPUS / "compatibility-tests" / "airflow_line_09.json").read_text(encoding="utf-8"))
     tasks = event["job"]["facets"]["airflow"]["tasks"]
     found = told(event)
@@ -105,7 +105,7 @@ def test_tasks_that_are_no_tasks_are_kept_as_they_are():
 
 
 @pytest.mark.parametrize("after", [7, "gone"])
-def test_what_names_no_task_is_told_to_be_kept(after):
+def test_invalid_downstream_task_ids_are_reported_as_property(after):
     found = dag(tasks={"load": {"downstream_task_ids": after}})
     path = "$.job.facets.airflow.tasks.load.downstream_task_ids"
     assert found.outcomes()[path] == ("property", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")

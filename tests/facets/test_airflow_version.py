@@ -20,7 +20,7 @@ def version(engine=None, **body):
     return told(pair(run=run), report=True)
 
 
-def test_operator_and_versions_are_kept_and_the_task_is_only_hashed():
+def test_operator_and_versions_are_kept_and_the_task_is_hashed():
     kept = version().kept(DPI)
     assert kept["airflow_version.operator"] == "airflow.operators.bash.BashOperator"
     assert kept["airflow_version.airflowVersion"] == "2.2.4"
@@ -31,12 +31,12 @@ def test_operator_and_versions_are_kept_and_the_task_is_only_hashed():
     assert "hidden" not in " ".join(kept.values())
 
 
-def test_the_report_tells_where_the_task_ends():
+def test_report_drops_the_hashed_task_fields_as_too_large():
     outcome = version().outcomes()["$.run.facets.airflow_version.taskInfo.env.PASSWORD"]
     assert outcome == ("dropped", "too-large")
 
 
-def test_versions_that_processing_engine_tells_are_withheld():
+def test_versions_of_processing_engine_are_not_repeated():
     found = version(facet(name="Airflow", version="2.2.4", openlineageAdapterVersion="0.13.1"))
     kept = found.kept(DPI)
     assert "airflow_version.airflowVersion" not in kept
@@ -46,7 +46,7 @@ def test_versions_that_processing_engine_tells_are_withheld():
 
 
 @pytest.mark.parametrize(("info", "size"), [("text", "4"), ([], "2"), (0, "1")])
-def test_a_task_of_any_shape_is_only_hashed(info, size):
+def test_task_of_any_shape_is_only_hashed(info, size):
     assert version(taskInfo=info).kept(DPI)["airflow_version.taskInfo.bytes"] == size
 
 

@@ -24,7 +24,7 @@ def test_costs_are_kept_and_the_job_resource_is_only_hashed(key):
 
 
 @pytest.mark.parametrize("properties", [{"a": {"b": 1}}, [1], 7])
-def test_a_resource_of_any_shape_is_only_hashed(properties):
+def test_resource_of_any_shape_is_only_hashed(properties):
     kept = of_run("bigQueryJob", facet(properties=properties)).kept(DPI)
     assert {key for key in kept if key.startswith("bigQuery")} == {
         "bigQueryJob.properties.sha256",
@@ -32,5 +32,5 @@ def test_a_resource_of_any_shape_is_only_hashed(properties):
     }
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     assert not any(key.startswith("bigQuery") for key in of_run("bigQueryJob", facet(billedBytes=None)).kept(DPI))

@@ -16,7 +16,7 @@ BODY = {
 }
 
 
-def test_the_catalogue_is_kept_with_its_credentials_taken_out():
+def test_catalogue_facet_is_kept_without_credentials():
     kept = of_output("catalog", facet(**BODY, catalogProperties={"b": "2", "token": "t"})).kept(TOTALS)
     assert kept["catalog.framework"] == "iceberg"
     assert kept["catalog.type"] == "rest"
@@ -27,18 +27,18 @@ def test_the_catalogue_is_kept_with_its_credentials_taken_out():
     assert kept["catalog.catalogProperties"] == '{"b":"2","token":"[REDACTED]"}'
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     kept = of_output("catalog", facet(catalogProperties={})).kept(TOTALS)
     assert not any(key.startswith("catalog") for key in kept)
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = catalog_dataset.CatalogDatasetFacet(framework="delta", type="hive", name="main")
     kept = told(client_pair(outputs={"catalog": made})).kept(TOTALS)
     assert (kept["catalog.framework"], kept["catalog.type"], kept["catalog.name"]) == ("delta", "hive", "main")
 
 
-def test_strict_redaction_keeps_names_of_properties_only_and_tells():
+def test_strict_redaction_keeps_property_names_only():
     body = facet(**BODY, catalogProperties={"b": "2", "empty": "", "token": "t"})
     found = of_output("catalog", body, redaction="strict", report=True)
     kept = found.kept(TOTALS)
@@ -54,7 +54,7 @@ def test_properties_in_another_shape_are_kept_as_they_are(rest):
     assert kept["catalog.catalogProperties"] in ('["a","b"]', "a")
 
 
-def test_what_was_masked_is_told():
+def test_masked_catalogue_properties_are_reported():
     found = of_output("catalog", facet(catalogProperties={"b": "2", "deep": {"token": "t"}}), report=True).outcomes()
     path = "$.outputs[0].facets.catalog.catalogProperties"
     assert found[f"{path}.deep.token"] == ("dropped", "secret")

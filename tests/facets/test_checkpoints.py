@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.facet_cases import DPI, event, facet, told
 
 
-def test_the_largest_counts_are_kept():
+def test_largest_counts_are_kept():
     found = told(
         event("START", run={"checkpoints": facet(completed=1, failed=0, in_progress=1)}),
         event(run={"checkpoints": facet(completed=9, failed=0, restored=None)}),
@@ -16,7 +16,7 @@ def test_the_largest_counts_are_kept():
     assert "checkpoints.restored" not in kept
 
 
-def test_the_largest_counts_stand_in_any_order():
+def test_checkpoint_counts_are_maxima_in_any_order():
     events = [
         event("RUNNING", time="2026-11-20T01:00:10Z", run={"checkpoints": facet(completed=5, total=5)}),
         event("START", run={"checkpoints": facet(completed=0, total=0)}),
@@ -27,7 +27,7 @@ def test_the_largest_counts_stand_in_any_order():
         assert (kept["checkpoints.completed"], kept["checkpoints.total"]) == ("5", "9")
 
 
-def test_what_is_no_count_is_kept_as_it_is():
+def test_checkpoint_values_that_are_no_counts_are_kept_as_text():
     kept = told(
         event("START", run={"checkpoints": facet(completed="many", failed=-1, total=True, more={"a": 1})})
     ).kept(DPI)

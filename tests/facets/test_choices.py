@@ -46,7 +46,7 @@ def page_of(found, urn=DPI):
 # -- links -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_query_has_its_page_where_its_system_has_an_address():
+def test_query_has_its_page_where_its_system_has_an_address():
     said = facet(externalQueryId="01b2/4711", source="snowflake")
     pages = {"snowflake": "https://app.snowflake.com/x/queries/{id}", "bigquery": "https://b/{id}"}
     assert page_of(of_run("externalQuery", said, links=pages)) == ("https://app.snowflake.com/x/queries/01b2%2F4711")
@@ -54,7 +54,7 @@ def test_a_query_has_its_page_where_its_system_has_an_address():
     assert page_of(of_run("externalQuery", facet(externalQueryId="1", source="?"), links=pages)) is None
 
 
-def test_a_page_of_queries_needs_a_place_for_the_id():
+def test_query_link_template_needs_the_id_placeholder():
     with pytest.raises(ValueError, match=r"`snowflake` should be an URL .* with \{id\}"):
         Settings(links={"snowflake": "https://app.snowflake.com/"})
 
@@ -68,12 +68,12 @@ def test_a_page_of_queries_needs_a_place_for_the_id():
         ("x", "{id}"),
     ],
 )
-def test_a_template_of_a_page_is_an_url_with_placeholders_of_its_kind(kind, template):
+def test_link_template_is_a_url_with_the_placeholders_needed(kind, template):
     with pytest.raises(ValueError, match=f"`{kind}` should be an URL"):
         Settings(links={kind: template})
 
 
-def test_a_query_of_a_system_with_another_kind_of_page_has_no_page():
+def test_query_of_a_system_with_another_kind_of_page_has_no_page():
     said = facet(externalQueryId="1", source="dbt")
     assert page_of(of_run("externalQuery", said, links={"dbt": "https://git.example.com/{path}"})) is None
 
@@ -90,7 +90,7 @@ def test_dataproc_has_its_page_where_the_region_is_known(leaf, path):
     assert page_of(of_run("gcp_dataproc", facet(jobId="a"), links=links)) is None
 
 
-def test_a_dbt_node_s_page_is_its_file_unless_its_code_has_one():
+def test_dbt_node_s_page_is_its_file_unless_its_code_has_one():
     said = facet(original_file_path="models/my orders.sql")
     links = {"dbt": "https://github.com/example/shop/blob/main/{path}"}
     assert page_of(of_job("dbt_node", said, links=links), JOB) == (
@@ -117,7 +117,7 @@ CODE = {"sourceCodeLocation": facet(type="git", url="https://code/x")}
         (None, "dags/daily/grid"),
     ],
 )
-def test_a_dag_has_its_page_in_airflow(version, path):
+def test_dag_has_its_page_in_airflow(version, path):
     run = {"airflow": facet(**DAG)}
     if version:
         run["processing_engine"] = facet(name="Airflow", version=version)
@@ -126,7 +126,7 @@ def test_a_dag_has_its_page_in_airflow(version, path):
     assert page_of(found, AIRFLOW_TASK) is None
 
 
-def test_a_version_that_one_event_tells_counts_in_any_order():
+def test_airflow_version_of_one_event_applies_in_any_order():
     said, silent = {"airflow": facet(**DAG)}, {"airflow": facet(**DAG)}
     said["processing_engine"] = facet(name="Airflow", version="3.0.1")
     events = [event("START", run=said, **IN_AIRFLOW), event("COMPLETE", run=silent, **IN_AIRFLOW)]
@@ -140,7 +140,7 @@ def points(found):
     return [(one["timestampMillis"], one["status"]) for one in found.all(DPI, "dataProcessInstanceRunEvent")]
 
 
-def test_a_streaming_run_beats_every_five_minutes_by_choice():
+def test_streaming_run_beats_every_five_minutes_by_choice():
     job = {"jobType": facet(processingType="STREAMING", integration="FLINK", jobType="JOB")}
     events = [event("RUNNING", job=job, time=f"2026-11-20T01:{minute:02}:30Z") for minute in (1, 3, 7)]
     assert len(points(told(events))) == 1
@@ -150,7 +150,7 @@ def test_a_streaming_run_beats_every_five_minutes_by_choice():
 START_OF_HOUR = 1795136400000
 
 
-def test_a_run_that_says_nothing_but_other_is_seen_by_choice():
+def test_run_with_only_other_events_starts_by_setting():
     events = [event("OTHER"), event("OTHER", time=START)]
     assert points(told(events)) == []
     seen = told(events, runs={"other_as": "started"})
@@ -170,7 +170,7 @@ def test_overwrite_is_an_update():
     assert told(events).one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
-def test_statistics_of_a_whole_table_are_a_profile_unless_that_is_not_wanted():
+def test_overwrite_statistics_are_a_profile_unless_excluded():
     events = pair(outputs=[totals(facets=OVERWRITE, **COUNTED)])
     assert told(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
     assert not told(events, excluded_metadata=["profiles_of_overwrites"]).has(TOTALS, "datasetProfile")
@@ -183,7 +183,7 @@ RENAME = {
 }
 
 
-def test_the_dataset_of_the_earlier_name_tells_the_new_one_or_is_removed():
+def test_renamed_dataset_links_its_new_name_or_is_soft_deleted():
     found = told(pair(outputs=[totals(facets=RENAME)]))
     assert found.kept(ORDERS)["renamedTo"] == '{"name":"shop.public.totals","namespace":"postgres://db:5432"}'
     assert not found.has(ORDERS, "status")
@@ -193,12 +193,12 @@ def test_the_dataset_of_the_earlier_name_tells_the_new_one_or_is_removed():
     assert not gone.has(TOTALS, "status")
 
 
-def test_a_rename_that_did_not_come_about_removes_nothing():
+def test_rename_that_did_not_come_about_removes_nothing():
     events = [event("START", outputs=[totals(facets=RENAME)]), event("FAIL", outputs=[totals(facets=RENAME)])]
     assert not told(events, lifecycle={"soft_delete": ["drop", "rename"]}).has(ORDERS, "status")
 
 
-def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
+def test_dataset_event_renames_but_never_to_itself():
     found = told(dataset_event(totals(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
     assert found.one(ORDERS, "status") == {"removed": True}
     itself = told(dataset_event(orders(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
@@ -215,7 +215,7 @@ def test_facets_that_nobody_knows_are_left_out_by_choice():
     assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
 
 
-def test_the_address_of_a_client_is_left_out_by_choice():
+def test_address_of_a_client_is_left_out_by_choice():
     said = facet(username="ann", clientIp="10.0.0.7")
     found = of_run("hive_session", said, excluded_metadata=["ip_addresses"], report=True)
     assert "hive_session.clientIp" not in found.kept(DPI)
@@ -224,7 +224,7 @@ def test_the_address_of_a_client_is_left_out_by_choice():
     assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
 
 
-def test_a_word_of_a_producer_may_be_an_ownership_type_of_the_users_own():
+def test_owner_type_maps_to_a_custom_ownership_type():
     own = "urn:li:ownershipType:architect"
     said = facet(owners=[{"name": "ann", "type": "Architect"}, {"name": "bob", "type": "Other"}])
     found = of_output("ownership", said, owners={"types": {"Architect": own}})
@@ -247,7 +247,7 @@ def test_tags_of_a_run_are_tags_of_its_job_by_choice():
     assert not of_run("tags", said).has(JOB, "globalTags")
 
 
-def test_tags_that_dbt_sends_with_a_run_are_its_model_s_by_choice():
+def test_dbt_run_tags_are_model_tags_by_setting():
     said = facet(
         tags=[
             {"key": "pii", "value": "true", "source": "DBT"},
@@ -265,7 +265,7 @@ def test_tags_that_dbt_sends_with_a_run_are_its_model_s_by_choice():
 # -- dbt and Spark -----------------------------------------------------------------------------------------------------
 
 
-def test_an_ephemeral_model_is_a_dataset_by_choice():
+def test_ephemeral_model_is_a_dataset_by_choice():
     said = {"dbt_model": facet(config={"materialized": "ephemeral"})}
     events = pair(outputs=[totals(facets=said)], producer=DBT)
     assert not told(events).entities("dataset")
@@ -273,14 +273,14 @@ def test_an_ephemeral_model_is_a_dataset_by_choice():
 
 
 @pytest.mark.parametrize("owner", ["ann", "***", None, 7])
-def test_a_model_s_owner_is_its_dataset_s_by_choice(owner):
+def test_model_s_owner_is_its_dataset_s_by_choice(owner):
     said = facet(config={"materialized": "table", "owner": owner})
     found = of_output("dbt_model", said, dbt={"model_metadata": ["owners"]})
     assert found.has(TOTALS, "ownership") is (owner == "ann")
     assert not of_output("dbt_model", said).has(TOTALS, "ownership")
 
 
-def test_a_databricks_job_s_run_has_its_page_and_its_name_by_choice():
+def test_databricks_run_has_its_link_and_name_by_setting():
     inner = {"spark.databricks.job.id": "17", "spark.databricks.job.runId": 42}
     said = {"environment-properties": {"environment-properties": inner}}
     found = told(
@@ -306,7 +306,7 @@ def fields(found):
     return [(one["fieldPath"], *one["type"]["type"]) for one in found.one(TOTALS, "schemaMetadata")["fields"]]
 
 
-def test_a_type_text_is_what_the_operator_says():
+def test_column_type_override_wins():
     assert fields(of_output("schema", COLUMNS))[0] == ("a", "com.linkedin.schema.RecordType")
     found = of_output("schema", COLUMNS, schema={"types": {"JSONB": "MapType"}})
     assert fields(found)[0] == ("a", "com.linkedin.schema.MapType")
@@ -326,14 +326,14 @@ def test_field_paths_are_of_the_style_of_their_platform():
     assert [path.rpartition(".")[2] for path in paths] == ["a", "b", "c"]
 
 
-def test_schemas_of_a_platform_are_left_to_its_connector_by_choice():
+def test_schema_of_a_skipped_platform_is_left_to_its_connector():
     found = of_output("schema", COLUMNS, schema={"skip_platforms": ["postgres"]}, report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     assert found.outcomes()["$.outputs[0].facets.schema.fields[0].name"] == ("dropped", "schema-owned")
     assert of_output("schema", COLUMNS, schema={"skip_platforms": ["hive"]}).has(TOTALS, "schemaMetadata")
 
 
-def test_a_table_of_types_in_the_users_own_folder_counts(tmp_path):
+def test_table_of_types_in_the_users_own_folder_counts(tmp_path):
     table = tmp_path / "tables" / "column_types.yaml"
     table.parent.mkdir()
     text = (MAPPINGS / "tables" / "column_types.yaml").read_text(encoding="utf-8")
@@ -366,7 +366,7 @@ def linked(namespace, name, other_namespace, other_name, kind="TABLE", **setting
     ],
 )
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_a_table_and_its_files_are_siblings_by_choice(names, profile):
+def test_table_and_its_files_are_siblings_by_choice(names, profile):
     found = linked(*names, datahub_version=profile)
     assert found.patched(TABLE, "siblings") == {"/siblings/" + FILES.replace("/", "~1"): FILES, "/primary": True}
     assert found.patched(FILES, "siblings") == {f"/siblings/{TABLE}": TABLE, "/primary": False}
@@ -408,7 +408,7 @@ PLAIN = "urn:li:container:075d0fa53cf0dcebe1383087986c7773"
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_levels_are_the_containers_that_the_connector_makes_by_choice(profile):
+def test_hierarchy_levels_are_connector_containers_by_setting(profile):
     found = of_output("hierarchy", LEVELS, optional_metadata=["containers"], datahub_version=profile)
     assert found.entities("container") == {DATABASE, SCHEMA}
     assert found.one(DATABASE, "containerProperties") == {
@@ -425,7 +425,7 @@ def test_levels_are_the_containers_that_the_connector_makes_by_choice(profile):
     assert order == [DATABASE, SCHEMA]
 
 
-def test_the_ids_of_containers_are_those_of_datahub():
+def test_ids_of_containers_are_those_of_datahub():
     builder = pytest.importorskip("datahub.emitter.mcp_builder", reason="acryl-datahub is not installed")
     said = {"platform": "postgres", "database": "shop", "env": "PROD", "backcompat_env_as_instance": True}
     assert builder.DatabaseKey(**said).as_urn() == DATABASE
@@ -457,7 +457,7 @@ def test_levels_without_a_name_are_no_containers(levels):
     assert not of_output("hierarchy", facet(hierarchy=levels), optional_metadata=["containers"]).entities("container")
 
 
-def test_a_bucket_is_called_as_its_platform_calls_it_and_an_instance_is_told():
+def test_bucket_container_has_its_subtype_and_platform_instance():
     levels = facet(hierarchy=[{"type": "BUCKET", "name": "lake"}, {"type": "FILE", "name": "totals"}])
     naming = {"rules": [{"namespace": "s3://lake", "platform_instance": "eu"}]}
     output = {"namespace": "s3://lake", "name": "totals", "facets": {"hierarchy": levels}}
@@ -474,7 +474,7 @@ def test_nobody_s_datasets_are_placed_who_did_not_ask():
     assert not found.has(TOTALS, "container")
 
 
-def test_with_every_choice_taken_the_order_of_events_changes_nothing():
+def test_event_order_does_not_matter_with_every_setting_enabled():
     settings = {
         "optional_metadata": ["containers", "queries", "siblings"], "lifecycle": {"soft_delete": ["drop", "rename"]},
         "tags": {"of_runs": "job"}, "runs": {"other_as": "started"},

@@ -42,7 +42,7 @@ USERS = [
 
 
 @pytest.mark.parametrize(("name", "choice", "user"), USERS)
-def test_the_e_mail_domain_of_who_ran_it_is_a_choice(name, choice, user):
+def test_e_mail_domain_of_who_ran_it_is_a_choice(name, choice, user):
     said = {"spark_applicationDetails": facet(userName=name)}
     found = told(pair(run=said, outputs=[totals()]), owners={"email_domain": choice})
     urn = f"urn:li:corpuser:{user}"
@@ -59,7 +59,7 @@ def test_without_a_user_no_domain_is_added():
 
 
 @pytest.mark.parametrize("choice", ["example.com", "@", "@a b", "@a@b", "", "drop"])
-def test_a_domain_begins_with_its_sign(choice):
+def test_domain_begins_with_its_sign(choice):
     with pytest.raises(ValueError, match="pattern"):
         Settings(owners={"email_domain": choice})
 
@@ -71,7 +71,7 @@ WROTE = {"outputStatistics": facet(rowCount=5)}
 IO = {"inputs": [orders(inputFacets=READ)], "outputs": [totals(outputFacets=WROTE)]}
 
 
-def test_a_run_has_edges_with_statistics_by_choice():
+def test_run_has_edges_with_statistics_by_choice():
     found = told(
         pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO),
         datahub_version="1.0",
@@ -105,7 +105,7 @@ def test_runs_have_no_edges_below_1_0_or_by_default(profile, edges):
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
 
 
-def test_a_job_s_properties_of_an_edge_are_the_run_s_whichever_job_told_them():
+def test_run_edges_have_the_statistics_of_every_job_of_the_run():
     events = [*pair(**IO), event("COMPLETE", name="daily.other", **IO)]
     found = told(events, datahub_version="1.7", optional_metadata=["run_edges"])
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
@@ -132,7 +132,7 @@ def test_datasets_have_the_domain_of_the_first_rule_that_matches():
     assert domains(alone, ORDERS) == {f"/domains/{SHOP}": SHOP}
 
 
-def test_a_dataset_that_is_not_written_has_no_domain():
+def test_dataset_that_is_not_written_has_no_domain():
     found = told(pair(**IO), materialize="outputs", domains={"datasets": {SHOP: ["*"]}})
     assert domains(found, ORDERS) is None
     assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
@@ -150,14 +150,14 @@ def test_flows_and_jobs_have_domains_by_their_names():
     assert domains(twin, TWIN) == domains(twin, FLOW) == {f"/domains/{SHOP}": SHOP}
 
 
-def test_a_domain_leaves_out_what_its_last_matching_pattern_excludes():
+def test_domain_excludes_datasets_of_its_last_matching_pattern():
     found = told(pair(**IO), domains={"datasets": {SHOP: ["*", "!shop.public.o*"], LAKE: ["!x"]}})
     assert domains(found, ORDERS) == {f"/domains/{LAKE}": LAKE}
     assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
 
 
 @pytest.mark.parametrize("domain", ["shop", "urn:li:tag:x", ""])
-def test_a_key_that_is_not_the_urn_of_a_domain_is_refused(domain):
+def test_key_that_is_not_the_urn_of_a_domain_is_refused(domain):
     with pytest.raises(ValueError, match="domain"):
         Settings(domains={"datasets": {domain: ["*"]}})
 
@@ -174,7 +174,7 @@ META = facet(
 ANN = "/owners/urn:li:corpuser:ann@example.com/TECHNICAL_OWNER"
 
 
-def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
+def test_meta_owner_of_a_model_is_a_dataset_owner_by_setting():
     found = of_output("tags", META, dbt={"model_metadata": ["owners"]}, report=True)
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:owner:bob", "/tags/urn:li:tag:tier:1"]
@@ -186,7 +186,7 @@ def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
 
 
 @pytest.mark.parametrize("model_metadata", [["owners"], ["owners", "tags"]])
-def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_wrote(model_metadata):
+def test_meta_owner_of_a_dbt_run_owns_the_outputs(model_metadata):
     events = pair(run={"tags": META}, inputs=[orders()], outputs=[totals()], producer=DBT)
     found = told(events, dbt={"model_metadata": model_metadata})
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
@@ -197,6 +197,6 @@ def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_
 
 
 @pytest.mark.parametrize("owner", ["***", "", None, "airflow"])
-def test_a_placeholder_in_meta_is_no_owner(owner):
+def test_placeholder_in_meta_is_no_owner(owner):
     said = facet(tags=[{"key": "owner", "value": owner, "source": "DBT_META"}])
     assert not of_output("tags", said, dbt={"model_metadata": ["owners"]}).has(TOTALS, "ownership")

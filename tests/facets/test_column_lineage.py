@@ -58,7 +58,7 @@ def entries(found):
     return {path for path in io if path.startswith("/fineGrainedLineages/")}
 
 
-def test_one_entry_per_pair_with_one_downstream_and_no_query():
+def test_column_pairs_are_separate_entries_without_a_query():
     found = of_output(
         "columnLineage", lineage({"total": [column("amount", direct("AGGREGATION"))], "id": [column("id", direct())]})
     )
@@ -84,13 +84,13 @@ def test_one_entry_per_pair_with_one_downstream_and_no_query():
         ([direct()], "MASKED", "DIRECT:IDENTITY"),
     ],
 )
-def test_an_operation_is_the_sorted_canonical_words(transformations, legacy, operation):
+def test_operation_lists_sorted_canonical_transformations(transformations, legacy, operation):
     made = None if transformations is None else [Transformation(**one) for one in transformations]
     assert operation_of(made, legacy) == operation
 
 
 @pytest.mark.parametrize("digits", [4, 5, 6, 7])
-def test_an_operation_is_as_many_whole_words_as_200_characters_hold(digits):
+def test_operation_has_complete_transformations_up_to_200_chars(digits):
     words = [f"DIRECT:S{number:0{digits}}" for number in range(100)]
     made = [Transformation(type="DIRECT", subtype=word.partition(":")[2]) for word in words]
     found = operation_of(made) or ""
@@ -100,22 +100,22 @@ def test_an_operation_is_as_many_whole_words_as_200_characters_hold(digits):
 
 
 @pytest.mark.parametrize("more", [[], [Transformation(type="DIRECT", subtype="Z" * 300)]])
-def test_a_word_too_long_for_an_operation_is_cut(more):
+def test_word_too_long_for_an_operation_is_cut(more):
     made = [Transformation(type="DIRECT", subtype="A" * 300, masking=True), *more]
     assert operation_of(made) == operation_and_description(made, None, None)[0] == "DIRECT:" + "A" * 193
 
 
-def test_a_word_that_fills_an_operation_stands_alone():
+def test_operation_with_a_long_transformation_has_no_other():
     first = "A" * 193
     made = [Transformation(type="DIRECT", subtype=subtype) for subtype in (first, "B")]
     assert operation_of(made) == f"DIRECT:{first}"
 
 
-def test_an_entry_without_operation_says_none():
+def test_column_entry_without_a_transformation_is_none():
     assert entries(of_output("columnLineage", lineage({"a": [column("b")]}))) == {entry("a", "NONE", "b")}
 
 
-def test_empty_legacy_words_and_no_transformations_are_no_operation():
+def test_empty_legacy_transformation_is_no_operation():
     body = facet(
         fields={"a": {"inputFields": [column("b")], "transformationType": "", "transformationDescription": ""}}
     )
@@ -132,7 +132,7 @@ def test_descriptions_are_kept_on_the_job_never_in_a_path():
     assert not any("sum of" in path for path in found.patched(JOB, "dataJobInputOutput"))
 
 
-def test_the_description_of_an_entry_serves_where_its_transformations_have_none():
+def test_entry_description_is_used_if_transformations_have_none():
     body = facet(fields={"a": {"inputFields": [column("b")], "transformationDescription": "old words"}})
     assert "old words" in of_output("columnLineage", body).kept(JOB)["columnLineage.descriptions"]
 
@@ -149,7 +149,7 @@ def pair_of(up, down="a", target=TOTALS, source=ORDERS):
     return f"{field(target, down)}<-{field(source, up)}"
 
 
-def test_descriptions_of_inputs_that_are_called_the_same_are_told_apart():
+def test_descriptions_distinguish_inputs_of_equal_name():
     sources = [column("b", direct(description="ours")), column("b", direct(description="theirs"), **TRINO)]
     sources += [column("c", direct(description="alone"))]
     whole = [column("d", indirect(description=said), **more) for said, more in (("yes", {}), ("no", TRINO))]
@@ -163,7 +163,7 @@ def test_descriptions_of_inputs_that_are_called_the_same_are_told_apart():
         }
 
 
-def test_descriptions_of_outputs_that_are_called_the_same_are_told_apart():
+def test_descriptions_distinguish_outputs_of_equal_name():
     said = [lineage({"a": [column("b", direct(description=words))]}) for words in ("ours", "theirs")]
     copy = {**TRINO, "name": "shop.public.totals"}
     outputs = [totals(facets={"columnLineage": said[0]}), {**copy, "facets": {"columnLineage": said[1]}}]
@@ -173,7 +173,7 @@ def test_descriptions_of_outputs_that_are_called_the_same_are_told_apart():
         assert described(found) == {pair_of("b"): "ours", pair_of("b", target=target): "theirs"}
 
 
-def test_a_pair_that_is_listed_twice_has_the_words_of_both():
+def test_descriptions_of_a_repeated_pair_are_joined():
     sources = [column("b", direct(description=words)) for words in ("first", "second", "first", "third")]
     found = of_output("columnLineage", lineage({"a": sources}))
     assert described(found) == {"shop.public.totals.a<-shop.public.orders.b": "first; second; third"}
@@ -190,14 +190,14 @@ def test_a_pair_that_is_listed_twice_has_the_words_of_both():
         ("", [column("b")], "empty"),
     ],
 )
-def test_the_older_word_of_an_entry_is_told_as_what_became_of_it(kind, sources, outcome):
+def test_legacy_transformation_type_has_its_outcome_reported(kind, sources, outcome):
     body = facet(fields={"a": {"inputFields": sources, "transformationType": kind}})
     found = of_output("columnLineage", body, report=True)
     told_of = found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
     assert outcome in told_of
 
 
-def test_columns_of_the_whole_dataset_become_input_fields_and_a_mark_on_the_edge():
+def test_dataset_wide_columns_are_input_fields_and_on_the_edge():
     found = of_output("columnLineage", lineage({}, [column("day", indirect("FILTER")), column("id", indirect("JOIN"))]))
     io = found.patched(JOB, "dataJobInputOutput")
     assert not entries(found)
@@ -209,7 +209,7 @@ def test_columns_of_the_whole_dataset_become_input_fields_and_a_mark_on_the_edge
     assert properties == {"openlineage.columnLineage.indirect": "day:FILTER,id:JOIN"}
 
 
-def test_a_column_that_touches_every_output_only_indirectly_is_collapsed():
+def test_column_indirect_for_every_output_is_collapsed():
     each = column("day", indirect())
     found = of_output(
         "columnLineage", lineage({"a": [column("a", direct()), each], "b": [column("b", direct()), each]})
@@ -219,7 +219,7 @@ def test_a_column_that_touches_every_output_only_indirectly_is_collapsed():
     assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in io
 
 
-def test_a_column_that_touches_one_output_indirectly_keeps_its_entry():
+def test_column_indirect_for_one_output_keeps_its_entry():
     found = of_output("columnLineage", lineage({"a": [column("day", indirect())], "b": [column("b", direct())]}))
     assert entry("a", "INDIRECT:FILTER", "day") in entries(found)
 
@@ -242,7 +242,7 @@ def test_indirect_columns_are_kept_or_dropped_by_setting(mode, kept):
     )
 
 
-def test_a_dataset_that_only_column_lineage_names_is_an_input_too():
+def test_dataset_that_only_column_lineage_names_is_an_input_too():
     hidden = {**orders(name="shop.public.hidden"), "name": "shop.public.hidden", "field": "x"}
     urn = ORDERS.replace("orders", "hidden")
     found = of_output("columnLineage", lineage({"a": [hidden]}))
@@ -273,7 +273,7 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
         (["ID", "Id"], "id", None),
     ],
 )
-def test_lineage_that_is_read_from_sql_names_the_columns_of_the_schema_in_any_case(has, said, written):
+def test_sql_column_lineage_matches_schema_columns_in_any_case(has, said, written):
     """So do dbt and Airflow of Snowflake: the schema is the catalogue's, the lineage a parser's."""
     bag = {
         "columnLineage": lineage({said: [column("amount", direct())]}),
@@ -284,7 +284,7 @@ def test_lineage_that_is_read_from_sql_names_the_columns_of_the_schema_in_any_ca
     assert entries(found) == expected
 
 
-def test_columns_of_a_system_that_tells_none_by_their_case_are_known_in_any():
+def test_case_insensitive_platform_matches_columns_in_any_case():
     table = {"namespace": "snowflake://acme", "name": "DB.S.T"}
     bag = {
         "columnLineage": lineage({"id": [column("amount", direct())]}),
@@ -296,7 +296,7 @@ def test_columns_of_a_system_that_tells_none_by_their_case_are_known_in_any():
 
 
 @pytest.mark.parametrize("report", [False, True])
-def test_what_lineage_is_read_from_sql_names_in_another_case_is_the_table_of_the_event(report):
+def test_sql_column_lineage_matches_input_tables_in_any_case(report):
     """So does Airflow: `INSERT INTO totals SELECT AMOUNT FROM PUBLIC.ORDERS` of Postgres, whose catalogue has them in lower case."""
     has = {"schema": facet(fields=[{"name": name, "type": "int"} for name in ("amount", "day")])}
     said = {"namespace": orders()["namespace"], "name": "shop.PUBLIC.ORDERS"}
@@ -308,14 +308,14 @@ def test_what_lineage_is_read_from_sql_names_in_another_case_is_the_table_of_the
     assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in found.patched(JOB, "dataJobInputOutput")
 
 
-def test_a_table_that_two_of_the_event_may_be_is_its_own():
+def test_table_that_two_of_the_event_may_be_is_its_own():
     pairs = lineage({"total": [{"namespace": orders()["namespace"], "name": "shop.public.ORDERS", "field": "a"}]})
     two = [orders(), {**orders(), "name": "shop.PUBLIC.orders"}]
     found = told(pair(inputs=two, outputs=[totals(facets={"columnLineage": pairs})]))
     assert entries(found) == {entry("total", "NONE", "a", source=ORDERS.replace("orders", "ORDERS"))}
 
 
-def test_a_list_without_types_is_no_list_of_all_columns():
+def test_list_without_types_is_no_list_of_all_columns():
     """dbt tells the columns that somebody documented."""
     bag = {
         "columnLineage": lineage({"total": [column("amount", direct())]}),
@@ -343,7 +343,7 @@ def test_lineage_to_a_nested_column_is_that_of_its_parent():
 @pytest.mark.parametrize(
     "source", [{**orders(), "field": ""}, {"namespace": "", "name": "", "field": "x"}, {"field": "x"}, {}]
 )
-def test_an_input_that_names_no_column_or_dataset_is_withheld(source):
+def test_input_that_names_no_column_or_dataset_is_withheld(source):
     found = of_output("columnLineage", lineage({"a": [source, column("b", direct())]}, [source]), report=True)
     assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b")}
     if source.get("field") is not None:
@@ -360,7 +360,7 @@ def test_on_an_input_it_is_kept_and_draws_nothing():
     )
 
 
-def test_a_dataset_event_s_lineage_stands_on_the_dataset():
+def test_dataset_event_column_lineage_is_on_the_dataset():
     body = facet(
         fields={
             "a": {"inputFields": [column("b", direct(description="why"))]},
@@ -378,7 +378,7 @@ def test_a_dataset_event_s_lineage_stands_on_the_dataset():
     assert found.entities("dataJob") == set()
 
 
-def test_of_a_flow_level_job_it_stands_on_the_twin_and_descriptions_on_the_flow():
+def test_flow_level_column_lineage_is_on_the_flow_job():
     body = lineage({"a": [column("b", direct(description="why"))]})
     found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body})], name="daily"))
     twin = f"urn:li:dataJob:({FLOW},daily)"
@@ -397,7 +397,7 @@ def test_odd_columns_are_escaped_in_urns_and_paths():
     "body",
     [facet(fields={}), facet(fields=None), facet(fields=None, dataset=[]), facet(fields={"a": {"inputFields": None}})],
 )
-def test_empty_lineage_says_nothing(body):
+def test_empty_column_lineage_has_no_entries(body):
     assert not entries(of_output("columnLineage", body))
 
 
@@ -413,7 +413,7 @@ def test_lenient_types_are_mended_and_unknown_leaves_kept():
     assert found.outcomes()["$.outputs[0].facets.columnLineage.fields.c"] == ("dropped", "malformed")
 
 
-def test_said_again_in_the_same_bytes_it_means_the_same_for_another_dataset():
+def test_column_lineage_repeated_for_another_output_is_written():
     body = lineage({"a": [column("b", direct())]})
     other = {**totals(facets={"columnLineage": body}), "name": "shop.public.other"}
     found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body}), other]))
@@ -421,7 +421,7 @@ def test_said_again_in_the_same_bytes_it_means_the_same_for_another_dataset():
     assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b"), entry("a", "DIRECT:IDENTITY", "b", target=urn)}
 
 
-def test_the_specification_s_first_document_is_read():
+def test_specification_s_first_document_is_read():
     found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "1"))]))
     paths = entries(found)
     assert len([path for path in paths if "/DIRECT:IDENTITY/" in path]) == 4
@@ -432,7 +432,7 @@ def test_the_specification_s_first_document_is_read():
     assert {path.rpartition(",")[2] for path in fields} == {"ID)", "CUSTOMERS_ID)"}
 
 
-def test_the_specification_s_second_document_is_read():
+def test_specification_s_second_document_is_read():
     found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "2"))]))
     people = "urn:li:dataset:(urn:li:dataPlatform:s3,test-bucket/iceberg_warehouse/some-database/people,PROD)"
     assert entries(found) == {
@@ -448,7 +448,7 @@ def test_the_specification_s_second_document_is_read():
     assert edge["properties"]["openlineage.columnLineage.indirect"] == "age:FILTER,first_name:SORT,last_name:SORT"
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
             "a": column_lineage_dataset.Fields(
@@ -478,7 +478,7 @@ def too_large(found, position=0):
 
 
 @pytest.mark.parametrize("settings", [{}, {"column_lineage": {"target": "dataset"}}])
-def test_the_pairs_that_are_too_many_are_told_and_are_those_that_are_not_written(settings):
+def test_column_pairs_beyond_the_limit_are_reported(settings):
     # an odd name, so that paths are escaped; operations come first in the order
     sources = {f"c{number}": [column(f"c{number}", direct())] for number in range(1150)}
     sources |= {
@@ -507,7 +507,7 @@ def operation_of_column(source):
     return f"DIRECT:{source['transformations'][0]['subtype']}" if source["transformations"] else "NONE"
 
 
-def test_columns_that_touch_everything_are_not_among_the_pairs_that_are_too_many():
+def test_dataset_wide_columns_do_not_count_as_pairs():
     sources = {f"c{number}": [column(f"c{number}"), column("day", indirect())] for number in range(2010)}
     found = of_output("columnLineage", lineage(sources), report=True)
     assert len(entries(found)) == 2000
@@ -517,7 +517,7 @@ def test_columns_that_touch_everything_are_not_among_the_pairs_that_are_too_many
     assert all(path.endswith("inputFields[0].field") for path in lost)
 
 
-def test_the_old_word_for_an_entry_is_lost_with_the_last_of_its_pairs():
+def test_legacy_type_of_an_entry_is_lost_with_its_last_pair():
     body = lineage({f"c{number:04}": [column("a"), column("b")] for number in range(1001)})
     for entry_of in body["fields"].values():
         entry_of["transformationType"] = "IDENTITY"
@@ -531,7 +531,7 @@ def test_the_old_word_for_an_entry_is_lost_with_the_last_of_its_pairs():
     }
 
 
-def test_what_cannot_be_read_of_an_input_s_is_kept_with_the_rest_and_told_so():
+def test_malformed_lineage_of_an_input_is_kept_as_property():
     body = facet(fields={"id": {"inputFields": [{"namespace": "n", "name": ["t"], "field": "id"}]}})
     found = of_input("columnLineage", body, report=True)
     path = "$.inputs[0].facets.columnLineage.fields.id.inputFields[0].name[0]"
@@ -551,7 +551,7 @@ RAW = {"namespace": "hive://metastore:9083", "name": "shop.raw", "type": "TABLE"
 FILES = {"namespace": "s3://lake", "name": "shop.db/raw", "facets": {"symlinks": facet(identifiers=[RAW])}}
 
 
-def test_a_running_event_of_spark_that_lists_no_inputs_does_not_name_them_otherwise():
+def test_spark_running_event_uses_the_inputs_of_the_start():
     """Jobs over Iceberg: columnLineage says files, the inputs of START and COMPLETE say what a metastore calls them."""
     events = [
         said("START", [FILES], time="2026-11-20T01:00:00Z"),
@@ -575,5 +575,5 @@ def test_a_running_event_of_spark_that_lists_no_inputs_does_not_name_them_otherw
         said("RUNNING", [], "https://example.com/own"),
     ],
 )
-def test_other_events_name_what_column_lineage_alone_says(only):
+def test_dataset_known_only_from_column_lineage_is_written(only):
     assert "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop.db/raw,PROD)" in told(only).entities("dataset")

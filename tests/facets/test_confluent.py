@@ -13,7 +13,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("key", "body", "text"), CASES)
-def test_they_are_one_json_of_the_dataset(key, body, text):
+def test_confluent_facets_are_one_json_property_of_the_dataset(key, body, text):
     found = of_input(key, facet(**body), report=True)
     assert found.kept(ORDERS)[f"facet.{key}"] == text
     target = f"datasetProperties.customProperties[openlineage.facet.{key}]"
@@ -22,13 +22,13 @@ def test_they_are_one_json_of_the_dataset(key, body, text):
 
 
 @pytest.mark.parametrize(("key", "body", "text"), CASES)
-def test_in_the_bag_of_inputs_they_stand_on_the_edge(key, body, text):
+def test_confluent_input_facets_are_on_the_edge(key, body, text):
     edge = of_input(key, facet(**body), "inputFacets").patched(JOB, "dataJobInputOutput")
     assert edge[f"/inputDatasetEdges/{ORDERS}"]["properties"][f"openlineage.facet.{key}"] == text
 
 
 @pytest.mark.parametrize("body", [facet(), {**facet(cloud="aws"), "_deleted": True}, "text"])
-def test_nothing_said_is_nothing_kept(body):
+def test_empty_facet_adds_no_properties(body):
     assert "facet.confluent" not in of_input("confluent", body).kept(ORDERS)
 
 

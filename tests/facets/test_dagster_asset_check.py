@@ -18,7 +18,7 @@ def evaluation(second, *, name=ASSET, **check):
     return event("COMPLETE", time=time, name=name, producer=DAGSTER, run={"dagster_asset_check": body})
 
 
-def test_each_check_of_a_run_is_kept_whatever_its_other_events_tell():
+def test_asset_checks_of_a_run_are_all_kept_across_events():
     found = told(
         [
             event("START", name=ASSET, producer=DAGSTER),
@@ -41,7 +41,7 @@ def test_each_check_of_a_run_is_kept_whatever_its_other_events_tell():
     }
 
 
-def test_the_later_of_two_evaluations_of_a_check_counts():
+def test_later_of_two_evaluations_of_a_check_counts():
     late, early = [evaluation(second, assertion="fresh", passed=second == 2) for second in (2, 1)]
     found = told([late, event("START", name=ASSET, producer=DAGSTER), early]).kept(DPI)
     assert json.loads(found[f"dagster_asset_check.{ASSET}.fresh"]) == {"passed": True}
@@ -67,7 +67,7 @@ def aspect(found, name):
 
 
 @pytest.mark.parametrize(("word", "severity"), [("WARN", "LOW"), ("ERROR", "HIGH"), ("odd", None)])
-def test_how_severe_a_check_is_stands_with_its_result(word, severity):
+def test_asset_check_severity_is_part_of_its_result(word, severity):
     found = checked(word)
     result = aspect(found, "assertionRunEvent")["result"]
     assert (result["type"], result.get("severity")) == ("FAILURE", severity)
@@ -76,16 +76,16 @@ def test_how_severe_a_check_is_stands_with_its_result(word, severity):
     assert found.outcomes()["$.run.facets.dagster_asset_check.checks[2].severity"] == ("mapped", "assertionInfo")
 
 
-def test_a_warning_is_a_success_where_the_settings_say_so():
+def test_asset_check_warning_is_a_success_by_setting():
     found = checked("WARN", assertions={"warn_as": "success"})
     assert aspect(found, "assertionRunEvent")["result"]["type"] == "SUCCESS"
 
 
-def test_what_the_result_itself_says_of_its_severity_counts_first():
+def test_severity_of_the_assertion_wins_over_the_asset_check():
     assert aspect(checked("WARN", "error"), "assertionRunEvent")["result"]["severity"] == "HIGH"
 
 
-def test_what_is_no_check_is_reported_and_the_others_stay():
+def test_malformed_asset_check_is_reported_and_others_are_kept():
     odd = event(
         "COMPLETE", name=ASSET, run={"dagster_asset_check": facet(checks=["x", {"assertion": "a", "passed": True}])}
     )

@@ -7,7 +7,7 @@ from support.facet_cases import DPI, facet, of_run
 
 
 @pytest.mark.parametrize("key", ["dataFusion", "dataFusionRun"])
-def test_the_run_id_is_kept_and_the_arguments_are_one_redacted_json(key):
+def test_run_id_is_kept_and_the_arguments_are_one_redacted_json(key):
     arguments = {"input.path": "gs://lake/raw", "db.password": "pw"}
     found = of_run(key, facet(runId="r-1", runtimeArgs=arguments), report=True)
     kept = found.kept(DPI)

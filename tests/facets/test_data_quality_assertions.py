@@ -41,7 +41,7 @@ def infos(found):
     return [one.value for one in found.proposals if one.aspect_name == "assertionInfo"]
 
 
-def test_a_check_is_an_assertion_on_the_dataset_and_a_result_once_per_terminal_event():
+def test_check_is_an_assertion_with_a_result_per_terminal_event():
     found = of_input("dataQualityAssertions", checks(NOT_NULL), "inputFacets")
     (urn,) = found.entities("assertion")
     info = found.one(urn, "assertionInfo")
@@ -64,11 +64,11 @@ def test_a_check_is_an_assertion_on_the_dataset_and_a_result_once_per_terminal_e
 
 
 @pytest.mark.parametrize("bag", ["facets", "inputFacets"])
-def test_the_bag_does_not_matter(bag):
+def test_bag_does_not_matter(bag):
     assert len(of_input("dataQualityAssertions", checks(NOT_NULL), bag).entities("assertion")) == 1
 
 
-def test_the_same_check_in_two_bags_is_one_result():
+def test_same_check_in_two_bags_is_one_result():
     """Dbt writes the same list in ``facets`` and ``inputFacets``."""
     both = {"dataQualityAssertions": checks(NOT_NULL)}
     found = told(pair(inputs=[orders(facets=both, inputFacets=both)]))
@@ -121,7 +121,7 @@ def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
     assert results(in_a_task)[0]["result"]["type"] == "ERROR"  # dbt says what it counted, unless the test itself broke
 
 
-def test_a_table_that_its_own_job_tests_is_no_source_of_itself():
+def test_table_that_its_own_job_tests_is_no_source_of_itself():
     """Cosmos builds a model and tests it in one task: what it tested stands among the inputs."""
     both = {"dataQualityAssertions": checks(NOT_NULL)}
     tested = orders(facets=both, inputFacets=both)
@@ -143,12 +143,12 @@ def test_a_table_that_its_own_job_tests_is_no_source_of_itself():
         ([{"dataQualityAssertions": checks(NOT_NULL)}, {}], [orders()]),
     ],
 )
-def test_a_table_that_is_read_stays_an_input(tested, outputs):
+def test_table_that_is_read_stays_an_input(tested, outputs):
     found = told(pair(inputs=[orders(facets=facets) for facets in tested], outputs=outputs, producer=AIRFLOW))
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
 
 
-def test_a_fail_event_keeps_the_success_of_passed_tests():
+def test_fail_event_keeps_the_success_of_passed_tests():
     body = checks(
         NOT_NULL, {"assertion": "unique", "column": "id", "success": False, "severity": "error", "actual": "2"}
     )
@@ -160,7 +160,7 @@ def test_a_fail_event_keeps_the_success_of_passed_tests():
     assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "FAILURE"
 
 
-def test_every_leaf_of_a_check_has_its_place():
+def test_fields_of_a_check_are_all_written():
     check = {
         "assertion": "accepted_range", "success": False, "column": "amount", "severity": "warn", "name": "amounts",
         "description": "no refunds", "expected": ">= 0", "actual": "-3", "content": "select 1", "contentType": "sql",
@@ -186,12 +186,12 @@ def test_every_leaf_of_a_check_has_its_place():
     }
 
 
-def test_a_check_without_a_name_of_its_kind_is_known_by_its_name():
+def test_check_without_a_name_of_its_kind_is_known_by_its_name():
     found = of_input("dataQualityAssertions", checks({"name": "mine", "success": True}, {"success": True}))
     assert sorted(info["datasetAssertion"]["nativeType"] for info in infos(found)) == ["mine", "unknown"]
 
 
-def test_a_dataset_event_reports_at_once_and_a_job_event_never():
+def test_dataset_event_reports_at_once_and_a_job_event_never():
     bag = {"dataQualityAssertions": checks(NOT_NULL)}
     (result,) = results(told(dataset_event(orders(facets=bag))))
     assert (result["timestampMillis"], result["asserteeUrn"]) == (END_MS, ORDERS)
@@ -200,7 +200,7 @@ def test_a_dataset_event_reports_at_once_and_a_job_event_never():
     assert results(declared) == []
 
 
-def test_a_run_that_has_not_ended_has_no_result_yet():
+def test_run_that_has_not_ended_has_no_result_yet():
     found = told(event("START", inputs=[orders(facets={"dataQualityAssertions": checks(NOT_NULL)})]), report=True)
     assert (len(infos(found)), results(found)) == (1, [])
     path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
@@ -208,7 +208,7 @@ def test_a_run_that_has_not_ended_has_no_result_yet():
 
 
 @pytest.mark.parametrize(("said", "count"), [(3, 3), ("3", 3), (0, 0), (None, None)])
-def test_the_draft_s_failures_are_counted(said, count):
+def test_draft_s_failures_are_counted(said, count):
     check = {**NOT_NULL, "success": False, "failures": said}
     tests = facet(tests=[{"name": "not_null", "type": "not_null", "status": "fail", "failures": said}])
     of_tests = pair(run={"test": tests}, inputs=[orders()], outputs=[totals()])
@@ -220,7 +220,7 @@ def test_the_draft_s_failures_are_counted(said, count):
         }
 
 
-def test_counts_of_the_same_run_stand_beside_the_result():
+def test_metrics_of_the_same_run_add_counts_to_the_result():
     metrics = facet(rowCount=20, columnMetrics={"id": {"nullCount": 4}})
     bag = {"dataQualityAssertions": checks(NOT_NULL), "dataQualityMetrics": metrics}
     (result,) = results(told(pair(inputs=[orders(inputFacets=bag)])))
@@ -231,7 +231,7 @@ def test_counts_of_the_same_run_stand_beside_the_result():
     ("success", "expected"),
     [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("dropped", "no-field:no result"))],
 )
-def test_what_tells_of_the_run_stands_with_the_result_and_goes_with_it(success, expected):
+def test_run_specific_params_are_mapped_only_with_a_result(success, expected):
     params = {"batch_id": "b", "unexpected_count": 2, "mostly": 0.9}
     check = {"assertion": "mine", "success": success, "actual": "5", "params": params}
     said = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).outcomes()
@@ -242,7 +242,7 @@ def test_what_tells_of_the_run_stands_with_the_result_and_goes_with_it(success, 
 
 
 @pytest.mark.parametrize("body", [facet(assertions=[]), facet(assertions=None), facet(), facet(assertions="x")])
-def test_an_empty_list_says_nothing(body):
+def test_empty_list_is_ignored(body):
     assert of_input("dataQualityAssertions", body).entities("assertion") == set()
 
 
@@ -257,14 +257,14 @@ def test_airflow_s_shapes_are_read():
     assert info["datasetAssertion"]["parameters"]["value"] == {"value": "1", "type": "NUMBER"}
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = told(pair(inputs=[orders(inputFacets=spec("DataQualityAssertionsDatasetFacet"))], outputs=[totals()]))
     assert len(found.entities("assertion")) == 10
     assert {one["result"]["type"] for one in results(found)} == {"SUCCESS"}
     assert {one["asserteeUrn"] for one in results(found)} == {ORDERS}
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
         assertions=[
             data_quality_assertions_dataset.Assertion(assertion="unique", success=False, column="id", actual="2")
@@ -287,7 +287,7 @@ def told_params(found):
     return {where.removeprefix(path): said for where, said in found.outcomes().items() if where.startswith(path)}
 
 
-def test_of_many_parameters_the_first_50_are_kept_and_the_others_told():
+def test_check_params_beyond_the_first_50_are_reported():
     many = {f"p{number:02}": str(number) for number in range(53)}
     found = of_input("dataQualityAssertions", with_params(**many), bag="inputFacets", report=True)
     (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
@@ -297,7 +297,7 @@ def test_of_many_parameters_the_first_50_are_kept_and_the_others_told():
     assert {name for name, said in told.items() if said == ("dropped", "too-large")} == {"p50", "p51", "p52"}
 
 
-def test_a_parameter_that_has_a_field_of_its_own_is_not_lost():
+def test_parameter_that_has_a_field_of_its_own_is_not_lost():
     many = {f"a{number:02}": "x" for number in range(50)}
     body = facet(
         assertions=[
@@ -333,7 +333,7 @@ def test_datahub_s_own_types_have_room_for_less(kind, lost):
 
 
 @pytest.mark.parametrize(("profile", "kind"), [("0.15.0", "auto"), ("1.7", "auto"), ("1.7", "native")])
-def test_what_a_check_says_in_words_and_sql_is_redacted(profile, kind):
+def test_check_texts_and_sql_are_redacted(profile, kind):
     url = "postgres://ann:hunter2@db/x"
     check = {
         "assertion": "custom_sql", "name": "mine", "success": False, "description": f"see {url}", "content": " ".join(("select", f"'{url}'")),
@@ -365,7 +365,7 @@ def of_check(check, **settings):
 
 @pytest.mark.parametrize(("profile", "kind"), [("0.15.0", "auto"), ("1.7", "auto"), ("1.7", "native")])
 @pytest.mark.parametrize("more", [{}, {"column": None, "params": {"column": "api_key"}}])
-def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind, more):
+def test_values_of_secret_columns_are_redacted_in_checks(profile, kind, more):
     """As in profiles; the URN is that of the check with its values."""
     params = {
         "values": SECRETS,
@@ -385,7 +385,7 @@ def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind
     assert found.entities("assertion") == shown.entities("assertion")
 
 
-def test_counts_limits_and_words_about_a_column_that_is_named_a_secret_stay():
+def test_counts_and_limits_of_secret_columns_are_kept():
     params = {
         "min_value": 3,
         "max_value": "9",
@@ -409,7 +409,7 @@ def test_values_of_other_columns_stay():
 
 
 @pytest.mark.parametrize("quoted", ['"Order Id"', "`Order Id`", "[Order Id]", "Order Id"])
-def test_a_column_is_called_without_the_quotes_that_sql_needs(quoted):
+def test_column_name_is_written_without_its_sql_quotes(quoted):
     """dbt sends the column of a test as it writes it into the query, where ``quote: true`` asks for quotes."""
     check = {"assertion": "not_null", "name": "not_null_order_id", "column": quoted, "success": True}
     found = of_input("dataQualityAssertions", facet(assertions=[check]))
@@ -420,7 +420,7 @@ def test_a_column_is_called_without_the_quotes_that_sql_needs(quoted):
 
 
 @pytest.mark.parametrize("column", ['a."b c"', "a.b", '"', ""])
-def test_other_columns_are_called_as_they_are(column):
+def test_unquoted_column_name_is_unchanged(column):
     check = {"assertion": "not_null", "name": "x", "column": column or None, "success": True}
     found = of_input("dataQualityAssertions", facet(assertions=[check]))
     (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")

@@ -31,7 +31,7 @@ def profile(found, urn=ORDERS):
 
 
 @pytest.mark.parametrize("bag", ["facets", "inputFacets"])
-def test_the_profile_holds_what_was_measured(bag):
+def test_profile_contains_the_measured_metrics(bag):
     found = profile(of_input("dataQualityMetrics", BODY, bag))
     assert found["timestampMillis"] == END_MS
     assert (found["rowCount"], found["sizeInBytes"]) == (10, 2048)
@@ -53,7 +53,7 @@ def test_the_profile_holds_what_was_measured(bag):
     }
 
 
-def test_what_a_profile_has_no_field_for_is_kept_on_the_dataset():
+def test_metrics_without_a_profile_field_are_dataset_properties():
     found = of_input("dataQualityMetrics", BODY)
     kept = found.kept(ORDERS)
     assert kept["dataQualityMetrics.fileCount"] == "5"
@@ -61,12 +61,12 @@ def test_what_a_profile_has_no_field_for_is_kept_on_the_dataset():
     assert kept["dataQualityMetrics.columns"] == '{"amount":{"count":10,"sum":6600}}'
 
 
-def test_the_dataset_was_last_modified_when_the_measurement_says():
+def test_last_updated_sets_last_modified_of_the_dataset():
     modified = of_input("dataQualityMetrics", BODY).patched(ORDERS, "datasetProperties")["/lastModified"]
     assert modified == {"time": 1685444062355, "actor": DATAHUB}
 
 
-def test_the_largest_last_update_wins_in_any_order():
+def test_largest_last_update_wins_in_any_order():
     events = [
         event("START", inputs=[orders(facets={"dataQualityMetrics": facet(lastUpdated="2024-01-02T00:00:00Z")})]),
         event(inputs=[orders(facets={"dataQualityMetrics": facet(lastUpdated="2024-01-01T00:00:00Z")})]),
@@ -75,7 +75,7 @@ def test_the_largest_last_update_wins_in_any_order():
         assert told(order).patched(ORDERS, "datasetProperties")["/lastModified"]["time"] == 1704153600000
 
 
-def test_a_time_that_is_none_is_a_property_alone():
+def test_time_that_is_none_is_a_property_alone():
     found = of_input("dataQualityMetrics", facet(rowCount=1, lastUpdated="yesterday"), report=True)
     assert "/lastModified" not in found.patched(ORDERS, "datasetProperties")
     target = "datasetProperties.customProperties[openlineage.dataQualityMetrics.lastUpdated]"
@@ -83,12 +83,12 @@ def test_a_time_that_is_none_is_a_property_alone():
     assert found.kept(ORDERS)["dataQualityMetrics.lastUpdated"] == "yesterday"
 
 
-def test_the_columns_are_counted_by_the_schema_alone():
+def test_columns_are_counted_by_the_schema_alone():
     bag = {"schema": facet(fields=[{"name": name, "type": "int"} for name in "abc"]), "dataQualityMetrics": BODY}
     assert profile(told(pair(inputs=[orders(facets=bag)])))["columnCount"] == 3
 
 
-def test_great_expectations_copy_is_a_duplicate_and_read_when_it_is_alone():
+def test_great_expectations_metrics_are_used_only_alone():
     both = {"dataQuality": facet(rowCount=9), "dataQualityMetrics": facet(rowCount=10)}
     found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert profile(found)["rowCount"] == 10
@@ -97,7 +97,7 @@ def test_great_expectations_copy_is_a_duplicate_and_read_when_it_is_alone():
     assert profile(of_input("dataQuality", facet(rowCount=9), "inputFacets"))["rowCount"] == 9
 
 
-def test_numbers_may_be_text_and_nulls_say_nothing():
+def test_numeric_text_is_a_number_and_nulls_are_ignored():
     body = facet(rowCount="10", bytes=None, columnMetrics={"a": {"nullCount": "1", "min": "x", "max": 2.50}, "b": None})
     found = profile(of_input("dataQualityMetrics", body))
     assert found["rowCount"] == 10
@@ -121,19 +121,19 @@ def test_no_proportion_is_made_of_no_rows():
     ]
 
 
-def test_a_dataset_event_writes_its_profile_at_its_own_time():
+def test_dataset_event_writes_its_profile_at_its_own_time():
     found = profile(told(dataset_event(orders(facets={"dataQualityMetrics": facet(rowCount=3)}))))
     assert (found["timestampMillis"], found["rowCount"]) == (END_MS, 3)
 
 
-def test_a_metric_that_no_profile_takes_makes_no_profile():
+def test_metrics_without_a_profile_field_create_no_profile():
     found = of_input("dataQualityMetrics", facet(fileCount=3))
     assert not found.has(ORDERS, "datasetProfile")
     assert found.kept(ORDERS)["dataQualityMetrics.fileCount"] == "3"
 
 
 @pytest.mark.parametrize("folder", ["DataQualityMetricsDatasetFacet", "DataQualityMetricsInputDatasetFacet"])
-def test_the_specification_s_documents_are_read(folder):
+def test_specification_s_documents_are_read(folder):
     bag = {"facets" if folder == "DataQualityMetricsDatasetFacet" else "inputFacets": spec(folder)}
     found = profile(told(pair(inputs=[orders(**bag)])))
     assert found["rowCount"] == 10
@@ -143,7 +143,7 @@ def test_the_specification_s_documents_are_read(folder):
     }  # fmt: skip
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(
         rowCount=7,
         columnMetrics={"a": data_quality_metrics_input_dataset.ColumnMetrics(nullCount=1, quantiles={"0.5": 2.0})},
@@ -153,12 +153,12 @@ def test_the_client_s_classes_are_read():
     assert found["fieldProfiles"][0]["median"] == "2"
 
 
-def test_a_quantile_of_large_whole_numbers_is_exact():
+def test_quantile_of_large_integers_is_exact():
     found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"id": {"quantiles": {"0.5": 2**53 + 1}}})))
     assert found["fieldProfiles"][0]["median"] == str(2**53 + 1)
 
 
-def test_of_columns_for_which_a_profile_has_no_room_the_report_says_so():
+def test_profile_columns_beyond_the_limit_are_reported():
     columns = {f"c{number:04}": {"nullCount": number, "sum": 1, "quantiles": {"0.5": 1}} for number in range(1001)}
     found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
     assert len(profile(found)["fieldProfiles"]) == 1000
@@ -183,7 +183,7 @@ SECRET = {
 
 @pytest.mark.parametrize("mode", ["default", "strict"])
 @pytest.mark.parametrize("column", ["api_key", "login.password", "password.hash"])
-def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column, mode):
+def test_values_of_secret_columns_are_not_in_the_profile(column, mode):
     """As the literals that such a column is compared with."""
     body = facet(columnMetrics={column: SECRET, "a": {"min": 7}})
     found = of_input("dataQualityMetrics", body, report=True, redaction=mode)
@@ -198,7 +198,7 @@ def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column,
         assert outcomes[f"{where}.{leaf}"][1] == "datasetProfile.fieldProfiles", leaf
 
 
-def test_without_redaction_the_values_of_every_column_are_told():
+def test_values_of_secret_columns_are_shown_without_redaction():
     found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"api_key": SECRET}), redaction="off"))
     assert found["fieldProfiles"] == [
         {
@@ -208,7 +208,7 @@ def test_without_redaction_the_values_of_every_column_are_told():
     ]  # fmt: skip
 
 
-def test_a_value_that_is_a_secret_by_its_shape_is_masked_and_a_long_one_is_cut():
+def test_secret_values_are_masked_and_long_values_truncated():
     signed = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
     body = facet(columnMetrics={"a": {"min": "https://u:hunter2@h/x", "max": signed}, "b": {"max": "z" * 5000}})
     found = of_input("dataQualityMetrics", body, report=True)
@@ -221,12 +221,12 @@ def test_a_value_that_is_a_secret_by_its_shape_is_masked_and_a_long_one_is_cut()
 
 
 @pytest.mark.parametrize("measured", [{"sum": 4}, {"count": 4}, {"min": None}])
-def test_a_column_of_which_a_profile_takes_nothing_is_not_in_it(measured):
+def test_column_without_profile_metrics_creates_no_profile(measured):
     found = of_input("dataQualityMetrics", facet(columnMetrics={"a": measured}))
     assert not found.has(ORDERS, "datasetProfile")
 
 
-def test_columns_that_say_nothing_take_no_room():
+def test_columns_without_metrics_do_not_count_towards_the_limit():
     columns = {f"c{number:04}": {} if number < 500 else {"nullCount": number} for number in range(1500)}
     found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
     assert len(profile(found)["fieldProfiles"]) == 1000
@@ -234,7 +234,7 @@ def test_columns_that_say_nothing_take_no_room():
     assert found.outcomes()[f"{where}.c1499.nullCount"][0] == "mapped"
 
 
-def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
+def test_empty_last_updated_and_unnamed_columns_are_ignored():
     found = of_input(
         "dataQualityMetrics", facet(lastUpdated="", columnMetrics={"": {"min": 1, "sum": 2, "count": 1}}), report=True
     )
@@ -246,7 +246,7 @@ def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
     assert found.outcomes()[f'{where}columnMetrics[""].sum'] == ("dropped", "malformed")
 
 
-def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event():
+def test_quantile_with_two_spellings_has_one_value():
     def measured(**quantiles):
         return facet(columnMetrics={"a": {"quantiles": quantiles}})
 
@@ -260,7 +260,7 @@ def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event()
         assert profile(told(start, end))["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
 
 
-def test_of_two_names_of_one_column_the_first_counts_as_a_whole():
+def test_column_with_two_spellings_uses_the_first_metrics():
     table = {"namespace": "snowflake://acct", "name": "DB.S.T"}
     for columns in ({"ID": {"sum": 1, "min": 1}, "id": {"count": 2}}, {"id": {"count": 2}, "ID": {"sum": 1, "min": 1}}):
         bag = {"dataQualityMetrics": facet(columnMetrics=columns)}
@@ -272,7 +272,7 @@ def test_of_two_names_of_one_column_the_first_counts_as_a_whole():
         assert found.outcomes()[f"{where}.id.count"] == ("dropped", "duplicate-of:columnMetrics.ID")
 
 
-def test_of_quantiles_a_profile_has_room_for_a_thousand_and_for_the_median():
+def test_quantiles_are_limited_to_1000_plus_the_median():
     quantiles = {f"{number / 4000}": number for number in range(2001)}
     found = of_input("dataQualityMetrics", facet(columnMetrics={"a": {"quantiles": quantiles}}), report=True)
     (column,) = profile(found)["fieldProfiles"]

@@ -26,13 +26,13 @@ def test_everything_is_kept_on_the_run():
     assert found.outcomes()[leaf.format("position")][0] == "property"
 
 
-def test_documentation_says_more():
+def test_documentation_facet_wins_over_the_operation_description():
     found = operation(job={"documentation": facet(description="What it is")})
     assert found.patched(JOB, "dataJobInfo")["/description"] == "What it is"
 
 
 @pytest.mark.parametrize("text", [None, "", " ", [7], {}])
-def test_what_says_nothing_changes_nothing(text):
+def test_empty_values_change_nothing(text):
     found = operation(name=text, description=text).patched(JOB, "dataJobInfo")
     assert found["/name"] == "load"
     assert "/description" not in found

@@ -42,7 +42,7 @@ def test_its_name_wins_over_every_other_and_its_user_over_none():
     assert properties(found)["created"]["actor"] == "urn:li:corpuser:bob"
 
 
-def test_the_start_reason_wins_over_nominal_time():
+def test_start_reason_wins_over_nominal_time():
     assert properties(run({"nominalTime": facet(nominalStartTime="2026-11-20T00:00:00Z")}))["type"] == "BATCH_AD_HOC"
 
 
@@ -53,7 +53,7 @@ def test_while_running_the_running_log_and_then_the_lasting_one():
     assert properties(found)["externalUrl"] == BODY["persistent_log_url"]
 
 
-def test_one_log_serves_for_both():
+def test_log_url_is_used_for_both_if_only_one_is_sent():
     for leaf in ("running_log_url", "persistent_log_url"):
         other = {"running_log_url", "persistent_log_url"} - {leaf}
         found = run(**dict.fromkeys(other))
@@ -63,11 +63,11 @@ def test_one_log_serves_for_both():
 
 
 @pytest.mark.parametrize("url", ["file:///log", "https://", "", 7, None, "javascript:alert(1)"])
-def test_what_is_no_page_is_only_kept(url):
+def test_log_url_that_is_no_web_page_is_only_a_property(url):
     assert "externalUrl" not in properties(run(running_log_url=url, persistent_log_url=None))
 
 
-def test_a_page_shows_no_password():
+def test_page_shows_no_password():
     found = properties(run(persistent_log_url="https://ann:pw@history/x?token=abc&y=1"))
     assert found["externalUrl"] == "https://ann:***@history/x?token=***&y=1"
 
@@ -76,7 +76,7 @@ def test_a_page_shows_no_password():
     ("attempt", "number"),
     [("2", 2), (3, 3), ("4-retry", 4), ("x", 1), ("", 1), ("0", 1), (None, 1), (True, 1), ("99999999999", 1), (-1, 1)],
 )
-def test_the_number_that_the_attempt_begins_with(attempt, number):
+def test_number_that_the_attempt_begins_with(attempt, number):
     assert {point["attempt"] for point in run(attempt=attempt).all(DPI, "dataProcessInstanceRunEvent")} == {number}
 
 
@@ -86,7 +86,7 @@ def test_its_attempt_wins_over_airflow_s():
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", [7], []])
-def test_what_says_nothing_changes_nothing(value):
+def test_empty_values_change_nothing(value):
     found = properties(run(external_id=value, start_reason=value, started_by_user=value))
     assert found["name"] == OWN
     assert "type" not in found

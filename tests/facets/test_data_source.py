@@ -19,7 +19,7 @@ def expectation(namespace, name, uri):
     return told(event(inputs=[dataset], producer=GX)).entities("dataset")
 
 
-def test_great_expectations_database_is_taken_from_the_uri_of_the_same_host():
+def test_database_name_is_read_from_a_uri_of_the_same_host():
     urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.app.orders,PROD)"
     here = "postgresql+psycopg2://localhost"
     assert expectation(here, "app.orders", "postgresql+psycopg2://localhost:55433/shop") == {urn}
@@ -33,13 +33,13 @@ def test_another_host_or_no_database_completes_nothing():
         assert expectation(here, "app.orders", uri) == bare
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_output("dataSource", spec("DatasourceDatasetFacet")["dataSource"]).kept(TOTALS)
     assert kept["dataSource.name"] == "datasource_one"
     assert kept["dataSource.uri"] == "https://some.location.com/datsource/one"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = datasource_dataset.DatasourceDatasetFacet(name="db", uri="postgres://db:5432")
     kept = told(client_pair(outputs={"dataSource": made})).kept(TOTALS)
     assert (kept["dataSource.name"], kept["dataSource.uri"]) == ("db", "postgres://db:5432")

@@ -28,7 +28,7 @@ from support.value_tables import TABLES, document
         ("x" * 5000, None, ["X" + "x" * 99]),
     ],
 )
-def test_type_and_subtype_are_subtypes_in_datahub_s_words(kind, subtype, names, profile):
+def test_dataset_type_and_subtype_are_datahub_subtypes(kind, subtype, names, profile):
     found = of_output("datasetType", facet(datasetType=kind, subType=subtype), datahub_version=profile)
     assert found.one(TOTALS, "subTypes") == {"typeNames": names}
     assert found.kept(TOTALS)["datasetType.datasetType"].startswith(kind[:100])
@@ -52,11 +52,11 @@ def test_type_and_subtype_are_subtypes_in_datahub_s_words(kind, subtype, names, 
         ("external", "STREAM", "", ["Stream"]),
     ],
 )
-def test_a_dataset_is_called_what_the_connector_of_its_platform_calls_it(platform, kind, subtype, names):
+def test_subtype_follows_the_connector_of_the_platform(platform, kind, subtype, names):
     assert list(TABLES.dataset_types(kind, subtype, platform)) == names
 
 
-def test_a_stream_of_kafka_is_the_topic_that_datahubs_source_writes():
+def test_kafka_stream_has_the_topic_subtype():
     topic = {"namespace": "kafka://b1:9092", "name": "orders", "facets": {"datasetType": facet(datasetType="STREAM")}}
     found = told(pair(outputs=[topic]))
     urn = "urn:li:dataset:(urn:li:dataPlatform:kafka,orders,PROD)"
@@ -64,7 +64,7 @@ def test_a_stream_of_kafka_is_the_topic_that_datahubs_source_writes():
     assert found.kept(urn)["datasetType.datasetType"] == "STREAM"
 
 
-def test_the_words_of_connectors_are_datahubs():
+def test_words_of_connectors_are_datahubs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         subtypes = pytest.importorskip("datahub.ingestion.source.common.subtypes", reason="needs acryl-datahub")
@@ -77,7 +77,7 @@ def test_the_words_of_connectors_are_datahubs():
 @pytest.mark.parametrize(
     "body", [facet(datasetType="JOB_OUTPUT"), facet(datasetType=""), facet(subType="EXTERNAL"), facet()]
 )
-def test_what_is_no_type_is_kept_and_no_more(body):
+def test_invalid_dataset_type_is_only_a_property(body):
     found = of_output("datasetType", body)
     assert not found.has(TOTALS, "subTypes")
     for leaf in ("datasetType", "subType"):
@@ -90,18 +90,18 @@ def test_dbt_knows_better_in_whatever_order():
         assert told(pair(outputs=[totals(facets=facets)])).one(TOTALS, "subTypes") == {"typeNames": ["View"]}
 
 
-def test_wrong_types_cost_only_themselves_and_a_deleted_one_says_nothing():
+def test_malformed_type_is_dropped_and_a_tombstone_is_ignored():
     found = of_output("datasetType", facet(datasetType=["TABLE"], subType="EXTERNAL"))
     assert not found.has(TOTALS, "subTypes")
     assert found.kept(TOTALS)["datasetType.subType"] == "EXTERNAL"
     assert not of_output("datasetType", facet(datasetType="TABLE", _deleted=True)).has(TOTALS, "subTypes")
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = of_output("datasetType", spec("DatasetTypeDatasetFacet")["datasetType"])
     assert found.one(TOTALS, "subTypes") == {"typeNames": ["View"]}
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = dataset_type_dataset.DatasetTypeDatasetFacet(datasetType="TOPIC")
     assert told(client_pair(outputs={"datasetType": made})).one(TOTALS, "subTypes") == {"typeNames": ["Topic"]}

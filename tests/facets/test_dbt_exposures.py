@@ -30,7 +30,7 @@ def test_other_shapes_are_kept_as_they_are(body, kept):
     assert {key: text for key, text in found.items() if key.startswith("dbt")} == kept
 
 
-def test_the_report_names_the_property_of_bare_names():
+def test_report_names_the_property_of_bare_names():
     found = of_output("dbt_exposures", facet(exposures=["board"]), report=True)
     assert found.kept(TOTALS)["dbt_exposures"] == '["board"]'
     target = "datasetProperties.customProperties[openlineage.dbt_exposures]"

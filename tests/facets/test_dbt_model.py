@@ -26,7 +26,7 @@ def model(materialized=None, **config):
     )
 
 
-def test_the_configuration_is_kept_on_the_dataset_and_its_job():
+def test_configuration_is_kept_on_the_dataset_and_its_job():
     body = model("incremental", access="public", incremental={"strategy": "merge", "unique_key": ["id"]})
     found = of_output("dbt_model", facet(**body, version=2))
     for urn in (TOTALS, JOB):
@@ -37,14 +37,14 @@ def test_the_configuration_is_kept_on_the_dataset_and_its_job():
         assert kept["dbt_model.version"] == "2"
 
 
-def test_on_an_input_it_says_nothing_of_the_job():
+def test_dbt_model_of_an_input_does_not_describe_the_job():
     found = of_input("dbt_model", model("table"))
     assert found.kept(ORDERS)["dbt_model.config.materialized"] == "table"
     assert not any(key.startswith("dbt_model") for key in found.kept(JOB))
     assert not found.has(ORDERS, "operation")
 
 
-def test_where_its_properties_are_left_out_the_report_tells_that_a_view_is_called_one():
+def test_report_maps_view_subtypes_without_input_properties():
     path = "$.inputs[0].facets.dbt_model.config.materialized"
     for said, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("dropped", "policy:materialize"))):
         found = of_input("dbt_model", model(said), report=True, materialize="outputs")
@@ -65,44 +65,44 @@ def test_where_its_properties_are_left_out_the_report_tells_that_a_view_is_calle
         ({}, "INSERT", True),
     ],
 )
-def test_the_materialisation_says_what_the_run_did(config, kind, inferred):
+def test_materialization_sets_the_operation_type(config, kind, inferred):
     operation = of_output("dbt_model", facet(config=config)).one(TOTALS, "operation")
     assert operation["operationType"] == kind
     assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
 
 
 @pytest.mark.parametrize(("said", "kept"), [(False, "false"), (0, "0"), ("", ""), (None, None), ({}, None), ([], None)])
-def test_an_incremental_configuration_that_is_no_object_is_kept_too(said, kept):
+def test_incremental_configuration_that_is_no_object_is_kept_too(said, kept):
     found = of_output("dbt_model", facet(config={"access": "public", "incremental": said}), report=True)
     assert found.kept(TOTALS).get("dbt_model.config.incremental") == kept
     outcome = found.outcomes()["$.outputs[0].facets.dbt_model.config.incremental"][0]
     assert outcome == ("property" if kept is not None else "dropped")
 
 
-def test_a_view_is_a_view():
+def test_view_is_a_view():
     assert of_output("dbt_model", model("view")).one(TOTALS, "subTypes") == {"typeNames": ["View"]}
     assert not of_output("dbt_model", model("table")).has(TOTALS, "subTypes")
 
 
-def test_a_table_that_was_made_anew_has_as_many_rows_as_were_written():
+def test_row_count_of_a_rebuilt_table_is_its_profile():
     bag = {"facets": {"dbt_model": model("table")}, "outputFacets": {"outputStatistics": facet(rowCount=12)}}
     assert told(pair(outputs=[totals(**bag)])).one(TOTALS, "datasetProfile")["rowCount"] == 12
     bag["facets"] = {"dbt_model": model("incremental")}
     assert not told(pair(outputs=[totals(**bag)])).has(TOTALS, "datasetProfile")
 
 
-def test_a_dataset_event_says_it_of_the_dataset_alone():
+def test_dataset_event_sets_model_properties_without_operation():
     found = told(dataset_event(totals(facets={"dbt_model": model("table")})))
     assert found.kept(TOTALS)["dbt_model.config.materialized"] == "table"
     assert not found.has(TOTALS, "operation")
 
 
 @pytest.mark.parametrize("config", ["table", None, []])
-def test_a_configuration_that_is_none_says_nothing(config):
+def test_config_without_materialization_is_ignored(config):
     assert of_output("dbt_model", facet(config=config)).has(TOTALS, "operation")
 
 
-def test_an_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
+def test_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
     """The models that it is made of stay what column lineage says."""
     hidden = {
         **orders(facets={"dbt_model": model("ephemeral"), "schema": facet(fields=[{"name": "a", "type": "int"}])})
@@ -120,7 +120,7 @@ def test_an_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
         assert outcomes[f"$.inputs[0].{leaf}"] == ("dropped", "ephemeral")
 
 
-def test_an_ephemeral_model_is_no_output_and_no_source_of_columns():
+def test_ephemeral_model_is_no_output_and_no_source_of_columns():
     hidden = totals(facets={"dbt_model": model("Ephemeral")})
     lineage = facet(fields={"a": {"inputFields": [{**totals(), "field": "a"}]}})
     found = told(
@@ -149,7 +149,7 @@ def made_of(source, producer=DBT, inputs=(), **settings):
     ("source", "reason"),
     [("src", "phantom"), ("generate_series", "phantom"), ("__dbt__cte__stg_orders", "ephemeral")],
 )
-def test_what_column_lineage_names_without_a_schema_is_a_part_of_the_query(source, reason):
+def test_column_lineage_source_without_a_schema_is_a_cte(source, reason):
     found, outcome = made_of(source, inputs=[orders()])
     assert outcome == ("dropped", reason)
     assert found.entities("dataset") == {ORDERS, TOTALS}
@@ -161,20 +161,20 @@ def found_job(found):
     return job
 
 
-def test_a_table_of_another_schema_and_what_others_than_dbt_name_are_datasets():
+def test_column_lineage_source_with_a_schema_is_a_dataset():
     for source, producer in (("raw.orders", DBT), ("src", "https://example.com/own")):
         found, outcome = made_of(source, producer)
         assert outcome[0] == "mapped"
         assert len(found.entities("dataset")) == 2, source
 
 
-def test_an_input_of_the_event_is_one_whatever_it_is_called():
+def test_column_lineage_source_that_is_an_input_is_a_dataset():
     source = {"namespace": "postgres://db:5432", "name": "src"}
     assert made_of("src", inputs=[source])[1][0] == "mapped"
 
 
 @pytest.mark.parametrize(("ephemeral", "outcome"), [("skip", ("dropped", "ephemeral")), ("keep", "mapped")])
-def test_an_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, outcome):
+def test_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, outcome):
     hidden = orders(facets={"dbt_model": model("ephemeral")})
     found, said = made_of("__dbt__cte__orders", inputs=[hidden], temporary={"ephemeral": ephemeral})
     assert said == outcome or said[0] == outcome
@@ -193,7 +193,7 @@ def audit(output, job_type="TEST", producer=DBT):
     return told(pair(job=facets, inputs=[orders()], outputs=[output], producer=producer), report=True)
 
 
-def test_the_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
+def test_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
     found = audit({**AUDIT, "facets": {"dbt_model": model("test")}})
     assert found.entities("dataset") == {ORDERS}
     assert found.outcomes()["$.outputs[0].name"] == ("dropped", "phantom")
@@ -201,7 +201,7 @@ def test_the_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
     assert not any(one.aspect_name == "dataProcessInstanceOutput" for one in found.proposals)
 
 
-def test_an_audit_table_with_a_schema_exists():
+def test_audit_table_with_a_schema_exists():
     schema = facet(fields=[{"name": "id", "type": "int"}])
     assert AUDIT_URN in audit({**AUDIT, "facets": {"schema": schema}}).entities("dataset")
 
@@ -214,12 +214,12 @@ def test_nothing_else_is_a_phantom(output, job_type, producer):
     assert len(audit(output, job_type, producer).entities("dataset")) == 2
 
 
-def test_an_input_in_an_audit_schema_is_read_and_no_phantom():
+def test_input_in_an_audit_schema_is_read_and_no_phantom():
     facets = {"jobType": facet(jobType="TEST")}
     assert AUDIT_URN in told(pair(job=facets, inputs=[AUDIT], producer=DBT)).entities("dataset")
 
 
-def test_without_a_job_type_the_name_of_the_node_tells_a_test():
+def test_dbt_test_is_recognised_by_its_node_name():
     name = "test.shop.not_null_orders_id.abc"
     assert told(pair(inputs=[orders()], outputs=[AUDIT], producer=DBT, name=name)).entities("dataset") == {ORDERS}
 
@@ -245,13 +245,13 @@ def partitioned(partition, fields=FIELDS, **settings):
         ("Day", []),
     ],
 )
-def test_the_column_that_a_model_is_partitioned_by_is_a_partitioning_key(partition, keys):
+def test_partition_column_of_a_model_is_a_partitioning_key(partition, keys):
     found, marked = partitioned(partition)
     assert marked == keys
     assert "partition_by" in found.kept(TOTALS)["dbt_model.config.incremental"]
 
 
-def test_a_nested_column_of_the_same_name_is_no_partitioning_key():
+def test_nested_column_of_the_same_name_is_no_partitioning_key():
     nested = [{"name": "v", "type": "struct", "fields": [{"name": "Day", "type": "date"}]}, *FIELDS]
     assert partitioned({"field": "Day"}, nested)[1] == ["Day"]
     assert partitioned({"field": "v.Day"}, nested)[1] == []
@@ -259,7 +259,7 @@ def test_a_nested_column_of_the_same_name_is_no_partitioning_key():
     assert partitioned({"field": "Day"}, nested, schema=paths)[1] == ["[version=2.0].[type=date].Day"]
 
 
-def test_the_report_names_the_key():
+def test_report_names_the_key():
     leaf = "$.outputs[0].facets.dbt_model.config.incremental.partition_by.{}"
     said = partitioned({"field": "Day", "granularity": "day"})[0].outcomes()
     assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
@@ -267,7 +267,7 @@ def test_the_report_names_the_key():
 
 
 @pytest.mark.parametrize("bags", [("facets", "outputFacets"), ("outputFacets", "facets"), ("facets", "facets")])
-def test_what_marks_no_key_is_kept(bags):
+def test_partition_columns_without_a_match_are_kept(bags):
     partition = {"field": "gone", "columns": ["DAY", "id", 7]}
     body = {bag: {} for bag in bags}
     body[bags[0]]["dbt_model"] = model("incremental", incremental={"partition_by": partition})
@@ -282,5 +282,5 @@ def test_what_marks_no_key_is_kept(bags):
     assert said[leaf.format("columns[1]")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
 
 
-def test_a_configuration_that_is_no_object_is_kept():
+def test_configuration_that_is_no_object_is_kept():
     assert of_output("dbt_model", facet(config=["view"])).kept(TOTALS)["dbt_model.config"] == '["view"]'

@@ -16,7 +16,7 @@ def test_file_and_unique_id_are_kept_on_the_job():
     assert "dbt_node.test_type" not in kept
 
 
-def test_a_path_as_dbt_writes_it_on_windows_is_a_page_too():
+def test_path_as_dbt_writes_it_on_windows_is_a_page_too():
     links = {"dbt": "https://git.example.com/shop/{path}"}
     found = of_job("dbt_node", facet(original_file_path="models\\a b.sql"), links=links)
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://git.example.com/shop/models/a%20b.sql"
@@ -35,13 +35,13 @@ def checked(**node):
 
 
 @pytest.mark.parametrize("kind", ["generic", "singular"])
-def test_the_type_of_a_test_is_on_its_check_too(kind):
+def test_type_of_a_test_is_on_its_check_too(kind):
     found, info = checked(test_type=kind, unique_id="test.shop.not_null_orders_id.1a2b")
     assert info["customProperties"]["openlineage.dbt_node.test_type"] == kind
     assert found.outcomes()["$.job.facets.dbt_node.test_type"][0] == "property"
 
 
-def test_a_check_leads_to_the_file_of_its_test_not_to_that_of_its_model():
+def test_external_url_of_a_check_is_its_test_file():
     path = "tests/no_gaps.sql"
     _, info = checked(original_file_path=path, unique_id="test.shop.no_gaps")
     assert info["externalUrl"] == f"https://git.example.com/shop/{path}"

@@ -13,34 +13,34 @@ def dbt(name="dbt-run-shop", job_type=None, body=BODY):
     return told(pair(run={"dbt_run": body}, job=job, producer=DBT, name=name))
 
 
-def test_the_invocation_s_run_is_named_by_it():
+def test_invocation_s_run_is_named_by_it():
     found = dbt(job_type="JOB")
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "2b1f"
     assert found.kept(DPI)["dbt_run.full_refresh"] == "false"
     assert dbt().one(DPI, "dataProcessInstanceProperties")["name"] == "2b1f"
 
 
-def test_the_runs_of_its_nodes_are_not():
+def test_runs_of_its_nodes_are_not():
     found = dbt("model.shop.orders", "MODEL")
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
     assert found.kept(DPI)["dbt_run.invocation_id"] == "2b1f"
 
 
-def test_the_project_is_kept_on_the_flow():
+def test_project_is_kept_on_the_flow():
     assert dbt().kept("urn:li:dataFlow:(dbt,dbt-run-shop,shop)")["dbt_run.project_name"] == "shop"
     assert dbt("model.shop.orders").kept("urn:li:dataFlow:(dbt,shop,shop)")["dbt_run.project_name"] == "shop"
 
 
-def test_a_placeholder_job_has_no_flow():
+def test_placeholder_job_has_no_flow():
     assert dbt("unknown").entities("dataFlow") == set()
 
 
 @pytest.mark.parametrize("body", [facet(), facet(invocation_id=None, project_name=None), facet(invocation_id=[7])])
-def test_what_is_no_id_names_nothing(body):
+def test_invalid_id_does_not_name_the_run(body):
     assert dbt(body=body).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
 
 
-def test_a_microbatch_model_ends_once_whatever_its_batches_came_to():
+def test_microbatch_model_ends_once_whatever_its_batches_came_to():
     """As dbt-ol 1.54 told one whose second of three batches failed, with ``--consume-structured-logs``."""
     said = ("START", "START", "COMPLETE", "START", "FAIL", "START", "COMPLETE", "OTHER")
     events = [

@@ -5,18 +5,18 @@ from __future__ import annotations
 from support.facet_cases import DPI, JOB, facet, of_run
 
 
-def test_the_version_is_kept_on_the_run_and_its_job():
+def test_version_is_kept_on_the_run_and_its_job():
     found = of_run("dbt_version", facet(version="1.11.2"))
     for urn in (DPI, JOB):
         assert found.kept(urn)["dbt_version.version"] == "1.11.2"
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     found = of_run("dbt_version", facet(version=None))
     assert not any(key.startswith("dbt") for urn in (DPI, JOB) for key in found.kept(urn))
 
 
-def test_the_report_names_the_property_of_what_else_it_says():
+def test_report_names_the_property_of_unknown_version_fields():
     found = of_run("dbt_version", facet(core={"latest": "1.12"}), report=True)
     assert found.kept(DPI)["dbt_version.core.latest"] == "1.12"
     target = "dataProcessInstanceProperties.customProperties[openlineage.dbt_version.core.latest]"

@@ -26,7 +26,7 @@ KEPT = (
 )
 
 
-def test_only_what_tells_the_connector_and_its_tables_is_kept():
+def test_connector_config_is_reduced_to_an_allowlist():
     found = of_run("debezium_config", facet(configs=LINES, more={"a": 1}), report=True)
     kept = found.kept(DPI)
     assert kept["debezium_config"] == KEPT
@@ -39,14 +39,14 @@ def test_only_what_tells_the_connector_and_its_tables_is_kept():
     assert said["$.run.facets.debezium_config.configs[6]"] == ("dropped", "policy:debezium_config")
 
 
-def test_what_is_empty_says_nothing():
+def test_empty_fields_are_dropped():
     found = of_run("debezium_config", facet(configs=["tasks.max=1"], additionalProperties={}, more=[]), report=True)
     assert not any(name.endswith(("additionalProperties", "more")) for name in found.kept(DPI))
     leaf = "$.run.facets.debezium_config.additionalProperties"
     assert found.outcomes()[leaf] == ("dropped", "empty")
 
 
-def test_a_task_that_is_restarted_shows_so_at_once():
+def test_task_that_is_restarted_shows_so_at_once():
     said = [("START", 0), ("FAIL", 10), ("FAIL", 12), ("RUNNING", 13)]
     streams = {"jobType": facet(processingType="STREAMING", integration="DEBEZIUM", jobType="TASK")}
     shown = {}
@@ -85,7 +85,7 @@ def test_other_shapes_give_nothing_away(configs, count):
 @pytest.mark.parametrize(
     "configs", [["tasks.max=1", "name=", "database.user=ann"], {"tasks.max": "1", "name": "", "database.user": "ann"}]
 )
-def test_strict_redaction_keeps_names_only_and_tells(configs):
+def test_strict_redaction_keeps_config_names_only(configs):
     found = of_run("debezium_config", facet(configs=configs), redaction="strict", report=True)
     assert found.kept(DPI)["debezium_config"] == '{"name":"","tasks.max":"[REDACTED]"}'
     reasons = sorted(

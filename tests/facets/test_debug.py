@@ -8,7 +8,7 @@ import json
 from support.facet_cases import DPI, facet, of_run
 
 
-def test_it_is_withheld_and_its_hash_and_size_are_kept():
+def test_debug_facet_is_reduced_to_hash_and_size():
     body = facet(packages=[{"name": "x", "version": "1"}] * 100)
     found = of_run("debug", body, report=True)
     raw = json.dumps(body, separators=(",", ":")).encode()

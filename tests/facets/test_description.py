@@ -6,7 +6,7 @@ import pytest
 from support.facet_cases import ORDERS, facet, of_input, orders, pair, told
 
 
-def test_it_describes_the_dataset_where_no_documentation_is_stated():
+def test_description_is_used_without_a_documentation_facet():
     found = of_input("description", facet(description="Orders, one a line", more=1), report=True)
     assert found.patched(ORDERS, "datasetProperties")["/description"] == "Orders, one a line"
     assert found.kept(ORDERS)["description.more"] == "1"
@@ -17,5 +17,5 @@ def test_it_describes_the_dataset_where_no_documentation_is_stated():
 
 
 @pytest.mark.parametrize("text", [None, "", " ", {}, ["x"]])
-def test_what_is_no_text_describes_nothing(text):
+def test_non_text_description_is_ignored(text):
     assert "/description" not in of_input("description", facet(description=text)).patched(ORDERS, "datasetProperties")

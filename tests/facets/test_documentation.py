@@ -23,32 +23,32 @@ from support.facet_cases import (
 from dh_bridge.datahub.search_texts import cut_text
 
 
-def test_the_description_of_a_job_is_the_job_s_and_never_its_flow_s():
+def test_description_of_a_job_is_the_job_s_and_never_its_flow_s():
     found = of_job("documentation", facet(description="Loads *orders*", contentType="text/html"))
     assert found.patched(JOB, "dataJobInfo")["/description"] == "Loads *orders*"
     assert "/description" not in found.patched(FLOW, "dataFlowInfo")
     assert found.kept(JOB)["documentation.contentType"] == "text/html"
 
 
-def test_the_description_of_a_flow_level_job_is_the_flow_s():
+def test_description_of_a_flow_level_job_is_the_flow_s():
     found = told(pair(job={"documentation": facet(description="Night")}, name="daily"))
     assert found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
 
 
-def test_the_description_of_a_dataset_is_the_dataset_s():
+def test_description_of_a_dataset_is_the_dataset_s():
     found = of_output("documentation", facet(description="All totals", contentType="text/x-rst"))
     assert found.patched(TOTALS, "datasetProperties")["/description"] == "All totals"
     assert found.kept(TOTALS)["documentation.contentType"] == "text/x-rst"
 
 
 @pytest.mark.parametrize("content_type", ["text/markdown", "text/plain"])
-def test_the_usual_content_types_are_not_kept(content_type):
+def test_usual_content_types_are_not_kept(content_type):
     found = of_job("documentation", facet(description="x", contentType=content_type), report=True)
     assert "documentation.contentType" not in found.kept(JOB)
     assert found.outcomes()["$.job.facets.documentation.contentType"][0] == "dropped"
 
 
-def test_the_later_description_wins_in_any_order_and_an_empty_one_is_no_statement():
+def test_last_nonempty_description_wins_in_any_order():
     said = [
         event("START", job={"documentation": facet(description="old")}),
         event("RUNNING", job={"documentation": facet(description="new")}, time="2026-11-20T01:00:10Z"),
@@ -58,14 +58,14 @@ def test_the_later_description_wins_in_any_order_and_an_empty_one_is_no_statemen
         assert told(order).patched(JOB, "dataJobInfo")["/description"] == "new"
 
 
-def test_a_deleted_description_is_removed():
+def test_deleted_description_is_removed():
     found = told(event("START"), event(job={"documentation": {"_deleted": True, **facet()}}))
     assert {"op": "remove", "path": "/description"} in found.one(JOB, "dataJobInfo")
     found = told(dataset_event(totals(facets={"documentation": {**facet(), "_deleted": True}})))
     assert {"op": "remove", "path": "/description"} in found.one(TOTALS, "datasetProperties")
 
 
-def test_a_description_after_the_deletion_stands():
+def test_description_after_its_deletion_is_written():
     found = told(
         event("START", job={"documentation": {**facet(), "_deleted": True}}),
         event(job={"documentation": facet(description="again")}),
@@ -73,25 +73,25 @@ def test_a_description_after_the_deletion_stands():
     assert found.patched(JOB, "dataJobInfo")["/description"] == "again"
 
 
-def test_a_long_description_is_cut():
+def test_long_description_is_cut():
     text = of_job("documentation", facet(description="x" * 70_000)).patched(JOB, "dataJobInfo")["/description"]
     assert text == cut_text("x" * 70_000)
 
 
-def test_a_number_is_a_text_too_and_other_leaves_are_kept():
+def test_number_is_a_text_too_and_other_leaves_are_kept():
     found = of_job("documentation", facet(description=7, author={"name": "ann"}))
     assert found.patched(JOB, "dataJobInfo")["/description"] == "7"
     assert found.kept(JOB)["documentation.author"] == '{"name":"ann"}'
 
 
-def test_the_specification_s_documents_are_read():
+def test_specification_s_documents_are_read():
     found = of_job("documentation", spec("DocumentationJobFacet")["documentation"])
     assert found.patched(JOB, "dataJobInfo")["/description"].startswith("Determines the popular day")
     found = of_output("documentation", spec("DocumentationDatasetFacet")["documentation"])
     assert found.patched(TOTALS, "datasetProperties")["/description"] == "Some dataset description"
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     found = told(
         client_pair(
             job={"documentation": documentation_job.DocumentationJobFacet(description="J")},

@@ -15,7 +15,7 @@ INNER = {
 }
 
 
-def test_they_are_kept_on_the_run_without_secrets_and_mounts():
+def test_environment_is_kept_without_secrets_and_mounts():
     found = of_run("environment-properties", facet(**{"environment-properties": INNER}), report=True)
     kept = found.kept(DPI)
     assert kept["environment-properties.orgId"] == "42"
@@ -27,7 +27,7 @@ def test_they_are_kept_on_the_run_without_secrets_and_mounts():
     assert found.outcomes()[path] == ("dropped", "too-large")
 
 
-def test_the_user_is_the_user_of_the_run():
+def test_user_is_the_user_of_the_run():
     found = of_run("environment-properties", facet(**{"environment-properties": INNER}))
     created = found.one(DPI, "dataProcessInstanceProperties")["created"]
     assert created["actor"] == "urn:li:corpuser:ann@example.com"
@@ -37,7 +37,7 @@ def test_the_user_is_the_user_of_the_run():
 @pytest.mark.parametrize(
     "body", [facet(), facet(**{"environment-properties": {}}), facet(**{"environment-properties": 7})]
 )
-def test_an_empty_one_says_nothing(body):
+def test_empty_facet_has_no_effect(body):
     found = of_run("environment-properties", body)
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == "urn:li:corpuser:datahub"
 
@@ -46,7 +46,7 @@ def test_leaves_outside_the_inner_object_are_read_too():
     assert of_run("environment-properties", facet(orgId="1")).kept(DPI)["environment-properties.orgId"] == "1"
 
 
-def test_strict_redaction_keeps_names_and_the_user_only_and_tells():
+def test_strict_redaction_keeps_names_and_the_user_only():
     key = "environment-properties"
     found = of_run(key, facet(**{key: INNER}, more="m"), redaction="strict", report=True)
     kept = found.kept(DPI)
@@ -59,7 +59,7 @@ def test_strict_redaction_keeps_names_and_the_user_only_and_tells():
     assert told[f"$.run.facets.{key}.{key}.user"][0] == "mapped"
 
 
-def test_leaves_beside_the_inner_object_are_kept_where_it_does_not_say_the_same():
+def test_outer_fields_are_kept_unless_the_inner_object_has_them():
     key = "environment-properties"
     found = of_run(key, facet(**{key: {"orgId": "42"}}, orgId="1", more="m"), report=True)
     assert found.kept(DPI)[f"{key}.orgId"] == "42"

@@ -23,7 +23,7 @@ def test_each_variable_is_a_property_of_the_run(profile):
     assert kept(variables(("HOME", "/root"), ("LANG", "")), datahub_version=profile) == {"HOME": "/root", "LANG": ""}
 
 
-def test_secrets_are_masked_by_name_and_by_shape_and_told():
+def test_secrets_are_masked_by_name_and_by_shape():
     body = variables(
         ("DB_PASSWORD", "hunter2"),
         ("URL", "jdbc://a:b@c"),
@@ -45,7 +45,7 @@ def test_strict_redaction_keeps_names_only():
     assert found[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "policy:redaction")
 
 
-def test_the_first_hundred_of_the_alphabet_are_kept_and_the_rest_is_counted():
+def test_variables_beyond_the_first_hundred_are_counted():
     body = variables(*((f"V{number:03}", "x") for number in reversed(range(130))))
     found = kept(body)
     assert sorted(found) == [*(f"V{number:03}" for number in range(100)), "more"]
@@ -53,7 +53,7 @@ def test_the_first_hundred_of_the_alphabet_are_kept_and_the_rest_is_counted():
     assert of_run(KEY, body, report=True).outcomes()[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "too-large")
 
 
-def test_of_two_with_one_name_the_later_counts_and_names_without_end_are_left_out():
+def test_variable_with_a_repeated_name_has_the_last_value():
     body = variables(("A", "1"), ("A", "2"), ("n" * 300, "x"), ("", "y"), (None, "z"))
     assert kept(body) == {"A": "2"}
     found = of_run(KEY, body, report=True).outcomes()
@@ -66,7 +66,7 @@ def test_of_two_with_one_name_the_later_counts_and_names_without_end_are_left_ou
 @pytest.mark.parametrize(
     "body", [facet(), facet(environmentVariables=None), facet(environmentVariables=[]), facet(environmentVariables="x")]
 )
-def test_nothing_said_is_nothing_kept(body):
+def test_empty_facet_adds_no_properties(body):
     assert kept(body) == {}
 
 
@@ -86,11 +86,11 @@ def test_hostile_values_are_capped_and_wrong_types_are_mended():
     assert found["D"] == ""
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     assert kept(spec("EnvironmentVariablesRunFacet")[KEY])["JAVA_HOME"] == "/usr/lib/jvm/java-11-openjdk"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = environment_variables_run.EnvironmentVariablesRunFacet(
         environmentVariables=[environment_variables_run.EnvironmentVariable(name="A", value="b")]
     )

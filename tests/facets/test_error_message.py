@@ -13,7 +13,7 @@ def test_message_language_and_trace_are_kept_on_the_run():
     assert kept["errorMessage.stackTrace"] == "at x"
 
 
-def test_a_long_trace_keeps_its_head_and_its_tail():
+def test_long_trace_keeps_its_head_and_its_tail():
     text = of_run("errorMessage", facet(stackTrace="H" * 5000 + "T" * 5000)).kept(DPI)["errorMessage.stackTrace"]
     assert len(text) <= 4000
     assert text.startswith("H" * 2600)
@@ -21,19 +21,19 @@ def test_a_long_trace_keeps_its_head_and_its_tail():
     assert "sha256:" in text
 
 
-def test_credentials_are_taken_out_before_anything_is_cut():
+def test_credentials_are_removed_from_message_and_stack_trace():
     body = facet(message="cannot open postgres://ann:secret@db/x", stackTrace="jdbc://a:b@c/d?password=p")
     kept = of_run("errorMessage", body).kept(DPI)
     assert kept["errorMessage.message"] == "cannot open postgres://ann:***@db/x"
     assert kept["errorMessage.stackTrace"] == "jdbc://a:***@c/d?password=***"
 
 
-def test_it_never_changes_the_result():
+def test_error_message_never_changes_the_result():
     found = of_run("errorMessage", facet(message="only a warning"))
     assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "SUCCESS"
 
 
-def test_the_later_facet_replaces_the_earlier_one_whole():
+def test_later_error_message_replaces_the_complete_facet():
     said = [
         event("START", run={"errorMessage": facet(message="first", stackTrace="trace")}),
         event("FAIL", run={"errorMessage": facet(message="second")}),
@@ -44,19 +44,19 @@ def test_the_later_facet_replaces_the_earlier_one_whole():
         assert "errorMessage.stackTrace" not in kept
 
 
-def test_an_empty_one_and_a_null_say_nothing():
+def test_empty_and_null_error_messages_are_ignored():
     kept = of_run("errorMessage", facet(message="", stackTrace=None)).kept(DPI)
     assert not any(key.startswith("errorMessage") for key in kept)
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_run("errorMessage", spec("ErrorMessageRunFacet")["errorMessage"]).kept(DPI)
     assert kept["errorMessage.message"] == "failed"
     assert kept["errorMessage.programmingLanguage"] == "JAVA"
     assert kept["errorMessage.stackTrace"] == "<stack_trace>"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = error_message_run.ErrorMessageRunFacet(message="boom", programmingLanguage="python")
     kept = told(client_pair(run={"errorMessage": made})).kept(DPI)
     assert (kept["errorMessage.message"], kept["errorMessage.programmingLanguage"]) == ("boom", "python")

@@ -15,7 +15,7 @@ def kept(*parameters, **settings):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_each_parameter_is_a_property_and_what_people_call_it_is_one_json(profile):
+def test_parameters_are_properties_with_their_names_in_one_json(profile):
     found = kept(
         {"key": "task.timeout", "value": "3600", "name": "Timeout", "description": "seconds"},
         {"key": "mode"},
@@ -28,7 +28,7 @@ def test_each_parameter_is_a_property_and_what_people_call_it_is_one_json(profil
     }  # fmt: skip
 
 
-def test_a_value_that_is_no_text_is_kept_as_json_and_one_that_is_empty_is_none():
+def test_non_text_parameter_is_kept_as_json():
     values = {
         "tables": ["a", "b"],
         "window": {"days": 3, "token": "t"},
@@ -58,19 +58,19 @@ def test_secrets_are_masked_and_strict_keeps_keys_only():
     assert kept({"key": "mode", "value": "fast"}, redaction="strict") == {"mode": "[REDACTED]"}
 
 
-def test_a_parameter_called_meta_is_not_lost():
+def test_parameter_named_meta_is_kept():
     assert kept({"key": "meta", "value": "v"}) == {"meta": "v"}
     assert kept({"key": "meta", "value": "v"}, {"key": "a", "value": "b", "name": "A"}) == {
         "a": "b", "meta": '{"a":{"name":"A"},"meta":{"value":"v"}}',
     }  # fmt: skip
 
 
-def test_a_null_list_and_parameters_without_a_key_say_nothing():
+def test_null_parameters_and_missing_keys_are_ignored():
     assert of_run(KEY, facet(parameters=None)).has(DPI, "dataProcessInstanceProperties")
     assert kept({"value": "x", "name": "y"}, {"key": "", "value": "x"}, 7, {"key": ["a"]}) == {}
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = execution_parameters_run.ExecutionParametersRunFacet(
         parameters=[execution_parameters_run.ExecutionParameter(key="a", value="b")]
     )

@@ -14,13 +14,13 @@ def test_id_and_source_are_kept_on_the_run():
     assert kept["externalQuery.source"] == "snowflake"
 
 
-def test_it_names_the_run_of_a_query_only():
+def test_external_query_id_names_the_run_of_a_query_only():
     query = told(pair(run={"externalQuery": BODY}, job={"jobType": facet(jobType="QUERY")}))
     assert query.one(DPI, "dataProcessInstanceProperties")["name"] == "01b-2"
     assert of_run("externalQuery", BODY).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
 
 
-def test_the_operation_names_it_whichever_event_said_so():
+def test_operation_has_the_external_query_id_of_any_event():
     for said in (
         [event("START", run={"externalQuery": BODY}), event(outputs=[totals()])],
         [event(run={"externalQuery": BODY}, outputs=[totals()])],
@@ -29,18 +29,18 @@ def test_the_operation_names_it_whichever_event_said_so():
         assert operation["customProperties"]["openlineage.externalQueryId"] == "01b-2"
 
 
-def test_nulls_say_nothing():
+def test_null_values_are_ignored():
     kept = of_run("externalQuery", facet(externalQueryId=None, source="")).kept(DPI)
     assert not any(key.startswith("externalQuery") for key in kept)
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_run("externalQuery", spec("ExternalQueryRunFacet")["externalQuery"]).kept(DPI)
     assert kept["externalQuery.source"] == "bigquery"
     assert kept["externalQuery.externalQueryId"].startswith("bigquery_1690280798993890")
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = external_query_run.ExternalQueryRunFacet(externalQueryId="q", source="s")
     kept = told(client_pair(run={"externalQuery": made})).kept(DPI)
     assert (kept["externalQuery.externalQueryId"], kept["externalQuery.source"]) == ("q", "s")

@@ -35,7 +35,7 @@ def test_counts_errors_and_the_first_trace_are_kept_on_the_run(profile):
     assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "SUCCESS"
 
 
-def test_the_largest_counts_and_the_last_errors_stay_in_any_order():
+def test_largest_counts_and_the_last_errors_stay_in_any_order():
     said = [
         event("START", run={KEY: facet(totalTasks=5, failedTasks=1, errors=[{"errorMessage": "first"}])}),
         event(run={KEY: facet(totalTasks=2, failedTasks=2, errors=[{"errorMessage": "last"}])}),
@@ -46,7 +46,7 @@ def test_the_largest_counts_and_the_last_errors_stay_in_any_order():
         assert found[f"{KEY}.errors"] == '[{"message":"last"}]'
 
 
-def test_long_texts_are_cut_each_by_itself_and_secrets_are_masked():
+def test_long_texts_are_truncated_separately_and_secrets_masked():
     errors = [
         {
             "errorMessage": "m" * 5000,
@@ -64,7 +64,7 @@ def test_long_texts_are_cut_each_by_itself_and_secrets_are_masked():
     assert len(kept(facet(errors=[{"errorMessage": "e" * 900}] * 50))["errors"]) == 4000
 
 
-def test_what_cannot_be_used_costs_only_itself():
+def test_invalid_fields_are_dropped_individually():
     assert kept(facet(totalTasks=-1, failedTasks="many", errors=[{}, 7, {"taskNumber": 1}])) == {
         "errors": '[{"taskNumber":1}]'
     }
@@ -72,13 +72,13 @@ def test_what_cannot_be_used_costs_only_itself():
     assert kept(facet(errors="none")) == {}
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = kept(spec("ExtractionErrorRunFacet")[KEY])
     assert (found["totalTasks"], found["failedTasks"]) == ("1", "1")
     assert json.loads(found["errors"])[0]["task"] == "DROP POLICY IF EXISTS name ON table_name"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = extraction_error_run.ExtractionErrorRunFacet(
         totalTasks=2, failedTasks=1, errors=[extraction_error_run.Error(errorMessage="x")]
     )

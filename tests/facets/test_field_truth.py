@@ -106,7 +106,7 @@ def changed(events, path):
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_reported_as_told_is_told(name, profile):
+def test_reported_fields_change_the_proposals(name, profile):
     events = CALLS[name]
 
     def lines(call):

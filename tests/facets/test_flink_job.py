@@ -8,14 +8,14 @@ from support.facet_cases import DPI, TOTALS, event, facet, pair, told, totals
 BODY = {"flink_job": facet(jobId="ab12")}
 
 
-def test_the_job_id_is_the_name_of_the_run():
+def test_job_id_is_the_name_of_the_run():
     found = told(pair(run=BODY))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "ab12"
     assert found.kept(DPI)["flink_job.jobId"] == "ab12"
     assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
 
 
-def test_a_dashboard_s_address_gives_the_page_of_the_job():
+def test_flink_url_namespace_links_the_job_page():
     running = told(event("START", run=BODY, namespace="http://flink:8081/"))
     assert running.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "http://flink:8081/#/job/running/ab12"
     for order in (pair(run=BODY, namespace="http://flink:8081"), pair(run=BODY, namespace="http://flink:8081")[::-1]):
@@ -26,12 +26,12 @@ def test_a_dashboard_s_address_gives_the_page_of_the_job():
 
 
 @pytest.mark.parametrize("job_id", [None, [7], ""])
-def test_what_is_no_id_names_nothing(job_id):
+def test_invalid_id_does_not_name_the_run(job_id):
     found = told(pair(run={"flink_job": facet(jobId=job_id)}))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
 
 
-def test_a_started_event_shows_the_running_job_and_a_last_one_the_completed():
+def test_run_event_links_follow_the_state_of_the_flink_job():
     found = told(pair(run=BODY, namespace="https://flink:8081"))
     start, end = found.all(DPI, "dataProcessInstanceRunEvent")
     assert start["externalUrl"] == "https://flink:8081/#/job/running/ab12"
@@ -42,13 +42,13 @@ def test_a_started_event_shows_the_running_job_and_a_last_one_the_completed():
     ("job", "kind"),
     [({}, "INSERT"), ({"sql": facet(query="merge into totals using x")}, "UPDATE")],
 )
-def test_flink_inserts_unless_the_sql_says_otherwise(job, kind):
+def test_flink_operation_is_insert_unless_sql_differs(job, kind):
     operation = told(pair(run=BODY, job=job, outputs=[totals()])).one(TOTALS, "operation")
     assert operation["operationType"] == kind
     assert "openlineage.operation.inferred" not in operation["customProperties"]
 
 
-def test_a_stream_inserts():
+def test_stream_inserts():
     facets = {"jobType": facet(processingType="STREAMING", integration="KAFKA", jobType="JOB")}
     operation = told(pair(job=facets, outputs=[totals()])).one(TOTALS, "operation")
     assert operation["operationType"] == "INSERT"

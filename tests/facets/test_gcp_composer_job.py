@@ -19,7 +19,7 @@ def test_every_leaf_is_a_property_of_the_job(profile):
     }  # fmt: skip
 
 
-def test_the_operator_is_the_second_subtype_of_the_job():
+def test_operator_is_the_second_subtype_of_the_job():
     facets = {
         "gcp_composer_job": facet(**JOB_BODY),
         "jobType": facet(jobType="TASK", integration="AIRFLOW", processingType="BATCH"),
@@ -30,7 +30,7 @@ def test_the_operator_is_the_second_subtype_of_the_job():
     assert not of_job("gcp_composer_job", facet(**JOB_BODY)).has(JOB, "subTypes")
 
 
-def test_nulls_and_wrong_types_of_the_job_say_nothing():
+def test_null_and_malformed_composer_fields_are_ignored():
     found = of_job("gcp_composer_job", facet(environmentName=None, dagId=["x"], operator="", airflowVersion=2.5)).kept(
         JOB
     )
@@ -39,7 +39,7 @@ def test_nulls_and_wrong_types_of_the_job_say_nothing():
     }
 
 
-def test_the_facet_of_a_flow_goes_to_the_flow():
+def test_facet_of_a_flow_goes_to_the_flow():
     parts = {"job": {"gcp_composer_job": facet(**JOB_BODY), "jobType": facet(jobType="DAG", integration="AIRFLOW")}}
     found = told(
         pair(name="daily", producer="https://github.com/apache/airflow/tree/providers-openlineage/2.20.3", **parts)

@@ -7,7 +7,7 @@ from support.facet_cases import DPI, RUN, facet, of_run, pair, told
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_the_dag_run_names_the_run(profile):
+def test_dag_run_names_the_run(profile):
     found = of_run("gcp_composer_run", facet(dagRunId="scheduled__2026"), datahub_version=profile)
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026"
     assert found.kept(DPI)["gcp_composer_run.dagRunId"] == "scheduled__2026"

@@ -22,7 +22,7 @@ def infos(found):
 NOT_NULL = {"expectationType": "expect_column_values_to_not_be_null", "success": True, "column": "id"}
 
 
-def test_an_expectation_is_a_check_of_its_column():
+def test_expectation_is_a_check_of_its_column():
     found = gx(NOT_NULL, {"expectationType": "expect_table_row_count_to_be_between", "success": False})
     assert sorted(results(found)) == ["FAILURE", "SUCCESS"]
     by_scope = {info["scope"]: info for info in infos(found)}
@@ -31,7 +31,7 @@ def test_an_expectation_is_a_check_of_its_column():
     assert by_scope["DATASET_ROWS"]["aggregation"] == "ROW_COUNT"
 
 
-def test_two_expectations_that_nothing_tells_apart_are_two_assertions():
+def test_identical_expectations_are_two_assertions():
     assert len(gx(NOT_NULL, NOT_NULL).entities("assertion")) == 2
 
 
@@ -39,7 +39,7 @@ def test_two_expectations_that_nothing_tells_apart_are_two_assertions():
     ("success", "result"),
     [("true", ["SUCCESS"]), ("False", ["FAILURE"]), ("<<non-serializable: bool>>", []), (None, [])],
 )
-def test_a_success_that_cannot_be_read_is_no_result(success, result):
+def test_success_that_cannot_be_read_is_no_result(success, result):
     found = gx({**NOT_NULL, "success": success})
     assert results(found) == result
     assert len(infos(found)) == 1
@@ -48,7 +48,7 @@ def test_a_success_that_cannot_be_read_is_no_result(success, result):
         assert outcome == ("dropped", "malformed")
 
 
-def test_data_quality_assertions_win_where_both_stand():
+def test_data_quality_assertions_win_over_expectations():
     other = facet(assertions=[{"assertion": "not_null", "success": True, "column": "id"}])
     found = gx(NOT_NULL, dataQualityAssertions=other)
     assert [info["nativeType"] for info in infos(found)] == ["not_null"]
@@ -57,16 +57,16 @@ def test_data_quality_assertions_win_where_both_stand():
 
 
 @pytest.mark.parametrize("other", ["nonsense", facet(), facet(assertions=[]), facet(assertions="nonsense")])
-def test_expectations_stand_where_data_quality_assertions_say_nothing(other):
+def test_expectations_are_used_without_data_quality_assertions(other):
     assert results(gx(NOT_NULL, dataQualityAssertions=other)) == ["SUCCESS"]
 
 
-def test_an_expectation_without_a_type_is_unknown_and_an_empty_list_says_nothing():
+def test_expectation_without_a_type_is_unknown():
     assert [info["nativeType"] for info in infos(gx({"success": True}))] == ["unknown"]
     assert gx().entities("assertion") == set()
 
 
-def test_one_terminal_event_is_all_that_a_validation_sends():
+def test_run_with_only_a_terminal_event_has_its_properties():
     """Only COMPLETE; the run's properties are written all the same."""
     found = gx(NOT_NULL)
     names = {one.aspect_name for one in found.proposals if one.entity_type == "dataProcessInstance"}

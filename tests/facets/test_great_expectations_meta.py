@@ -14,7 +14,7 @@ META = facet(
 )
 
 
-def test_the_batch_stands_with_the_results():
+def test_batch_is_part_of_the_assertion_results():
     checks = {"greatExpectations_assertions": facet(assertions=[{"expectationType": "expect_x", "success": True}])}
     found = told(event(run={"great_expectations_meta": META}, inputs=[orders(inputFacets=checks)], producer=GX))
     (result,) = [one.value for one in found.proposals if one.aspect_name == "assertionRunEvent"]
@@ -25,13 +25,13 @@ def test_the_batch_stands_with_the_results():
     assert result["runtimeContext"]["expectation_suite_name"] == "orders"
 
 
-def test_the_rest_is_kept_on_the_run():
+def test_rest_is_kept_on_the_run():
     kept = of_run("great_expectations_meta", META).kept(DPI)
     assert kept["great_expectations_meta.great_expectations_version"] == "1.24.1"
     assert kept["great_expectations_meta.run_id.run_time"] == "2026-11-21T07:14:38"
 
 
-def test_an_empty_one_says_nothing():
+def test_empty_facet_has_no_effect():
     kept = of_run("great_expectations_meta", facet()).kept(DPI)
     assert not any(key.startswith("great") for key in kept)
 
@@ -60,7 +60,7 @@ def validated(batch, definition=None, **bag):
         ({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}}, None, {"partition": "SAMPLE", "type": "QUERY"}),
     ],
 )  # fmt: skip
-def test_a_batch_that_is_a_part_of_the_table_says_nothing_of_the_whole(batch, definition, part):
+def test_partial_batch_partitions_results_and_profile(batch, definition, part):
     """Its results and what was measured of it are those of the part, as DataHub's own action has it."""
     result, profile = validated(batch, definition)
     assert result["partitionSpec"] == profile["partitionSpec"] == part
@@ -79,12 +79,12 @@ def test_a_batch_that_is_a_part_of_the_table_says_nothing_of_the_whole(batch, de
         "orders",
     ],
 )
-def test_a_batch_of_a_whole_table_is_the_table(batch):
+def test_full_table_batch_has_the_full_table_partition(batch):
     result, profile = validated(batch)
     assert result["partitionSpec"]["type"] == profile["partitionSpec"]["type"] == "FULL_TABLE"
 
 
-def test_a_subset_of_the_dataset_says_more_than_the_batch():
+def test_subset_facet_wins_over_the_batch_partition():
     condition = {"type": "partition", "partitions": [{"dimensions": {"dt": "2026-11-24"}}]}
     result, profile = validated(BY_DAY, subset=facet(inputCondition=condition))
     assert (
@@ -94,6 +94,6 @@ def test_a_subset_of_the_dataset_says_more_than_the_batch():
     )
 
 
-def test_how_many_rows_were_drawn_stands_with_the_batch():
+def test_sample_size_is_the_limit_of_the_batch():
     result, _ = validated({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}})
     assert result["batchSpec"]["limit"] == 10

@@ -12,7 +12,7 @@ def kept(levels, **settings):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_the_levels_are_one_property_in_the_order_given(profile):
+def test_hierarchy_levels_are_one_property_in_order(profile):
     levels = [{"type": "DATABASE", "name": "db"}, {"type": "TABLE", "name": "t"}]
     assert kept(levels, datahub_version=profile) == '[["DATABASE","db"],["TABLE","t"]]'
     assert kept(levels[::-1]) == '[["TABLE","t"],["DATABASE","db"]]'
@@ -22,7 +22,7 @@ def test_no_container_is_made_of_it():
     assert of_output("hierarchy", facet(hierarchy=[{"type": "DATABASE", "name": "db"}])).entities("container") == set()
 
 
-def test_what_says_nothing_is_left_out_and_long_names_are_cut():
+def test_hierarchy_skips_empty_levels_and_truncates_long_names():
     assert kept([{"type": "SCHEMA"}, {}, {"name": 7}, "x"]) == '[["SCHEMA",""],["","7"]]'
     for nothing in ([], None, "db", [{}]):
         assert kept(nothing) is None
@@ -30,12 +30,12 @@ def test_what_says_nothing_is_left_out_and_long_names_are_cut():
     assert of_output("hierarchy", facet(hierarchy=[{"name": "x"}], _deleted=True)).kept(TOTALS).get("hierarchy") is None
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = of_output("hierarchy", spec("HierarchyDatasetFacet")["hierarchy"]).kept(TOTALS)["hierarchy"]
     assert found == '[["DATABASE","my_db"],["SCHEMA","my_schema"],["TABLE","my_table"]]'
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     level = hierarchy_dataset.HierarchyDatasetFacetLevel(type="DATABASE", name="db")
     made = hierarchy_dataset.HierarchyDatasetFacet(hierarchy=[level])
     assert told(client_pair(outputs={"hierarchy": made})).kept(TOTALS)["hierarchy"] == '[["DATABASE","db"]]'

@@ -15,7 +15,7 @@ def test_properties_are_one_json_without_secrets():
     assert outcome == ("property", "dataProcessInstanceProperties.customProperties[openlineage.hive_properties]")
 
 
-def test_leaves_beside_the_map_are_kept_and_an_empty_map_says_nothing():
+def test_fields_beside_the_map_are_kept_but_no_empty_map():
     kept = of_run("hive_properties", facet(properties={}, more=1)).kept(DPI)
     assert kept["hive_properties.more"] == "1"
     assert "hive_properties" not in kept

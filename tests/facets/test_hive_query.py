@@ -11,7 +11,7 @@ def hive(operation="CREATETABLE_AS_SELECT", query="q-1", **bags):
     return told(pair(run=run, outputs=[totals(**bags)]))
 
 
-def test_the_query_id_is_the_name_of_the_run():
+def test_query_id_is_the_name_of_the_run():
     found = hive()
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "q-1"
     assert found.kept(DPI)["hive_query.operationName"] == "CREATETABLE_AS_SELECT"
@@ -30,22 +30,22 @@ def test_the_query_id_is_the_name_of_the_run():
         ("", "INSERT"),
     ],
 )
-def test_the_operation_of_its_outputs(word, kind):
+def test_operation_of_its_outputs(word, kind):
     assert hive(word).one(TOTALS, "operation")["operationType"] == kind
 
 
-def test_a_lifecycle_word_says_more():
+def test_lifecycle_facet_wins_over_the_hive_operation():
     body = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
     assert hive(facets=body).one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
 @pytest.mark.parametrize("query", [None, "", [7]])
-def test_what_is_no_id_names_nothing(query):
+def test_invalid_id_does_not_name_the_run(query):
     assert hive(query=query).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
     assert told(pair(run={"hive_query": facet()})).has(DPI, "dataProcessInstanceProperties")
 
 
-def test_the_operation_is_the_job_s_second_subtype():
+def test_operation_is_the_job_s_second_subtype():
     run = {"hive_query": facet(queryId="q", operationName="CREATETABLE_AS_SELECT")}
     job = {"jobType": facet(processingType="BATCH", integration="HIVE", jobType="QUERY")}
     assert told(pair(run=run, job=job)).one(job_on("hive"), "subTypes") == {

@@ -50,7 +50,7 @@ def operation(found):
         ("merge-it", "INSERT", None),
     ],
 )
-def test_the_commit_says_what_was_done_and_to_how_many_rows(word, kind, rows, profile):
+def test_commit_sets_operation_type_and_affected_rows(word, kind, rows, profile):
     found = operation(
         of_output(KEY, report(word, addedRecords=5.0, removedRecords=2), bag="outputFacets", datahub_version=profile)
     )
@@ -59,7 +59,7 @@ def test_the_commit_says_what_was_done_and_to_how_many_rows(word, kind, rows, pr
     assert found["customProperties"][f"openlineage.{KEY}.operation"] == word
 
 
-def test_output_statistics_and_lifecycle_words_know_better():
+def test_output_statistics_and_lifecycle_win_over_the_commit():
     found = operation(
         written(
             report("delete", removedRecords=9),
@@ -70,7 +70,7 @@ def test_output_statistics_and_lifecycle_words_know_better():
     assert (found["numAffectedRows"], found["operationType"]) == (1, "CREATE")
 
 
-def test_metrics_are_properties_of_the_operation_without_the_zeros():
+def test_commit_metrics_are_operation_properties_without_zeros():
     found = operation(written(report(attempts=1, addedDVs=0, addedDataFiles=2.0, totalDuration=1.5)))[
         "customProperties"
     ]
@@ -84,7 +84,7 @@ def test_metrics_are_properties_of_the_operation_without_the_zeros():
 @pytest.mark.parametrize(
     ("word", "statistics"), [("append", {}), ("replace", {}), ("append", {"outputStatistics": facet(rowCount=1)})]
 )
-def test_a_zero_is_told_where_a_count_holds_it_and_withheld_elsewhere(word, statistics):
+def test_zero_metric_is_mapped_only_if_written(word, statistics):
     body = report(word, addedDVs=0, addedRecords=0, removedRecords=3, totalRecords=0, totalFilesSizeInBytes=0)
     found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).outcomes()
     counted = word == "append" and not statistics
@@ -101,7 +101,7 @@ def test_a_zero_is_told_where_a_count_holds_it_and_withheld_elsewhere(word, stat
     assert found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == nothing
 
 
-def test_the_snapshot_is_the_dataset_s():
+def test_snapshot_is_the_dataset_s():
     assert written(report()).kept(TOTALS)[f"{KEY}.snapshotId"] == "77"
 
 
@@ -123,7 +123,7 @@ def test_metrics_of_data_quality_win_over_totals():
     assert found.one(TOTALS, "datasetProfile")["rowCount"] == 98
 
 
-def test_the_last_report_of_a_run_counts_in_any_order():
+def test_last_report_of_a_run_counts_in_any_order():
     said = [
         event("RUNNING", time="2026-11-20T01:00:10Z", outputs=[totals(outputFacets={KEY: report(addedRecords=9)})]),
         event(outputs=[totals(outputFacets={KEY: report(addedRecords=4)})]),
@@ -132,7 +132,7 @@ def test_the_last_report_of_a_run_counts_in_any_order():
     assert operation(told(said))["numAffectedRows"] == 4
 
 
-def test_elsewhere_than_on_a_run_s_output_it_is_kept_on_the_dataset():
+def test_commit_report_without_a_run_output_is_on_the_dataset():
     body = report(totalRecords=100, addedRecords=5)
     found = told(dataset_event(totals(facets={KEY: body})))
     assert found.kept(TOTALS)[f"{KEY}.commitMetrics.addedRecords"] == "5"
@@ -143,7 +143,7 @@ def test_elsewhere_than_on_a_run_s_output_it_is_kept_on_the_dataset():
     assert not read.has(ORDERS, "datasetProfile")
 
 
-def test_what_cannot_be_used_costs_only_itself():
+def test_invalid_fields_are_dropped_individually():
     body = facet(
         snapshotId="x", operation=["append"], metadata=[1],
         commitMetrics={"totalRecords": -1, "totalFilesSizeInBytes": 1e300, "addedRecords": "5", "other": 2},
@@ -175,7 +175,7 @@ def test_what_cannot_be_used_costs_only_itself():
         (1730139416805035292, "5", "1730139416805035292"),
     ],
 )
-def test_a_snapshot_that_lost_its_last_digits_has_those_of_the_version_or_none(number, version, told_as):
+def test_imprecise_snapshot_id_is_read_from_a_matching_version(number, version, told_as):
     """OpenLineage's listener for Spark sends it as a float (1.53), which names a snapshot that there never was."""
     bag = {} if version is None else {"version": facet(datasetVersion=version)}
     commit = facet(snapshotId=number, operation="append")

@@ -39,7 +39,7 @@ def report(found, side="inputs", dataset=ORDERS):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_snapshot_schema_and_filter_are_on_the_edge_and_all_of_it_on_the_run(profile):
+def test_scan_report_is_on_the_edge_and_complete_on_the_run(profile):
     found = of_input(KEY, BODY, bag="inputFacets", datahub_version=profile)
     edge_leaves = {"snapshotId": "12", "schemaId": "0", "filterDescription": "ref(id) > 3"}
     assert {key: value for key, value in edge(found).items() if key in edge_leaves} == edge_leaves
@@ -64,7 +64,7 @@ def test_files_and_bytes_fill_in_for_missing_input_statistics():
     assert (kept["inputs.fileCount"], kept["inputs.size"]) == ("1", str(BODY["scanMetrics"]["totalFileSizeInBytes"]))
 
 
-def test_a_zero_is_told_where_statistics_hold_it_and_withheld_elsewhere():
+def test_zero_metric_is_a_property_only_if_written():
     body = facet(scanMetrics={"resultDataFiles": 0, "totalFileSizeInBytes": 0.0, "skippedDataFiles": 0})
     bags = {KEY: body, "inputStatistics": facet(size=7)}
     found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).outcomes()
@@ -79,7 +79,7 @@ def test_a_zero_is_told_where_statistics_hold_it_and_withheld_elsewhere():
     }
 
 
-def test_the_filter_follows_the_setting_for_literals():
+def test_filter_follows_the_setting_for_literals():
     hashed = of_input(KEY, BODY, bag="inputFacets", subset={"literals": "hash"})
     assert edge(hashed)["filterDescription"].startswith("sha256:")
     dropped = of_input(KEY, BODY, bag="inputFacets", subset={"literals": "drop"}, report=True)
@@ -109,14 +109,14 @@ def test_without_a_run_all_of_it_is_where_there_is_room():
     assert kept[f"{KEY}.projectedFieldNames"] == '["id","amount"]'
 
 
-def test_on_an_output_it_says_nothing_of_inputs():
+def test_scan_report_of_an_output_adds_no_input_fields():
     found = of_output(KEY, BODY, bag="outputFacets")
     assert edge(found, TOTALS, "output")["snapshotId"] == "12"
     assert report(found, "outputs", TOTALS)["schemaId"] == 0
     assert not any("schemaField" in path for path in found.patched(JOB, "dataJobInputOutput"))
 
 
-def test_what_cannot_be_used_costs_only_itself():
+def test_invalid_fields_are_dropped_individually():
     body = facet(
         snapshotId="nine", schemaId="7", filterDescription="x" * 9000, projectedFieldNames=["a", "", "c" * 600, {}],
         scanMetrics={"resultDataFiles": -1, "totalFileSizeInBytes": 1.5, "new": 3}, metadata="none",
@@ -135,7 +135,7 @@ def test_what_cannot_be_used_costs_only_itself():
         assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").kept(DPI)
 
 
-def test_a_snapshot_that_lost_its_last_digits_has_those_of_the_version():
+def test_imprecise_snapshot_id_is_read_from_the_version():
     scan = {KEY: facet(snapshotId=9.213289828996527e18)}
     read = orders(facets={"version": facet(datasetVersion="9213289828996527038")}, inputFacets=scan)
     assert edge(told(event(inputs=[read])), ORDERS, "input")["snapshotId"] == "9213289828996527038"

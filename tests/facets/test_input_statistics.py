@@ -27,7 +27,7 @@ def edge(found, urn=ORDERS):
     return found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{urn}"]
 
 
-def test_the_counts_stand_on_the_edge_and_summed_on_the_run():
+def test_counts_are_on_the_edge_and_summed_on_the_run():
     other = {**orders(inputFacets={"inputStatistics": facet(rowCount=1)}), "name": "shop.public.more"}
     found = told(pair(inputs=[orders(inputFacets={"inputStatistics": BODY}), other]))
     assert edge(found)["properties"] == {
@@ -44,7 +44,7 @@ def test_reading_is_no_operation():
     assert not of_input("inputStatistics", BODY, "inputFacets").has(ORDERS, "operation")
 
 
-def test_the_largest_count_wins_in_any_order():
+def test_largest_count_wins_in_any_order():
     events = [
         event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=0)})]),
         event(
@@ -57,13 +57,13 @@ def test_the_largest_count_wins_in_any_order():
 
 
 @pytest.mark.parametrize("count", [2**63 - 1, 2**70, -1])
-def test_what_is_no_count_is_malformed(count):
+def test_invalid_count_is_malformed(count):
     found = of_input("inputStatistics", facet(rowCount=count, size=1), "inputFacets", report=True)
     assert edge(found)["properties"] == {"openlineage.inputStatistics.size": "1"}
     assert found.outcomes()["$.inputs[0].inputFacets.inputStatistics.rowCount"] == ("dropped", "malformed")
 
 
-def test_a_number_may_be_text():
+def test_number_may_be_text():
     assert (
         of_input("inputStatistics", facet(rowCount="12", size=2.0), "inputFacets").kept(DPI)["inputs.rowCount"] == "12"
     )
@@ -76,7 +76,7 @@ def test_without_a_run_there_is_nothing_to_count_for():
     assert edge(declared)["properties"]["openlineage.inputStatistics.rowCount"] == "12"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(rowCount=5, size=6, fileCount=7)
     kept = told(client_pair(input_facets={"inputStatistics": made})).kept(DPI)
     assert (kept["inputs.rowCount"], kept["inputs.size"], kept["inputs.fileCount"]) == ("5", "6", "7")

@@ -50,7 +50,7 @@ def upstream_runs(found):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_upstream_jobs_are_edges_with_their_rules_and_upstream_runs_are_instances(profile):
+def test_upstream_jobs_are_edges_and_upstream_runs_are_instances(profile):
     found = of_run(
         KEY, facet(upstream=[on(run={"runId": PARENT}, **RULES), on("daily.other")]), datahub_version=profile
     )
@@ -62,13 +62,13 @@ def test_upstream_jobs_are_edges_with_their_rules_and_upstream_runs_are_instance
     assert f"{KEY}.upstream" not in found.kept(DPI)
 
 
-def test_the_older_spelling_of_the_dependency_type_is_read():
+def test_older_spelling_of_the_dependency_type_is_read():
     assert edges(of_run(KEY, facet(upstream=[on(type="IMPLICIT_DEPENDENCY")])))[BEFORE] == {
         f"openlineage.{KEY}.dependency_type": "IMPLICIT_DEPENDENCY"
     }
 
 
-def test_a_flow_and_what_cannot_be_told_are_kept_on_the_run():
+def test_upstream_flow_and_unknown_jobs_are_kept_on_the_run():
     found = told(
         pair(
             run={KEY: facet(upstream=[on("other_dag", "air", **RULES), on("x", "elsewhere", run={"runId": PARENT}), on("unknown")])},
@@ -82,7 +82,7 @@ def test_a_flow_and_what_cannot_be_told_are_kept_on_the_run():
     assert upstream_runs(found) == [PARENT_DPI]
 
 
-def test_a_flow_without_a_twin_keeps_its_upstream_jobs_on_the_run():
+def test_flow_without_a_flow_job_keeps_upstream_jobs_on_the_run():
     run = {KEY: facet(upstream=[on("dag.task", "air")])}
     found = told(
         pair(run=run, namespace="air", name="other_dag", producer=AIRFLOW, job={"jobType": facet(jobType="DAG")})
@@ -91,7 +91,7 @@ def test_a_flow_without_a_twin_keeps_its_upstream_jobs_on_the_run():
     assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone
 
 
-def test_a_flow_with_a_twin_has_its_upstream_jobs_there_whichever_event_told_of_them():
+def test_flow_job_has_the_upstream_jobs_of_every_event():
     run = {KEY: facet(upstream=[on("dag.task")])}
     events = [event("START", name="etl", run=run), event("COMPLETE", name="etl", outputs=[totals()])]
     for order in (events, events[::-1]):
@@ -101,7 +101,7 @@ def test_a_flow_with_a_twin_has_its_upstream_jobs_there_whichever_event_told_of_
         assert f"/inputDatajobEdges/urn:li:dataJob:({flow},dag.task)" in found.patched(twin, "dataJobInputOutput")
 
 
-def test_the_job_and_the_run_itself_are_no_upstream():
+def test_job_and_the_run_itself_are_no_upstream():
     found = of_run(KEY, facet(upstream=[on(NAME, run={"runId": RUN}), on(run={"runId": RUN})]), report=True)
     assert edges(found) == {BEFORE: None}
     assert upstream_runs(found) == []
@@ -110,7 +110,7 @@ def test_the_job_and_the_run_itself_are_no_upstream():
     assert outcomes[f"$.run.facets.{KEY}.upstream[1].run.runId"] == ("dropped", "duplicate-of:run.runId")
 
 
-def test_what_comes_after_is_kept_and_writes_no_other_job():
+def test_downstream_jobs_are_properties_and_no_entities():
     found = of_run(KEY, facet(downstream=[on("daily.after", run={"runId": PARENT}, **RULES)]))
     assert json.loads(found.kept(DPI)[f"{KEY}.downstream"]) == [
         {"job": {"namespace": NAMESPACE, "name": "daily.after"}, "run": {"runId": PARENT}, **RULES}
@@ -119,12 +119,12 @@ def test_what_comes_after_is_kept_and_writes_no_other_job():
     assert edges(found) == {}
 
 
-def test_the_trigger_rule_is_on_run_and_job():
+def test_trigger_rule_is_on_run_and_job():
     found = of_run(KEY, facet(trigger_rule="ALL_DONE"))
     assert found.kept(DPI)[f"{KEY}.trigger_rule"] == found.kept(JOB)[f"{KEY}.trigger_rule"] == "ALL_DONE"
 
 
-def test_edges_and_runs_of_all_events_of_a_run_add_up_in_any_order():
+def test_upstream_edges_of_all_events_add_up_in_any_order():
     said = [
         event("START", run={KEY: facet(upstream=[on(run={"runId": PARENT})])}),
         event(run={KEY: facet(upstream=[on("daily.other")])}, inputs=[orders()]),
@@ -134,7 +134,7 @@ def test_edges_and_runs_of_all_events_of_a_run_add_up_in_any_order():
         assert upstream_runs(told(order)) == [PARENT_DPI]
 
 
-def test_what_cannot_be_used_costs_only_itself():
+def test_invalid_fields_are_dropped_individually():
     odd = [
         7,
         {},
@@ -165,7 +165,7 @@ def test_what_cannot_be_used_costs_only_itself():
         ),
     ],
 )
-def test_where_edges_or_relationships_are_left_to_others_the_report_does_not_tell_of_a_property(settings, lost):
+def test_report_drops_dependencies_if_edges_or_relations_are_off(settings, lost):
     said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
     found = of_run(KEY, said, report=True, datahub_version="1.7", **settings)
     start = f"$.run.facets.{KEY}.upstream[0]."
@@ -178,7 +178,7 @@ def test_other_leaves_are_kept():
     assert of_run(KEY, facet(upstream=[on(airflow={"x": 1})])).kept(DPI)[f"{KEY}.upstream.airflow"] == '{"x":1}'
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = client.JobDependenciesRunFacet(
         upstream=[
             client.JobDependency(job=client.JobIdentifier(NAMESPACE, "daily.before"), run=client.RunIdentifier(PARENT))

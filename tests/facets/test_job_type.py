@@ -26,7 +26,7 @@ def kind(**leaves):
     return {"jobType": facet(**leaves)}
 
 
-def test_it_is_the_subtype_of_the_job_and_kept_with_the_rest():
+def test_job_type_is_the_job_subtype_and_a_property():
     found = of_job("jobType", facet(processingType="BATCH", integration="AIRFLOW", jobType="TASK"))
     job = job_on("airflow")
     assert found.one(job, "subTypes") == {"typeNames": ["Task"]}
@@ -37,7 +37,7 @@ def test_it_is_the_subtype_of_the_job_and_kept_with_the_rest():
     assert found.patched(job, "dataJobInfo")["/type"] == {"string": "airflow"}
 
 
-def test_of_a_flow_level_job_it_is_the_subtype_of_flow_and_twin():
+def test_job_type_of_a_flow_level_job_is_on_flow_and_flow_job():
     found = told(pair(job=kind(jobType="DAG"), name="daily", outputs=[totals()]))
     assert found.one(FLOW, "subTypes") == {"typeNames": ["DAG"]}
     assert found.one(f"urn:li:dataJob:({FLOW},daily)", "subTypes") == {"typeNames": ["DAG"]}
@@ -61,11 +61,11 @@ def test_runs_have_a_subtype_where_the_server_knows_it():
         ({"jobType": "QUERY", "integration": "SPARK"}, None),
     ],
 )
-def test_the_type_of_the_run(leaves, type_):
+def test_type_of_the_run(leaves, type_):
     assert told(pair(job=kind(**leaves))).one(DPI, "dataProcessInstanceProperties").get("type") == type_
 
 
-def test_a_run_that_ever_streamed_keeps_its_heartbeats():
+def test_run_that_ever_streamed_keeps_its_heartbeats():
     """Any of its own events; a later word does not take a point back."""
     events = [
         event("START", job=kind(processingType="STREAMING")),
@@ -76,7 +76,7 @@ def test_a_run_that_ever_streamed_keeps_its_heartbeats():
         assert [point["timestampMillis"] for point in points] == [1795136400000, 1795143600000]
 
 
-def test_the_emission_pattern_is_kept():
+def test_emission_pattern_is_kept():
     pattern = {"eventTrigger": "PERIODIC", "eventContentMode": "ACCUMULATIVE", "windowDuration": 300}
     kept = of_job("jobType", facet(emissionPattern=pattern)).kept(JOB)
     assert kept["jobType.emissionPattern.eventTrigger"] == "PERIODIC"
@@ -92,7 +92,7 @@ def snapshots(mode):
     ]
 
 
-def test_a_complete_snapshot_replaces_what_was_said_before():
+def test_complete_snapshot_replaces_earlier_lineage():
     for order in (snapshots("COMPLETE_SNAPSHOT"), snapshots("COMPLETE_SNAPSHOT")[::-1]):
         found = told(order)
         assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
@@ -101,7 +101,7 @@ def test_a_complete_snapshot_replaces_what_was_said_before():
     assert len(told(snapshots("ACCUMULATIVE")).one(DPI, "dataProcessInstanceOutput")["outputs"]) == 2
 
 
-def test_an_operation_is_a_point_that_no_snapshot_takes_back():
+def test_operation_is_not_withdrawn_by_a_complete_snapshot():
     """Every dataset that any event of the run lists as output, snapshots ignored."""
     found = told(snapshots("COMPLETE_SNAPSHOT"))
     assert {one.entity_urn for one in found.proposals if one.aspect_name == "operation"} == {
@@ -110,13 +110,13 @@ def test_an_operation_is_a_point_that_no_snapshot_takes_back():
     }
 
 
-def test_nulls_say_nothing():
+def test_null_values_are_ignored():
     found = of_job("jobType", facet(processingType=None, jobType="", emissionPattern=None))
     assert not any(key.startswith("jobType") for key in found.kept(JOB))
     assert not found.has(JOB, "subTypes")
 
 
-def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
+def test_facet_among_run_facets_applies_to_the_job():
     assert told(pair(run=kind(jobType="TASK"))).one(JOB, "subTypes") == {"typeNames": ["Task"]}
 
 
@@ -124,13 +124,13 @@ def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
     ("document", "subtype", "job"),
     [("1", "Query", job_on("spark")), ("2", "Stream Processor", JOB), ("3", "ETL", job_on("spark"))],
 )
-def test_the_specification_s_documents_are_read(document, subtype, job):
+def test_specification_s_documents_are_read(document, subtype, job):
     found = told(pair(job=spec("JobTypeJobFacet", document)))
     assert found.one(job, "subTypes") == {"typeNames": [subtype]}
     if document == "2":
         assert found.kept(JOB)["jobType.emissionPattern.windowDuration"] == "300"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = job_type_job.JobTypeJobFacet(processingType="BATCH", integration="DBT", jobType="MODEL")
     assert told(client_pair(job={"jobType": made})).one(job_on("dbt"), "subTypes") == {"typeNames": ["Model"]}

@@ -39,7 +39,7 @@ def change(word, **more):
         ("SOMETHING", "INSERT"),
     ],
 )
-def test_the_word_is_the_operation_and_kept_exactly(word, kind):
+def test_word_is_the_operation_and_kept_exactly(word, kind):
     found = of_output("lifecycleStateChange", facet(lifecycleStateChange=word))
     operation = found.one(TOTALS, "operation")
     assert operation["operationType"] == kind
@@ -50,7 +50,7 @@ def test_the_word_is_the_operation_and_kept_exactly(word, kind):
 
 
 @pytest.mark.parametrize("word", ["TRUNCATE", "DROP"])
-def test_of_a_job_event_the_word_stands_on_the_edge_alone(word):
+def test_lifecycle_of_a_job_event_is_on_the_edge_only(word):
     found = told(job_event(outputs=[totals(facets=change(word))]))
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"] == {"openlineage.lifecycleStateChange": word}
@@ -58,7 +58,7 @@ def test_of_a_job_event_the_word_stands_on_the_edge_alone(word):
     assert not found.has(TOTALS, "operation")
 
 
-def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_call_does():
+def test_lifecycle_without_a_run_creates_no_operation():
     changed = change("CREATE")
     run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
     path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
@@ -70,7 +70,7 @@ def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_c
     )
 
 
-def test_a_drop_removes_the_dataset_only_when_the_run_completes():
+def test_drop_removes_the_dataset_only_when_the_run_completes():
     def run(kind):
         return told(event("START", outputs=[totals(facets=change("DROP"))]), event(kind))
 
@@ -104,14 +104,14 @@ def sequence(*words):
         (("ALTER",), False),
     ],
 )
-def test_the_newest_of_drop_create_and_overwrite_decides(words, removed):
+def test_newest_of_drop_create_and_overwrite_decides(words, removed):
     """ALTER, RENAME and TRUNCATE take no part."""
     for order in (sequence(*words), sequence(*words)[::-1]):
         found = told(order)
         assert [one.value for one in found.proposals if one.aspect_name == "status"] == [{"removed": True}] * removed
 
 
-def test_a_dataset_event_drops_at_once_and_a_job_event_never():
+def test_dataset_event_drops_at_once_and_a_job_event_never():
     found = told(dataset_event(totals(facets=change("DROP"))))
     assert found.one(TOTALS, "status") == {"removed": True}
     assert not found.has(TOTALS, "operation")
@@ -125,7 +125,7 @@ def test_nothing_is_removed_by_setting():
     assert not found.has(TOTALS, "status")
 
 
-def test_of_an_input_the_word_stands_on_the_edge_alone():
+def test_lifecycle_of_an_input_is_on_the_edge_only():
     """As S3DeleteObjectsOperator, GCSDeleteObjectsOperator and BigQueryDeleteTableOperator tell what they delete."""
     found = of_input("lifecycleStateChange", facet(lifecycleStateChange="DROP"), report=True)
     edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
@@ -140,14 +140,14 @@ def test_of_an_input_the_word_stands_on_the_edge_alone():
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT"])
-def test_a_run_that_failed_changed_what_it_says_it_changed(kind):
+def test_failed_run_has_an_operation_only_with_a_lifecycle_facet(kind):
     said = told(event("START", outputs=[totals(facets=change("TRUNCATE"))]), event(kind))
     assert said.one(TOTALS, "operation")["operationType"] == "DELETE"
     silent = told(event("START", outputs=[totals()]), event(kind))
     assert not silent.has(TOTALS, "operation")
 
 
-def test_the_earlier_name_is_kept():
+def test_earlier_name_is_kept():
     body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/data/old"})
     found = of_output("lifecycleStateChange", body)
     identifier = '{"name":"/data/old","namespace":"file"}'
@@ -156,25 +156,25 @@ def test_the_earlier_name_is_kept():
     assert not found.has(TOTALS, "status")
 
 
-def test_nothing_said_is_nothing_done():
+def test_null_lifecycle_leaves_the_inferred_operation():
     found = of_output("lifecycleStateChange", facet(lifecycleStateChange=None))
     assert found.one(TOTALS, "operation")["customProperties"]["openlineage.operation.inferred"] == "true"
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = of_output("lifecycleStateChange", spec("LifecycleStateChangeDatasetFacet")["lifecycleStateChange"])
     assert found.one(TOTALS, "operation")["operationType"] == "ALTER"
     assert "alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     word = lifecycle_state_change_dataset.LifecycleStateChange.OVERWRITE
     made = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(lifecycleStateChange=word)
     found = told(client_pair(outputs={"lifecycleStateChange": made}))
     assert found.one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
-def test_a_word_that_is_none_is_told_to_be_kept():
+def test_unknown_lifecycle_state_is_kept_as_property():
     found = of_output("lifecycleStateChange", facet(lifecycleStateChange="EXPLODE"), report=True)
     path = "$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"
     assert found.outcomes()[path] == ("property", "operation.customProperties[openlineage.lifecycleStateChange]")
@@ -203,13 +203,13 @@ def renamed(path, table, before, namespace="hive://metastore:9083"):
         ("/lake/sold", "shop.sold", "/lake/", ("file", "/lake")),
     ],
 )
-def test_a_table_of_a_metastore_was_called_so_there_where_its_folder_was_renamed_with_it(path, table, before, gone):
+def test_metastore_table_is_removed_with_its_renamed_folder(path, table, before, gone):
     platform, name = gone
     urn = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
     assert renamed(path, table, before).one(urn, "status") == {"removed": True}
 
 
-def test_a_folder_that_goes_by_its_path_was_one():
+def test_folder_that_goes_by_its_path_was_one():
     found = renamed("/lake/shop.db/sold", "shop.sold", "/lake/shop.db/orders", namespace="file:/lake")
     urn = "urn:li:dataset:(urn:li:dataPlatform:file,/lake/shop.db/orders,PROD)"
     assert found.one(urn, "status") == {"removed": True}

@@ -85,7 +85,7 @@ def test_sources_become_inputs_and_pairs_of_columns_of_the_job():
     assert not found.has(TOTALS, "upstreamLineage")
 
 
-def test_it_wins_over_column_lineage_of_its_event_whatever_the_bags():
+def test_lineage_facet_wins_over_column_lineage_of_its_event():
     cll = facet(fields={"total": {"inputFields": [{**source("other"), "field": "x"}]}})
     explicit = facet(fields=fields(total=[source(field="amount")]))
     for bags in (
@@ -99,7 +99,7 @@ def test_it_wins_over_column_lineage_of_its_event_whatever_the_bags():
         assert found.outcomes()[path] == ("dropped", "duplicate-of:lineage")
 
 
-def test_it_leaves_column_lineage_of_other_events_and_of_other_outputs_alone():
+def test_lineage_facet_keeps_column_lineage_of_other_events():
     cll = facet(fields={"total": {"inputFields": [{**source("other"), "field": "x"}]}})
     explicit = facet(fields=fields(total=[source(field="amount")]))
     events = [
@@ -113,14 +113,14 @@ def test_it_leaves_column_lineage_of_other_events_and_of_other_outputs_alone():
     assert len(io(found, "/fine")) == 2
 
 
-def test_a_lineage_that_is_unusable_or_deleted_or_says_nothing_silences_nothing():
+def test_invalid_lineage_facet_does_not_hide_column_lineage():
     cll = facet(fields={"total": {"inputFields": [{**source(), "field": "x"}]}})
     for broken in ("nonsense", {**facet(), "_deleted": True}, facet(), facet(inputs="nonsense", fields=None)):
         bag = {"lineage": broken, "columnLineage": cll}
         assert io(told(pair(inputs=[orders()], outputs=[totals(facets=bag)])), "/fine")
 
 
-def test_a_column_of_a_whole_dataset_has_an_operation_of_its_own():
+def test_dataset_wide_source_of_a_column_is_its_own_operation():
     body = facet(
         fields=fields(
             total=[source(), source(field="a", transformations=[IDENTITY]), source("other", transformations=[IDENTITY])]
@@ -137,7 +137,7 @@ def test_a_column_of_a_whole_dataset_has_an_operation_of_its_own():
 
 @pytest.mark.parametrize("profile", known_profiles())
 @pytest.mark.parametrize("target", ["job", "dataset", "both"])
-def test_every_version_takes_all_of_it(profile, target):
+def test_proposals_are_accepted_by_every_version(profile, target):
     body = facet(
         inputs=[source(field="day", transformations=[FILTER]), job("daily.extract", runId=OTHER_RUN)],
         fields=fields(total=[source(), job(transformations=[IDENTITY]), source(field="a")]),
@@ -150,7 +150,7 @@ def test_every_version_takes_all_of_it(profile, target):
     )
 
 
-def test_a_column_that_touches_the_whole_dataset_is_an_input_field_and_a_mark_on_the_edge():
+def test_dataset_wide_column_is_an_input_field_and_on_the_edge():
     body = facet(
         inputs=[source(field="day", transformations=[FILTER]), source(transformations=[{**IDENTITY, "masking": True}])]
     )
@@ -160,7 +160,7 @@ def test_a_column_that_touches_the_whole_dataset_is_an_input_field_and_a_mark_on
     assert edge["properties"] == {"openlineage.columnLineage.indirect": "*:DIRECT:IDENTITY+MASKED,day:FILTER"}
 
 
-def test_jobs_as_sources_are_edges_and_their_runs_upstream_of_this_run():
+def test_job_sources_are_edges_and_their_runs_are_upstream():
     found = of_output("lineage", facet(inputs=[job("daily.extract", runId=OTHER_RUN)]), report=True)
     extract = JOB.replace("daily.load", "daily.extract")
     assert found.patched(JOB, "dataJobInputOutput")[f"/inputDatajobEdges/{extract}"] == {"destinationUrn": extract}
@@ -172,7 +172,7 @@ def test_jobs_as_sources_are_edges_and_their_runs_upstream_of_this_run():
     assert found.outcomes()[f"{start}.name"] == ("mapped", "dataJobInputOutput.inputDatajobEdges")
 
 
-def test_the_job_itself_is_no_source_of_its_own_and_its_run_not_upstream_of_itself():
+def test_own_job_and_run_are_no_source():
     for own in (job(), job("daily.load"), job(runId=RUN)):
         found = of_output("lineage", facet(inputs=[own]))
         assert not io(found, "/inputDatajobEdges/")
@@ -185,7 +185,7 @@ def test_another_run_of_the_job_is_upstream():
     assert upstream == [f"urn:li:dataProcessInstance:{OTHER_RUN}"]
 
 
-def test_a_flow_as_a_source_is_kept_without_an_edge():
+def test_flow_as_a_source_is_kept_without_an_edge():
     found = of_output("lineage", facet(inputs=[job("nightly", namespace="shop")]))
     assert not io(found, "/inputDatajobEdges/")
     assert member(found, DPI, "jobs") == {"shop.public.totals<-shop/nightly": {}}
@@ -202,7 +202,7 @@ def test_constants_and_columns_that_the_job_makes_are_kept():
     assert not io(found, "/fine")
 
 
-def test_descriptions_of_several_outputs_stand_side_by_side():
+def test_descriptions_of_several_outputs_are_combined():
     body = facet(fields=fields(total=[source(field="a", transformations=[{**IDENTITY, "description": "as it is"}])]))
     second = {**totals(facets={"lineage": body}), "name": "shop.public.second"}
     found = told(pair(inputs=[orders()], outputs=[totals(facets={"lineage": body}), second]))
@@ -212,7 +212,7 @@ def test_descriptions_of_several_outputs_stand_side_by_side():
     }
 
 
-def test_descriptions_of_sources_that_are_called_the_same_are_told_apart():
+def test_descriptions_distinguish_sources_of_equal_name():
     there = {"namespace": "trino://t:8080"}
     sources = [
         source(field="a", transformations=[{**IDENTITY, "description": said}], **more)
@@ -235,7 +235,7 @@ def test_descriptions_of_sources_that_are_called_the_same_are_told_apart():
         ({"type": "JOB", "namespace": "x"}, "malformed"),
     ],
 )
-def test_a_source_that_names_nothing_is_withheld(bad, reason):
+def test_source_that_names_nothing_is_withheld(bad, reason):
     found = of_output("lineage", facet(inputs=[bad], fields=fields(total=[bad, source(field="a")])), report=True)
     assert io(found, "/fine") == {fine("total", "NONE", column(ORDERS, "a"))}
     outcomes = found.outcomes()
@@ -243,7 +243,7 @@ def test_a_source_that_names_nothing_is_withheld(bad, reason):
         assert outcomes[f"$.outputs[0].facets.lineage.{start}.type"] == ("dropped", reason)
 
 
-def test_a_source_without_a_type_is_what_its_parts_say():
+def test_source_without_a_type_is_inferred_from_its_fields():
     nameless = {key: value for key, value in source(field="a").items() if key != "type"}
     found = of_output("lineage", facet(fields=fields(total=[nameless, {}])))
     assert io(found, "/fine") == {fine("total", "NONE", column(ORDERS, "a"))}
@@ -258,7 +258,7 @@ def test_leaves_that_fit_no_source_are_withheld():
     assert outcomes[f"{start}.inputs[1].field"] == ("dropped", "no-field:a job has no columns")
 
 
-def test_what_is_null_or_empty_of_a_source_reached_nothing():
+def test_null_and_empty_source_fields_are_reported_as_empty():
     void = {"field": "", "runId": None, "transformations": [{"type": "DIRECT", "subtype": None, "description": ""}]}
     body = facet(
         inputs=[source("other", **void), job("daily.before", **void), job("daily.before", transformations=[])],
@@ -275,7 +275,7 @@ def test_what_is_null_or_empty_of_a_source_reached_nothing():
     assert outcomes[f"{start}.inputs[2].transformations"] == ("dropped", "empty")
 
 
-def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
+def test_overlong_columns_are_dropped_and_their_edge_is_kept():
     long = "x" * 600
     body = facet(inputs=[source("other", field=long)], fields=fields(total=[source("other", field=long)]))
     found = of_output("lineage", body, report=True)
@@ -287,7 +287,7 @@ def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
     assert named == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
-def test_indirect_sources_are_dropped_by_setting_but_their_dataset_stays_an_input():
+def test_indirect_sources_are_dropped_by_setting_except_edges():
     body = facet(
         inputs=[source("other", field="day", transformations=[FILTER])],
         fields=fields(total=[source("third", field="a", transformations=[FILTER])]),
@@ -301,7 +301,7 @@ def test_indirect_sources_are_dropped_by_setting_but_their_dataset_stays_an_inpu
     assert found.outcomes()[path + "name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
-def test_no_source_is_kept_and_ends_with_the_next_facet_that_has_one():
+def test_no_source_property_ends_with_the_next_source():
     none, some = facet(inputs=[]), facet(inputs=[source()])
     found = of_output("lineage", none, report=True)
     assert found.kept(TOTALS)["lineage.noSource"] == "true"
@@ -315,7 +315,7 @@ def test_no_source_is_kept_and_ends_with_the_next_facet_that_has_one():
         assert "lineage.noSource" not in told(list(order)).kept(TOTALS)
 
 
-def test_of_an_input_it_is_kept_whole_and_draws_nothing():
+def test_lineage_of_an_input_is_a_property_without_edges():
     found = of_input("lineage", facet(inputs=[source("other")]), report=True)
     assert json.loads(found.kept(ORDERS)["lineage"]) == {"inputs": [source("other")]}
     assert f"/inputDatasetEdges/{OTHER}" not in io(found)
@@ -323,7 +323,7 @@ def test_of_an_input_it_is_kept_whole_and_draws_nothing():
     assert found.outcomes()[path] == ("property", "datasetProperties.customProperties[openlineage.lineage]")
 
 
-def test_deleted_on_an_input_it_says_nothing():
+def test_deleted_lineage_of_an_input_is_ignored():
     found = of_input("lineage", {**facet(), "_deleted": True})
     assert "lineage" not in found.kept(ORDERS)
     assert not found.has(ORDERS, "upstreamLineage")
@@ -332,7 +332,7 @@ def test_deleted_on_an_input_it_says_nothing():
 # -- of a dataset event ----------------------------------------------------------------------------------------------
 
 
-def test_a_dataset_event_writes_upstream_lineage():
+def test_dataset_event_writes_upstream_lineage():
     found = on_dataset(
         {
             "inputs": [source("other", field="day", transformations=[FILTER])],
@@ -351,18 +351,18 @@ def test_a_dataset_event_writes_upstream_lineage():
     assert found.entities("dataJob") == set()
 
 
-def test_the_upstreams_of_a_view_are_those_of_a_view():
+def test_upstreams_of_a_view_are_those_of_a_view():
     bag = {"lineage": facet(inputs=[source()]), "datasetType": facet(datasetType="VIEW")}
     found = told(dataset_event(totals(facets=bag)))
     assert found.patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]["type"] == "VIEW"
 
 
-def test_a_dataset_is_no_upstream_of_itself():
+def test_dataset_is_no_upstream_of_itself():
     found = on_dataset({"inputs": [{**totals(), "type": "DATASET"}, source()]})
     assert set(found.patched(TOTALS, "upstreamLineage")) == {f"/upstreams/{ORDERS}"}
 
 
-def test_jobs_are_kept_on_the_dataset_and_an_event_without_job_has_no_own_one():
+def test_source_jobs_of_a_dataset_event_are_dataset_properties():
     body = {"inputs": [job("daily.extract", runId=OTHER_RUN), job()], "fields": fields(total=[job("daily.extract")])}
     found = on_dataset(body, report=True)
     assert member(found, TOTALS, "jobs") == {
@@ -375,7 +375,7 @@ def test_jobs_are_kept_on_the_dataset_and_an_event_without_job_has_no_own_one():
     assert outcomes["$.dataset.facets.lineage.inputs[0].runId"][0] == "property"
 
 
-def test_no_source_withdraws_what_was_said_before_in_any_order():
+def test_no_source_withdraws_earlier_lineage_in_any_order():
     cll = facet(fields={"b": {"inputFields": [{**source("other"), "field": "x"}]}})
     late = facet(inputs=[source("late")])
     events = [
@@ -394,7 +394,7 @@ def test_no_source_withdraws_what_was_said_before_in_any_order():
         assert "lineage.noSource" not in found.kept(TOTALS)
 
 
-def test_a_deleted_facet_withdraws_what_lineage_said_and_nothing_else():
+def test_deleted_lineage_withdraws_only_the_lineage_facet():
     cll = facet(fields={"b": {"inputFields": [{**source("other"), "field": "x"}]}})
     events = [
         dataset_event(totals(facets={"lineage": facet(inputs=[source()])})),
@@ -406,7 +406,7 @@ def test_a_deleted_facet_withdraws_what_lineage_said_and_nothing_else():
         assert set(told(list(order)).patched(TOTALS, "upstreamLineage")) == expected
 
 
-def test_what_a_source_once_did_is_not_told_of_it_after_it_was_none():
+def test_edge_properties_end_when_the_source_is_withdrawn():
     mark = {"type": "INDIRECT", "subtype": "FILTER"}
     cll = facet(fields={"b": {"inputFields": [{**source(), "field": "x"}]}})
     events = [
@@ -438,7 +438,7 @@ def test_no_order_of_the_events_matters():
 # -- as others write it ----------------------------------------------------------------------------------------------
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = told(dataset_event(totals(facets=spec("LineageFacet", "dataset-to-dataset"))))
     customers = "urn:li:dataset:(urn:li:dataPlatform:postgres,public.customers,PROD)"
     assert set(found.patched(TOTALS, "upstreamLineage")) == {
@@ -447,7 +447,7 @@ def test_the_specification_s_document_is_read():
     }
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = client.LineageDatasetFacet(
         inputs=[client.LineageDatasetInput(POSTGRES, "shop.public.orders", "DATASET")],
         fields={
@@ -476,7 +476,7 @@ def test_the_client_s_classes_are_read():
     assert f"/upstreams/{ORDERS}" in told(stated).patched(TOTALS, "upstreamLineage")
 
 
-def test_the_example_s_dataset_event_writes_upstreams_and_masked_columns():
+def test_example_dataset_event_has_upstreams_and_masked_columns():
     lines = (EXAMPLES / "client.ndjson").read_text(encoding="utf-8").splitlines()
     found = told([json.loads(line) for line in lines if '"dataset": {' in line and '"lineage"' in line], report=True)
     customers = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.staging.customers,PROD)"

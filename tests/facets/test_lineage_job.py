@@ -75,7 +75,7 @@ def upstream(found, urn=DPI):
 # -- datasets as targets ---------------------------------------------------------------------------------------------
 
 
-def test_a_target_and_its_sources_become_output_and_inputs_of_the_job():
+def test_targets_and_sources_are_outputs_and_inputs_of_the_job():
     entry = dataset("totals", inputs=[dataset("orders")], fields={"a": {"inputs": [dataset("orders", field="b")]}})
     found = told(pair(job=lineage(entry)), report=True)
     assert io(found) == {
@@ -93,7 +93,7 @@ def test_a_target_and_its_sources_become_output_and_inputs_of_the_job():
     assert outcomes[f"{start}.fields.a.inputs[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
 
 
-def test_it_wins_over_column_lineage_of_the_targets_that_it_names():
+def test_job_lineage_wins_over_column_lineage_of_its_targets():
     cll = {"columnLineage": facet(fields={"a": {"inputFields": [dataset("other", field="x")]}})}
     second = {**totals(facets=cll), "name": "shop.public.second"}
     entry = dataset("totals", fields={"a": {"inputs": [dataset("orders", field="b")]}})
@@ -120,12 +120,12 @@ def test_several_entries_of_one_target_add_up():
     assert told(pair(job=lineage(dataset("totals", inputs=[])))).kept(TOTALS)["lineage.noSource"] == "true"
 
 
-def test_it_stands_in_the_run_s_bag_too():
+def test_job_lineage_is_read_from_run_facets_too():
     found = told(pair(run=lineage(dataset("totals", inputs=[dataset("orders")]))))
     assert io(found) == {f"/inputDatasetEdges/{ORDERS}", f"/outputDatasetEdges/{TOTALS}"}
 
 
-def test_a_job_event_declares_lineage_without_a_run():
+def test_job_event_declares_lineage_without_a_run():
     entry = dataset("totals", inputs=[dataset("orders"), job("daily.extract", runId=RUN_A)])
     found = told(job_event(job=lineage(entry)), report=True)
     assert io(found) == {
@@ -139,7 +139,7 @@ def test_a_job_event_declares_lineage_without_a_run():
     assert found.outcomes()[path] == ("property", "dataJobInfo.customProperties[openlineage.lineage.jobs]")
 
 
-def test_of_a_job_event_without_a_job_it_stands_on_the_dataset():
+def test_lineage_of_a_placeholder_job_event_is_on_the_dataset():
     entry = dataset("totals", inputs=[dataset("orders")], fields={"a": {"inputs": [dataset("orders", field="b")]}})
     found = told(job_event(name="unknown", job=lineage(entry)))
     assert set(found.patched(TOTALS, "upstreamLineage")) == {
@@ -150,7 +150,7 @@ def test_of_a_job_event_without_a_job_it_stands_on_the_dataset():
     assert set(plain.patched(TOTALS, "upstreamLineage")) == {f"/upstreams/{ORDERS}"}
 
 
-def test_of_a_flow_level_job_it_stands_on_the_twin():
+def test_lineage_of_a_flow_level_job_is_on_the_flow_job():
     found = told(pair(name="daily", job=lineage(dataset("totals", inputs=[dataset("orders")]))))
     twin = f"urn:li:dataJob:({FLOW},daily)"
     assert io(found, urn=twin) == {f"/inputDatasetEdges/{ORDERS}", f"/outputDatasetEdges/{TOTALS}"}
@@ -161,7 +161,7 @@ def test_of_a_flow_level_job_it_stands_on_the_twin():
 
 
 @pytest.mark.parametrize("target", [job(), job("daily.load"), job(runId=RUN)])
-def test_what_feeds_the_job_itself_becomes_its_inputs(target):
+def test_sources_of_the_job_itself_are_its_inputs(target):
     entry = {**target, "inputs": [dataset("orders", field="a", transformations=[FILTER]), dataset("other")]}
     found = told(pair(job=lineage(entry)), report=True)
     assert io(found) == {
@@ -177,14 +177,14 @@ def test_what_feeds_the_job_itself_becomes_its_inputs(target):
         assert found.outcomes()[f"{start}.runId"] == ("dropped", "duplicate-of:run.runId")
 
 
-def test_jobs_that_feed_the_job_itself_are_edges_and_upstream_runs():
+def test_source_jobs_of_the_job_itself_are_edges_and_runs():
     found = told(pair(job=lineage(job(inputs=[job("daily.extract", runId=RUN_A), job()]))))
     assert io(found) == {f"/inputDatajobEdges/{EXTRACT}"}
     assert upstream(found) == [f"urn:li:dataProcessInstance:{RUN_A}"]
     assert jobs(found) == {"shop/daily.load<-shop/daily.extract": {"runId": RUN_A}}
 
 
-def test_what_feeds_another_job_becomes_that_job_s_edges_and_none_of_this_one():
+def test_sources_of_another_job_are_edges_of_that_job_only():
     sources = [
         dataset("orders", field="a", transformations=[{**FILTER, "description": "a > 1"}]),
         job(),
@@ -208,7 +208,7 @@ def test_what_feeds_another_job_becomes_that_job_s_edges_and_none_of_this_one():
     assert found.outcomes()["$.job.facets.lineage.entries[0].inputs[0].transformations[0].description"] == target
 
 
-def test_what_feeds_another_run_is_handed_to_it_when_it_is_in_the_same_call():
+def test_sources_of_another_run_are_written_if_it_is_in_the_call():
     entry = job("daily.transform", runId=RUN_B, inputs=[job("daily.extract", runId=RUN_A), dataset("orders")])
     teller = pair(job=lineage(entry))
     alone = told(teller)
@@ -232,7 +232,7 @@ def test_another_run_of_this_job_gets_no_inputs_of_this_run():
     assert not found.has(DPI, "dataProcessInstanceInput")
 
 
-def test_a_flow_as_a_target_is_kept_without_edges():
+def test_flow_as_a_target_is_kept_without_edges():
     found = told(pair(job=lineage(job("nightly", inputs=[dataset("orders")]))))
     assert jobs(found) == {"shop/nightly<-shop.public.orders": {}}
     assert found.entities("dataJob") == {JOB}
@@ -252,23 +252,23 @@ def test_a_flow_as_a_target_is_kept_without_edges():
         (job("daily.extract", inputs=[{"type": "JOB", "name": "x"}]), "inputs[0].type", "malformed"),
     ],
 )  # fmt: skip
-def test_what_names_nothing_is_withheld(entry, leaf, reason):
+def test_lineage_entry_with_invalid_fields_reports_the_reason(entry, leaf, reason):
     found = told(pair(job=lineage(entry)), report=True)
     assert found.outcomes()[f"$.job.facets.lineage.entries[0].{leaf}"] == ("dropped", reason)
 
 
-def test_an_entry_without_a_type_is_what_its_parts_say():
+def test_entry_without_a_type_is_inferred_from_its_fields():
     nameless = {key: value for key, value in dataset("totals").items() if key != "type"}
     found = told(pair(job=lineage({**nameless, "inputs": [dataset("orders")]}, {"inputs": [dataset("other")]})))
     assert io(found) == {f"/inputDatasetEdges/{ORDERS}", f"/inputDatasetEdges/{OTHER}", f"/outputDatasetEdges/{TOTALS}"}
 
 
-def test_no_entries_say_nothing():
+def test_empty_entries_write_no_lineage():
     assert not of_job("lineage", facet(entries=[])).has(JOB, "dataJobInputOutput")
     assert not of_job("lineage", facet()).has(JOB, "dataJobInputOutput")
 
 
-def test_a_placeholder_job_s_lineage_goes_to_the_job_that_its_run_names():
+def test_placeholder_job_lineage_goes_to_the_job_of_its_run():
     entry = dataset("totals", inputs=[dataset("orders"), job("daily.extract")])
     events = [event("START"), event("COMPLETE", name="unknown", job=lineage(entry))]
     for order in permutations(events):
@@ -315,14 +315,14 @@ PATH_JOB = AIRFLOW_JOB.replace("/", "~1")
         ]),
     ],
 )  # fmt: skip
-def test_the_specification_s_documents_are_read(name, urn, paths):
+def test_specification_s_documents_are_read(name, urn, paths):
     found = told(pair(job=spec("LineageFacet", name)), report=True)
     assert sorted(io(found, urn=urn)) == paths
     lost = {path for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"}
     assert all("._" in path for path in lost), lost
 
 
-def test_runs_and_constants_of_the_specification_s_documents_are_there():
+def test_spec_examples_have_upstream_runs_and_generated_columns():
     found = told(pair(job=spec("LineageFacet", "job-to-dataset")))
     assert upstream(found) == [f"urn:li:dataProcessInstance:{RUN_A}"]
     found = told(pair(job=spec("LineageFacet", "generator")))
@@ -331,7 +331,7 @@ def test_runs_and_constants_of_the_specification_s_documents_are_there():
     assert found.kept(WAREHOUSE.format("extracted_data"))["lineage.noSource"] == "true"
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = client.LineageJobFacet(
         entries=[
             client.LineageDatasetEntry(
@@ -355,7 +355,7 @@ def test_the_client_s_classes_are_read():
     assert f"/outputDatasetEdges/{TOTALS}" in io(told(declared))
 
 
-def test_the_example_s_view_has_the_pairs_of_its_columns():
+def test_example_s_view_has_the_pairs_of_its_columns():
     lines = (EXAMPLES / "client.ndjson").read_text(encoding="utf-8").splitlines()
     found = told([json.loads(line) for line in lines if '"entries"' in line], report=True)
     (view,) = found.entities("dataJob")

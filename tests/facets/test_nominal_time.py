@@ -8,7 +8,7 @@ from support.facet_cases import DPI, START_MS, client_pair, event, facet, of_run
 BODY = facet(nominalStartTime="2020-01-01T04:00:00Z", nominalEndTime="2020-01-02T04:00:00Z")
 
 
-def test_the_times_are_kept_and_the_run_is_scheduled():
+def test_times_are_kept_and_the_run_is_scheduled():
     found = of_run("nominalTime", BODY)
     kept = found.kept(DPI)
     assert kept["nominalTime.nominalStartTime"] == "2020-01-01T04:00:00Z"
@@ -19,7 +19,7 @@ def test_the_times_are_kept_and_the_run_is_scheduled():
     assert properties["created"]["time"] == START_MS
 
 
-def test_an_end_that_is_the_start_says_nothing():
+def test_nominal_end_equal_to_the_start_is_a_duplicate():
     body = facet(nominalStartTime="2020-01-01T04:00:00Z", nominalEndTime="2020-01-01T04:00:00Z")
     found = of_run("nominalTime", body, report=True)
     assert "nominalTime.nominalEndTime" not in found.kept(DPI)
@@ -27,13 +27,13 @@ def test_an_end_that_is_the_start_says_nothing():
     assert outcome == ("dropped", "duplicate-of:nominalStartTime")
 
 
-def test_an_end_alone_schedules_nothing():
+def test_end_alone_schedules_nothing():
     found = of_run("nominalTime", facet(nominalEndTime="2020-01-01T04:00:00Z"))
     assert "type" not in found.one(DPI, "dataProcessInstanceProperties")
     assert "type" not in of_run("nominalTime", facet()).one(DPI, "dataProcessInstanceProperties")
 
 
-def test_checks_tell_when_they_were_scheduled():
+def test_assertion_results_have_the_nominal_start_time():
     checks = {"dataQualityAssertions": facet(assertions=[{"assertion": "unique", "success": True}])}
     dataset = {"namespace": "postgres://db:5432", "name": "a.b.c", "inputFacets": checks}
     found = told(event(run={"nominalTime": BODY}, inputs=[dataset]))
@@ -41,12 +41,12 @@ def test_checks_tell_when_they_were_scheduled():
     assert result["runtimeContext"]["nominalStartTime"] == "2020-01-01T04:00:00Z"
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_run("nominalTime", spec("NominalTimeRunFacet")["nominalTime"]).kept(DPI)
     assert kept["nominalTime.nominalStartTime"] == "2020-01-01T04:00:00.001Z"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = nominal_time_run.NominalTimeRunFacet(nominalStartTime="2020-01-01T04:00:00Z")
     assert (
         told(client_pair(run={"nominalTime": made})).kept(DPI)["nominalTime.nominalStartTime"] == "2020-01-01T04:00:00Z"

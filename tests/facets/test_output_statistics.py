@@ -23,7 +23,7 @@ from support.facet_cases import (
 BODY = facet(rowCount=12, size=2048, fileCount=3)
 
 
-def test_the_counts_stand_on_operation_edge_and_run():
+def test_output_statistics_are_on_operation_edge_and_run():
     found = of_output("outputStatistics", BODY, "outputFacets")
     operation = found.one(TOTALS, "operation")
     assert operation["numAffectedRows"] == 12
@@ -40,7 +40,7 @@ def test_rows_that_were_added_are_not_the_rows_of_the_table():
 
 
 @pytest.mark.parametrize("word", ["CREATE", "OVERWRITE"])
-def test_a_table_written_anew_has_exactly_these_rows(word):
+def test_statistics_of_a_rebuilt_table_are_its_profile(word):
     bags = {
         "facets": {"lifecycleStateChange": facet(lifecycleStateChange=word)},
         "outputFacets": {"outputStatistics": BODY},
@@ -49,7 +49,7 @@ def test_a_table_written_anew_has_exactly_these_rows(word):
     assert (profile["rowCount"], profile["sizeInBytes"]) == (12, 2048)
 
 
-def test_a_later_word_does_not_take_the_profile_back():
+def test_later_lifecycle_state_does_not_remove_the_profile():
     """The existence of a point never shrinks."""
     words = [
         event("START", outputs=[totals(facets={"lifecycleStateChange": facet(lifecycleStateChange="CREATE")})]),
@@ -75,7 +75,7 @@ def test_metrics_win_over_statistics():
     assert (profile["rowCount"], profile["sizeInBytes"]) == (99, 2048)
 
 
-def test_the_older_key_and_the_other_bag_are_read():
+def test_spark_output_stats_key_and_dataset_facets_are_read():
     assert of_output("spark.output.stats", facet(rowCount=4)).one(TOTALS, "operation")["numAffectedRows"] == 4
 
 
@@ -85,13 +85,13 @@ def test_on_an_input_the_counts_are_those_that_were_read():
     assert found.kept(DPI)["inputs.rowCount"] == "12"
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = told(pair(outputs=[totals(outputFacets=spec("OutputStatisticsOutputDatasetFacet"))]))
     assert found.one(TOTALS, "operation")["numAffectedRows"] == 2000
     assert found.kept(DPI)["outputs.size"] == "2097152"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=5, size=6)
     found = told(client_pair(output_facets={"outputStatistics": made}))
     assert found.one(TOTALS, "operation")["numAffectedRows"] == 5

@@ -28,7 +28,7 @@ def owners(*names):
         ("ABC\\ann", "urn:li:corpuser:ABC\\ann"),
     ],
 )
-def test_how_owners_are_called(name, urn):
+def test_owner_name_is_converted_to_a_urn(name, urn):
     patched = of_job("ownership", owners(name)).patched(JOB, "ownership")
     assert patched == {
         f"/owners/{urn}/TECHNICAL_OWNER": {"owner": urn, "type": "TECHNICAL_OWNER", "source": {"type": "SERVICE"}}
@@ -59,7 +59,7 @@ def test_placeholders_are_withheld(name):
         ("boss", "TECHNICAL_OWNER"),
     ],
 )
-def test_the_type_of_an_owner(word, kind):
+def test_type_of_an_owner(word, kind):
     found = of_job("ownership", facet(owners=[{"name": "ann", "type": word}]))
     assert list(found.patched(JOB, "ownership")) == [f"/owners/urn:li:corpuser:ann/{kind}"]
     assert found.kept(JOB).get("ownership.types") == ('{"ann":"boss"}' if word == "boss" else None)
@@ -70,12 +70,12 @@ def test_applications_are_noted():
     assert kept["ownership.applications"] == '["application:loader","service:api"]'
 
 
-def test_the_owners_of_a_flow_level_job_are_the_flow_s():
+def test_owners_of_a_flow_level_job_are_the_flow_s():
     found = told(pair(job={"ownership": owners("ann")}, name="daily"))
     assert found.has(FLOW, "ownership")
 
 
-def test_the_owners_of_a_dataset_are_the_dataset_s():
+def test_owners_of_a_dataset_are_the_dataset_s():
     found = of_output("ownership", owners("team:data", "ann"))
     assert sorted(found.patched(TOTALS, "ownership")) == [
         "/owners/urn:li:corpGroup:data/TECHNICAL_OWNER",
@@ -83,7 +83,7 @@ def test_the_owners_of_a_dataset_are_the_dataset_s():
     ]
 
 
-def test_a_domain_is_cut_by_setting_and_placeholders_are_a_setting():
+def test_domain_is_cut_by_setting_and_placeholders_are_a_setting():
     found = told(
         pair(job={"ownership": owners("ann@example.com", "@team", "bot", "airflow")}),
         owners={"email_domain": "strip", "skip": ["bot"]},
@@ -111,11 +111,11 @@ def test_domain_is_added_to_users_that_have_none():
 @pytest.mark.parametrize(
     "body", [facet(owners=[]), facet(owners=None), facet(), facet(owners=[None]), facet(owners={})]
 )
-def test_an_empty_list_erases_nobody_s_owners(body):
+def test_empty_list_erases_nobody_s_owners(body):
     assert not of_job("ownership", body).has(JOB, "ownership")
 
 
-def test_what_is_deleted_cannot_be_known_without_state():
+def test_deleted_ownership_is_dropped_without_state():
     found = of_job("ownership", {**owners("ann"), "_deleted": True}, report=True)
     assert not found.has(JOB, "ownership")
     assert found.outcomes()["$.job.facets.ownership._deleted"] == ("dropped", "policy:state=none")
@@ -125,13 +125,13 @@ def test_airflow_s_split_owners_are_two():
     assert len(of_job("ownership", owners("alice", "data-team")).patched(JOB, "ownership")) == 2
 
 
-def test_the_specification_s_documents_are_read():
+def test_specification_s_documents_are_read():
     urn = "/owners/urn:li:corpuser:owner/TECHNICAL_OWNER"
     assert urn in of_job("ownership", spec("OwnershipJobFacet")["ownership"]).patched(JOB, "ownership")
     assert urn in of_output("ownership", spec("OwnershipDatasetFacet")["ownership"]).patched(TOTALS, "ownership")
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     found = told(
         client_pair(
             job={"ownership": ownership_job.OwnershipJobFacet([ownership_job.Owner("ann", "steward")])},

@@ -14,13 +14,13 @@ def relationships(found):
 
 
 @pytest.mark.parametrize("key", ["parent", "parentRun"])
-def test_the_parent_s_run_is_the_parent_instance(key):
+def test_parent_s_run_is_the_parent_instance(key):
     found = of_run(key, BODY)
     assert relationships(found) == {"parentTemplate": JOB, "parentInstance": PARENT_DPI, "upstreamInstances": []}
     assert found.kept(JOB)["parent.job"] == "shop/daily"
 
 
-def test_in_the_bag_of_the_job_it_is_the_run_s_all_the_same():
+def test_parent_among_job_facets_is_that_of_the_run():
     assert relationships(told(pair(job={"parent": BODY})))["parentInstance"] == PARENT_DPI
 
 
@@ -30,7 +30,7 @@ def test_containment_is_no_data_flow():
     assert found.entities("dataProcessInstance") == {DPI}
 
 
-def test_a_run_is_not_its_own_parent():
+def test_run_is_not_its_own_parent():
     found = of_run("parent", facet(run={"runId": RUN}, job={"namespace": "shop", "name": "daily.load"}), report=True)
     assert "parentInstance" not in relationships(found)
     assert "parent.job" not in found.kept(JOB)
@@ -38,13 +38,13 @@ def test_a_run_is_not_its_own_parent():
         assert found.outcomes()[f"$.run.facets.parent.{leaf}"][0] == "dropped"
 
 
-def test_an_odd_run_id_is_told_apart_by_its_job():
+def test_non_uuid_parent_run_is_identified_with_its_job():
     one = of_run("parent", facet(run={"runId": "build-1"}, job={"namespace": "a", "name": "x"}))
     other = of_run("parent", facet(run={"runId": "build-1"}, job={"namespace": "a", "name": "y"}))
     assert relationships(one)["parentInstance"] != relationships(other)["parentInstance"]
 
 
-def test_the_root_is_kept():
+def test_root_is_kept():
     root = {"run": {"runId": PARENT}, "job": {"namespace": "shop", "name": "daily"}}
     kept = of_run("parent", facet(**{**BODY, "root": root})).kept(DPI)
     assert kept["root.runId"] == PARENT
@@ -71,7 +71,7 @@ def test_forwarded_facets_are_kept():
 @pytest.mark.parametrize(
     "body", [facet(), facet(run=None, job=None, root=None), facet(run={}, root={}), facet(run="x")]
 )
-def test_a_parent_that_names_nobody_says_nothing(body):
+def test_parent_without_names_is_ignored(body):
     found = of_run("parent", body)
     assert "parentInstance" not in relationships(found)
     assert "parent.job" not in found.kept(JOB)
@@ -85,7 +85,7 @@ def test_dbt_s_empty_facets_inside_are_nothing():
     assert found.outcomes()["$.run.facets.parent.run.facets"] == ("dropped", "envelope")
 
 
-def test_the_specification_s_documents_are_read():
+def test_specification_s_documents_are_read():
     urn = "urn:li:dataProcessInstance:f99310b4-3c3c-1a1a-2b2b-c1b95c24ff11"
     assert relationships(of_run("parent", spec("ParentRunFacet", "1")["parent"]))["parentInstance"] == urn
     found = of_run("parent", spec("ParentRunFacet", "2")["parent"])
@@ -94,7 +94,7 @@ def test_the_specification_s_documents_are_read():
     assert '"version":"2.10.0"' in found.kept(DPI)["parent.run.facets"]
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = parent_run.ParentRunFacet(
         run=parent_run.Run(PARENT),
         job=parent_run.Job("shop", "daily"),
@@ -105,7 +105,7 @@ def test_the_client_s_class_is_read():
     assert found.kept(DPI)["root.dpi"] == PARENT_DPI
 
 
-def test_the_root_s_job_is_told_of_the_job_too():
+def test_root_job_is_a_property_of_job_and_run():
     root = {"run": {"runId": PARENT}, "job": {"namespace": "cron", "name": "nightly"}}
     found = of_run(
         "parent", facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "daily"}, root=root), report=True
@@ -118,7 +118,7 @@ def test_the_root_s_job_is_told_of_the_job_too():
 
 
 @pytest.mark.parametrize(("own", "kind"), [(None, "STREAMING"), ("STREAMING", "STREAMING"), ("BATCH", None)])
-def test_what_the_parent_says_of_its_job_tells_the_type_where_the_run_does_not(own, kind):
+def test_run_type_is_read_from_the_parent_if_the_run_has_none(own, kind):
     forwarded = {"jobType": {"processingType": "STREAMING", "integration": "SPARK", "jobType": "APPLICATION"}}
     parent = facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "app", "facets": forwarded})
     job = {} if own is None else {"jobType": facet(processingType=own, integration="SPARK", jobType="SQL_JOB")}

@@ -8,7 +8,7 @@ from support.facet_cases import DPI, JOB, client_pair, event, facet, of_run, spe
 BODY = facet(name="spark", version="3.5", openlineageAdapterVersion="1.53")
 
 
-def test_it_is_kept_on_the_run_and_engine_and_version_on_the_job():
+def test_engine_is_on_the_run_and_without_the_adapter_on_the_job():
     found = of_run("processing_engine", BODY)
     kept = found.kept(DPI)
     assert (kept["processing_engine.name"], kept["processing_engine.version"]) == ("spark", "3.5")
@@ -17,29 +17,29 @@ def test_it_is_kept_on_the_run_and_engine_and_version_on_the_job():
     assert "processing_engine.openlineageAdapterVersion" not in found.kept(JOB)
 
 
-def test_a_complete_without_it_takes_nothing_back():
+def test_complete_event_without_the_facet_keeps_the_engine():
     kept = told(event("START", run={"processing_engine": BODY}), event()).kept(DPI)
     assert kept["processing_engine.name"] == "spark"
 
 
-def test_an_adapter_alone_and_nothing_at_all():
+def test_adapter_alone_and_nothing_at_all():
     found = of_run("processing_engine", facet(openlineageAdapterVersion="1"))
     assert found.kept(DPI)["processing_engine.openlineageAdapterVersion"] == "1"
     assert not any(key.startswith("processing") for key in found.kept(JOB))
     assert not any(key.startswith("processing") for key in of_run("processing_engine", facet()).kept(DPI))
 
 
-def test_a_version_may_be_a_number():
+def test_version_may_be_a_number():
     assert of_run("processing_engine", facet(version=3.5)).kept(DPI)["processing_engine.version"] == "3.5"
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_run("processing_engine", spec("ProcessingEngineRunFacet")["processing_engine"]).kept(DPI)
     assert kept["processing_engine.name"] == "Airflow"
     assert kept["processing_engine.version"] == "2.5.0"
     assert kept["processing_engine.openlineageAdapterVersion"] == "0.29.2"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = processing_engine_run.ProcessingEngineRunFacet(version="1", name="x", openlineageAdapterVersion="2")
     assert told(client_pair(run={"processing_engine": made})).kept(DPI)["processing_engine.name"] == "x"

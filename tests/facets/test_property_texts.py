@@ -63,7 +63,7 @@ def texts(found):
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_no_property_holds_a_password_or_more_than_it_may(key):
+def test_properties_are_redacted_and_limited_in_length(key):
     place, body = CASES[key]
     for profile in ("0.15.0", "1.7"):
         found = list(texts(place(key, facet(**body), datahub_version=profile, optional_metadata=["queries"])))
@@ -77,7 +77,7 @@ def test_names_of_owners_hide_no_type():
     assert json.loads(found.kept(JOB)["ownership.types"]) == {"token-team": "Watcher"}
 
 
-def test_an_earlier_name_is_kept_without_its_password():
+def test_earlier_name_is_kept_without_its_password():
     body = facet(
         lifecycleStateChange="RENAME",
         previousIdentifier={"namespace": f"postgres://ann:{PASSWORD}@db:5432", "name": "shop.public.old"},
@@ -90,7 +90,7 @@ def test_an_earlier_name_is_kept_without_its_password():
     assert not [name for name, text in texts(found) if PASSWORD in text]
 
 
-def test_the_marks_of_many_columns_are_no_longer_than_a_property():
+def test_marks_of_many_columns_are_no_longer_than_a_property():
     touching = [
         {**orders(), "field": f"column_{number}_of_a_wide_table", "transformations": [{"type": "INDIRECT", "subtype": "JOIN"}]}
         for number in range(200)
@@ -113,7 +113,7 @@ def test_columns_of_a_condition_are_named_without_secrets():
 
 
 @pytest.mark.parametrize("kind", [event, job_event])
-def test_what_an_event_says_of_itself_is_redacted_and_capped_too(kind):
+def test_event_envelope_texts_are_redacted_and_limited(kind):
     producer = f"https://ann:{PASSWORD}@host/x"
     found = translate(
         kind(namespace=SHORT, job=f"load {TEXT}", producer=producer), settings=Settings(datahub_version="1.7")

@@ -60,7 +60,7 @@ def test_each_module_declares_its_facets(name):
 
 
 @pytest.mark.parametrize("spec", specs(), ids=lambda spec: f"{spec.attach}-{spec.keys[0]}")
-def test_a_facet_says_what_it_is_and_what_becomes_of_its_fields(spec):
+def test_facet_specs_have_docs_and_field_outcomes(spec):
     assert spec.doc
     assert spec.outcomes
     for row in spec.outcomes.values():
@@ -80,14 +80,14 @@ def test_a_facet_says_what_it_is_and_what_becomes_of_its_fields(spec):
         (True, "malformed"),
     ],
 )
-def test_a_facet_that_is_no_object_is_absent_and_never_breaks_its_event(attach, key, value, reason):
+def test_malformed_facet_is_dropped_and_its_event_is_kept(attach, key, value, reason):
     found, start = placed(attach, key, value)
     assert set(outcomes(found, start).values()) == {("dropped", reason)}
     assert found.has(DPI, "dataProcessInstanceRunEvent")
 
 
 @pytest.mark.parametrize(("attach", "key"), KEYS)
-def test_an_empty_facet_and_a_null_say_nothing_wrong(attach, key):
+def test_empty_and_null_facets_break_no_event(attach, key):
     for value in (None, {}, facet()):
         found, _ = placed(attach, key, value, report=False)
         assert found.has(DPI, "dataProcessInstanceRunEvent")
@@ -105,7 +105,7 @@ def test_every_leaf_may_be_anything(attach, key, value):
 
 
 @pytest.mark.parametrize(("attach", "key"), [(attach, key) for attach, key in KEYS if attach != "run"])
-def test_a_deleted_facet_is_a_tombstone_and_states_nothing_else(attach, key):
+def test_deleted_facet_is_a_tombstone_and_states_nothing_else(attach, key):
     found, start = placed(attach, key, {**facet(), "_deleted": True, "description": "gone"})
     urn = JOB if attach == "job" else TOTALS
     assert not any("gone" in value for value in found.kept(urn).values())
@@ -124,14 +124,14 @@ def test_unknown_leaves_of_a_known_facet_are_kept(spec):
 
 
 @pytest.mark.parametrize("key", ["mystery", "my.company_facet"])
-def test_a_facet_that_nobody_knows_is_kept_whole_where_it_stands(key):
+def test_unknown_facet_is_kept_complete_on_its_entity(key):
     body = facet(b=[1, 2], a={"password": "p", "url": "https://x"})
     text = '{"a":{"password":"[REDACTED]","url":"https://x"},"b":[1,2]}'
     for attach, urn in (("run", DPI), ("job", JOB), ("dataset", TOTALS)):
         assert placed(attach, key, body)[0].kept(urn)[f"facet.{key}"] == text
 
 
-def test_an_unknown_facet_of_an_input_or_output_stands_on_the_edge_and_on_the_run():
+def test_unknown_input_and_output_facets_are_on_edge_and_run():
     for found, direction, urn in (
         (of_input("mystery", facet(a=1), "inputFacets"), "input", ORDERS),
         (of_output("mystery", facet(a=1), "outputFacets"), "output", TOTALS),
@@ -142,12 +142,12 @@ def test_an_unknown_facet_of_an_input_or_output_stands_on_the_edge_and_on_the_ru
         assert "facet.mystery" not in found.kept(urn)
 
 
-def test_an_unknown_facet_that_says_nothing_is_not_kept():
+def test_unknown_facet_without_content_is_not_kept():
     for value in (facet(), None, "<<non-serializable: x>>", 7, {**facet(a=1), "_deleted": True}):
         assert "facet.mystery" not in of_job("mystery", value).kept(JOB)
 
 
-def test_facets_of_runs_say_nothing_where_there_is_no_run():
+def test_run_facets_are_ignored_without_a_run():
     declared = told(
         job_event(job={"parent": facet(run={"runId": "x"}), "nominalTime": facet(nominalStartTime="x")}), report=True
     )
@@ -155,7 +155,7 @@ def test_facets_of_runs_say_nothing_where_there_is_no_run():
     assert "parent.job" not in declared.kept(JOB)
 
 
-def test_a_filter_leaves_a_facet_out_and_counts_it():
+def test_filter_leaves_a_facet_out_and_counts_it():
     found = told(
         pair(job={"documentation": facet(description="x"), "mystery": facet(a=1)}),
         filters={"facets": ["!doc*", "!mystery"]},
@@ -167,7 +167,7 @@ def test_a_filter_leaves_a_facet_out_and_counts_it():
 
 
 @pytest.mark.parametrize(("attach", "key"), KEYS)
-def test_what_a_facet_says_does_not_depend_on_the_order_of_its_events(attach, key):
+def test_facet_values_do_not_depend_on_event_order(attach, key):
     spec = registry()[attach][key]
     leaves = {path.partition(".")[0].removesuffix("[]") for path in spec.outcomes if "*" not in path.partition(".")[0]}
     bodies = [facet(**dict.fromkeys(leaves, value)) for value in ("1", "2")]
@@ -185,6 +185,6 @@ def test_what_a_facet_says_does_not_depend_on_the_order_of_its_events(attach, ke
     assert sorted(map(str, one)) == sorted(map(str, two))
 
 
-def test_a_dataset_event_s_unknown_facets_are_the_dataset_s_whatever_the_bag():
+def test_unknown_facets_of_a_dataset_event_are_on_the_dataset():
     for bag in ("facets", "inputFacets", "outputFacets"):
         assert told(dataset_event(totals(**{bag: {"mystery": facet(a=1)}}))).kept(TOTALS)["facet.mystery"] == '{"a":1}'

@@ -38,7 +38,7 @@ def kind(found):
     return next(iter(found["type"]["type"])).rpartition(".")[2]
 
 
-def test_the_schema_of_a_dataset_field_by_field():
+def test_schema_of_a_dataset_field_by_field():
     schema = of_output("schema", fields(ID, DAY)).one(TOTALS, "schemaMetadata")
     assert schema["schemaName"] == "shop.public.totals"
     assert schema["platform"] == "urn:li:dataPlatform:postgres"
@@ -69,7 +69,7 @@ def test_which_schemas_are_written_is_a_setting(write, inputs, outputs):
     assert found.has(TOTALS, "schemaMetadata") is outputs
 
 
-def test_a_list_without_types_is_a_projection_not_a_schema():
+def test_list_without_types_is_a_projection_not_a_schema():
     found = of_input("schema", fields({"name": "a"}, {"name": "b", "type": ""}))
     assert not found.has(ORDERS, "schemaMetadata")
     io = found.patched(JOB, "dataJobInputOutput")
@@ -77,7 +77,7 @@ def test_a_list_without_types_is_a_projection_not_a_schema():
     assert f"/inputDatasetFields/urn:li:schemaField:({ORDERS},b)" in io
 
 
-def test_an_untyped_output_says_nothing():
+def test_untyped_output_columns_are_no_schema():
     found = of_output("schema", fields({"name": "a"}), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].name"
@@ -96,7 +96,7 @@ def of_statement(sql, schema, time="2026-11-20T01:00:30Z", producer=TRINO):
 @pytest.mark.parametrize(
     "sql", ["insert into totals (day) select 1", "UPDATE totals SET day = 1", "merge into totals", None]
 )
-def test_columns_that_a_statement_of_trino_sets_are_no_schema_of_its_table(sql):
+def test_trino_update_columns_are_no_table_schema(sql):
     found = told(of_statement(sql, fields(DAY)), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].type"
@@ -106,12 +106,12 @@ def test_columns_that_a_statement_of_trino_sets_are_no_schema_of_its_table(sql):
 @pytest.mark.parametrize(
     "sql", ["create table totals as select 1", "insert into totals select 1", "refresh materialized view totals"]
 )
-def test_what_makes_a_table_or_names_no_columns_of_it_tells_its_schema(sql):
+def test_schema_is_written_by_create_and_insert_without_columns(sql):
     found = told(of_statement(sql, WHOLE))
     assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
 
 
-def test_an_update_takes_no_column_from_the_schema_that_is_known():
+def test_update_statement_keeps_the_known_schema():
     events = [
         of_statement("create table totals as select 1", WHOLE),
         of_statement("update totals set day = 1", fields(DAY), time="2026-11-20T02:00:30Z"),
@@ -143,7 +143,7 @@ def test_columns_of_sparks_kafka_source_are_no_schema_of_a_topic(columns):
 
 
 @pytest.mark.parametrize(("columns", "producer"), [("key value sku", SPARK), ("key value", TRINO)])
-def test_other_columns_of_a_topic_are_and_so_are_those_of_other_producers(columns, producer):
+def test_schema_of_other_topics_and_producers_is_written(columns, producer):
     found = of_spark("shop.orders", "kafka://b:9092", columns, producer)
     assert len(found.one(TOPIC, "schemaMetadata")["fields"]) == len(columns.split())
 
@@ -162,12 +162,12 @@ def test_columns_of_icebergs_metadata_are_no_schema_of_the_table():
 @pytest.mark.parametrize(
     "named", [symlink("shop.orders"), symlink("orders.files.shop"), facet(identifiers=["x", {"name": None}]), facet()]
 )
-def test_a_table_that_is_called_otherwise_keeps_its_schema(named):
+def test_schema_of_a_table_with_another_name_is_kept(named):
     found = of_spark("/lake/shop/orders", "file", "id day", symlinks=named)
     assert len(found.one(FOLDER, "schemaMetadata")["fields"]) == 2
 
 
-def test_of_a_table_that_a_statement_reads_and_writes_what_is_written_counts_and_the_report_says_so():
+def test_schema_of_the_output_wins_for_a_table_read_and_written():
     """Iceberg's UPDATE reads the columns of its files, too: no column of the table."""
     hidden = fields(ID, DAY, {"name": "_file", "type": "string"})
     said = event(inputs=[totals(facets={"schema": hidden})], outputs=[totals(facets={"schema": WHOLE})])
@@ -187,24 +187,24 @@ def columns(found, urn=FOLDER):
 
 
 @pytest.mark.parametrize("bag", [ICEBERG, {"catalog": facet(framework="iceberg")}])
-def test_columns_that_any_iceberg_table_can_be_asked_for_are_not_of_its_schema(bag):
+def test_iceberg_metadata_columns_are_not_in_the_schema(bag):
     found = of_spark("/lake/shop/orders", "file", f"id day {HIDDEN}", **bag)
     assert columns(found) == ["id", "day"]
     assert found.outcomes()["$.inputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
     assert found.outcomes()["$.inputs[0].facets.schema.fields[2].type"] == ("dropped", "no-field:hidden-column")
 
 
-def test_a_table_that_has_such_columns_keeps_them():
+def test_table_that_has_such_columns_keeps_them():
     assert columns(of_spark("/lake/shop/orders", "file", "id _file")) == ["id", "_file"]
     assert columns(of_spark("/lake/shop/orders", "file", "_file id", **ICEBERG)) == ["_file", "id"]
     assert columns(of_spark("/lake/shop/orders", "file", "id _file", TRINO, **ICEBERG)) == ["id", "_file"]
 
 
-def test_a_query_for_nothing_else_tells_no_schema():
+def test_schema_is_not_written_for_metadata_columns_alone():
     assert not of_spark("/lake/shop/orders", "file", "_file _pos", **ICEBERG).has(FOLDER, "schemaMetadata")
 
 
-def test_the_same_schema_is_another_where_it_hides_nothing():
+def test_same_schema_is_another_where_it_hides_nothing():
     said = fields(*({"name": column, "type": "string"} for column in ("id", "_file")))
     plain = dataset("/lake/shop/files", "file", facets={"schema": said})
     hiding = dataset("/lake/shop/orders", "file", facets={"schema": said, **ICEBERG})
@@ -223,7 +223,7 @@ def of_files(*members, last="_metadata"):
     return told(event(inputs=[dataset("/lake/shop/orders", "file", facets={"schema": body})], producer=SPARK))
 
 
-def test_what_a_query_asks_of_files_is_not_of_their_schema():
+def test_file_metadata_members_are_not_in_the_schema():
     """`select *, _metadata.file_name`: Spark tells the members that are asked for."""
     assert columns(of_files("file_name")) == columns(of_files("file_path", "file_size")) == ["id"]
     whole = ["id", "_metadata", *(f"_metadata.{member}" for member in ABOUT_FILES.split())]
@@ -233,7 +233,7 @@ def test_what_a_query_asks_of_files_is_not_of_their_schema():
 
 
 @pytest.mark.parametrize("written", [None, {"fields": "a"}, {"fields": [{"name": "id"}]}])
-def test_where_the_output_says_no_schema_that_of_the_input_counts(written):
+def test_schema_of_the_input_is_used_if_the_output_has_none(written):
     bag = {} if written is None else {"schema": facet(**written)}
     said = event(inputs=[totals(facets={"schema": WHOLE})], outputs=[totals(facets=bag)])
     found = told(said, report=True)
@@ -241,12 +241,12 @@ def test_where_the_output_says_no_schema_that_of_the_input_counts(written):
     assert found.outcomes()["$.inputs[0].facets.schema.fields[0].name"] == ("mapped", "schemaMetadata.fields")
 
 
-def test_other_producers_send_the_schema_of_the_table_whatever_the_statement():
+def test_schema_from_other_producers_ignores_the_sql_statement():
     found = told(of_statement("update totals set day = 1", WHOLE, producer="https://github.com/x/y"))
     assert found.has(TOTALS, "schemaMetadata")
 
 
-def test_the_later_typed_schema_wins_and_an_untyped_one_never():
+def test_later_typed_schema_wins_and_an_untyped_one_never():
     events = [
         event("START", outputs=[totals(facets={"schema": fields(ID)})]),
         event("RUNNING", outputs=[totals(facets={"schema": fields(ID, DAY)})], time="2026-11-20T01:00:10Z"),
@@ -271,7 +271,7 @@ def test_nested_fields_hang_on_their_parents():
     assert [field["fieldPath"] for field in schema["fields"]] == ["item", "item.id", "item.name", "many", "many.x"]
 
 
-def test_types_are_opened_unless_a_setting_says_no():
+def test_nested_types_are_expanded_unless_excluded():
     body = fields({"name": "a", "type": "array<struct<b:int>>"})
     opened = of_output("schema", body).one(TOTALS, "schemaMetadata")["fields"]
     assert [field["fieldPath"] for field in opened] == ["a", "a.b"]
@@ -280,7 +280,7 @@ def test_types_are_opened_unless_a_setting_says_no():
 
 
 @pytest.mark.parametrize("body", [fields(), facet(fields=None), facet(), facet(fields="x"), facet(fields=[None, 7])])
-def test_an_empty_schema_is_no_statement(body):
+def test_empty_schema_is_no_statement(body):
     assert not of_output("schema", body).has(TOTALS, "schemaMetadata")
 
 
@@ -302,7 +302,7 @@ def test_columns_follow_the_case_of_their_system():
     assert schema["fields"][0]["fieldPath"] == "id"
 
 
-def test_the_same_bytes_on_two_platforms_are_two_schemas():
+def test_same_bytes_on_two_platforms_are_two_schemas():
     body = fields({"name": "A", "type": "bit"})
     mssql = {"namespace": "mssql://h:1433", "name": "d.s.t", "facets": {"schema": body}}
     found = told(
@@ -318,7 +318,7 @@ def test_the_same_bytes_on_two_platforms_are_two_schemas():
     assert platforms == ["urn:li:dataPlatform:mssql", "urn:li:dataPlatform:postgres", "urn:li:dataPlatform:postgres"]
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     schema = of_output("schema", spec("SchemaDatasetFacet")["schema"]).one(TOTALS, "schemaMetadata")
     # the union of two types needs paths of the second version, and one schema never mixes them
     assert all(field["fieldPath"].startswith("[version=2.0]") for field in schema["fields"])
@@ -338,7 +338,7 @@ def test_the_specification_s_document_is_read():
     assert kind(by_path["custom_properties"]) == "MapType"
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = schema_dataset.SchemaDatasetFacet(
         fields=[schema_dataset.SchemaDatasetFacetFields("a", "int", "first", fields=[], ordinal_position=1)]
     )
@@ -360,7 +360,7 @@ def reasons(found):
     return {path.removeprefix(start): said for path, said in found.outcomes().items() if path.startswith(start)}
 
 
-def test_columns_beyond_3000_are_told_as_too_large_and_their_number_is_kept():
+def test_columns_beyond_3000_are_too_large_and_counted():
     many = fields(*[{"name": f"c{number}", "type": "int"} for number in range(3010)])
     found = of_output("schema", many, report=True)
     written = {field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]}
@@ -375,7 +375,7 @@ def test_columns_beyond_3000_are_told_as_too_large_and_their_number_is_kept():
             assert (reason == "too-large") is lost
 
 
-def test_columns_that_stand_too_deep_are_told_as_too_large_and_those_beside_them_are_not():
+def test_columns_beyond_the_depth_limit_are_too_large():
     found = of_output("schema", fields(ID, nested(17), DAY | {"ordinal_position": 3}), report=True)
     assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 17
     assert found.kept(TOTALS)["schema.fields"] == "19"
@@ -384,14 +384,14 @@ def test_columns_that_stand_too_deep_are_told_as_too_large_and_those_beside_them
     assert lost == {f"{deep}.name", f"{deep}.type", f"{deep}.fields[0].name", f"{deep}.fields[0].type"}
 
 
-def test_the_columns_that_are_too_many_are_those_that_come_last_by_their_ordinals():
+def test_columns_beyond_the_limit_are_the_last_by_ordinal():
     many = [{"name": f"c{number}", "type": "int", "ordinal_position": 4000 - number} for number in range(3001)]
     found = of_output("schema", fields(*many), report=True)
     lost = {path for path, said in reasons(found).items() if said == ("dropped", "too-large")}
     assert lost == {"fields[0].name", "fields[0].type", "fields[0].ordinal_position"}
 
 
-def test_a_schema_within_the_caps_has_no_count():
+def test_schema_within_the_caps_has_no_count():
     found = of_output("schema", fields(ID, nested(14), ID), report=True)
     assert "schema.fields" not in found.kept(TOTALS)
     assert "too-large" not in {reason for _, reason in found.outcomes().values()}
@@ -423,13 +423,13 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize(("columns", "lost"), LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_left_out_of_a_schema_is_told_leaf_by_leaf(columns, lost):
+def test_dropped_schema_fields_are_reported_by_path(columns, lost):
     found = of_output("schema", fields(*columns), report=True)
     said = {path: reason for path, (outcome, reason) in reasons(found).items() if outcome == "dropped"}
     assert {path: reason for path, reason in said.items() if not path.startswith("_")} == lost
 
 
-def test_a_later_schema_within_the_caps_takes_the_count_back():
+def test_schema_count_is_removed_by_a_later_schema_within_limits():
     many = fields(*[{"name": f"c{number}", "type": "int"} for number in range(3010)])
     start = event("START", outputs=[totals(facets={"schema": many})])
     assert told(start).kept(TOTALS)["schema.fields"] == "3010"

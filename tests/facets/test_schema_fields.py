@@ -26,7 +26,7 @@ def test_every_leaf_of_the_schema_has_a_row(key, attach, schema, definition):
     assert without_row(key, attach, schema, definition) == []
 
 
-def test_the_schemas_are_walked_to_the_end():
+def test_schemas_are_walked_to_the_end():
     found = leaf_paths(CASES[0][2], CASES[0][3])
     assert ("inputCondition", "left", "field") in found
     assert ("outputCondition", "partitions", 0, "dimensions", "any") in found

@@ -9,7 +9,7 @@ from openlineage.client.facet_v2 import source_code_job
 from support.facet_cases import JOB, client_pair, facet, of_job, pair, spec, told
 
 
-def test_code_may_hold_secrets_so_its_hash_and_length_stay():
+def test_source_code_is_reduced_to_hash_and_length():
     found = of_job("sourceCode", facet(language="python", sourceCode="print(1)"), report=True)
     kept = found.kept(JOB)
     assert kept["sourceCode.language"] == "python"
@@ -19,7 +19,7 @@ def test_code_may_hold_secrets_so_its_hash_and_length_stay():
     assert found.outcomes()["$.job.facets.sourceCode.sourceCode"] == ("dropped", "secret")
 
 
-def test_it_is_kept_by_setting_with_what_looks_secret_taken_out():
+def test_source_code_is_kept_redacted_by_setting():
     body = facet(language="bash", sourceCode="curl postgres://ann:secret@db/x")
     assert (
         of_job("sourceCode", body, source_code="keep").kept(JOB)["sourceCode.sourceCode"]
@@ -36,22 +36,22 @@ def test_sql_is_a_statement_as_the_sql_facet_s(language):
     assert of_job("sourceCode", body).kept(JOB)["sql.query"] == "select 1"
 
 
-def test_the_sql_facet_wins():
+def test_sql_facet_wins():
     job = {"sourceCode": facet(language="SQL", sourceCode="select 1"), "sql": facet(query="select 2")}
     found = told(pair(job=job), report=True)
     assert found.kept(JOB)["sql.query"] == "select 2"
     assert found.outcomes()["$.job.facets.sourceCode.sourceCode"] == ("dropped", "duplicate-of:sql.query")
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     assert not any(key.startswith("source") for key in of_job("sourceCode", facet(sourceCode="")).kept(JOB))
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_job("sourceCode", spec("SourceCodeJobFacet")["sourceCode"]).kept(JOB)
     assert (kept["sourceCode.language"], kept["sourceCode.length"]) == ("bash", "18")
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = source_code_job.SourceCodeJobFacet(language="python", sourceCode="pass")
     assert told(client_pair(job={"sourceCode": made})).kept(JOB)["sourceCode.length"] == "4"

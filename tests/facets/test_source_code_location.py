@@ -12,7 +12,7 @@ BODY = facet(
 )  # fmt: skip
 
 
-def test_the_page_is_the_external_url_and_the_rest_is_kept():
+def test_page_is_the_external_url_and_the_rest_is_kept():
     found = of_job("sourceCodeLocation", BODY)
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://git.example.com/a/b.py"
     kept = found.kept(JOB)
@@ -22,12 +22,12 @@ def test_the_page_is_the_external_url_and_the_rest_is_kept():
     assert kept["sourceCodeLocation.repoUrl"] == "https://ann:***@git.example.com/a"
 
 
-def test_of_a_flow_level_job_it_is_the_flow_s():
+def test_facet_of_a_flow_level_job_is_on_the_flow():
     found = told(pair(job={"sourceCodeLocation": BODY}, name="daily"))
     assert found.patched(FLOW, "dataFlowInfo")["/externalUrl"] == "https://git.example.com/a/b.py"
 
 
-def test_an_address_that_is_no_page_is_kept():
+def test_address_that_is_no_page_is_kept():
     found = of_job("sourceCodeLocation", facet(url="git@git.example.com:a/b.git"))
     assert "/externalUrl" not in found.patched(JOB, "dataJobInfo")
     assert found.kept(JOB)["sourceCodeLocation.url"] == "git@git.example.com:a/b.git"
@@ -38,17 +38,17 @@ def test_credentials_never_reach_the_page():
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://ann:***@git.example.com/a"
 
 
-def test_nothing_said_is_nothing_kept():
+def test_empty_facet_adds_no_properties():
     assert not any(key.startswith("source") for key in of_job("sourceCodeLocation", facet()).kept(JOB))
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     found = of_job("sourceCodeLocation", spec("SourceCodeLocationJobFacet")["sourceCodeLocation"])
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "http://example.com"
     assert found.kept(JOB)["sourceCodeLocation.type"] == "git"
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = source_code_location_job.SourceCodeLocationJobFacet(type="git", url="https://x/y", branch="main")
     found = told(client_pair(job={"sourceCodeLocation": made}))
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://x/y"
@@ -58,7 +58,7 @@ def test_the_client_s_class_is_read():
 @pytest.mark.parametrize(
     ("url", "written"), [("https://git.example.com/a.sql", True), ("git@example.com:a.sql", False)]
 )
-def test_the_page_of_the_code_is_that_of_its_checks_too(url, written):
+def test_page_of_the_code_is_that_of_its_checks_too(url, written):
     bag = {"dataQualityAssertions": facet(assertions=[{"assertion": "unique", "column": "id", "success": True}])}
     found = told(pair(job={"sourceCodeLocation": facet(type="git", url=url)}, inputs=[orders(inputFacets=bag)]))
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")

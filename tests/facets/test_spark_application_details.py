@@ -19,7 +19,7 @@ def application(body, job_type="APPLICATION", name="orders"):
     return told(pair(run={"spark_applicationDetails": body}, job={"jobType": facet(jobType=job_type)}, name=name))
 
 
-def test_the_application_names_its_own_run_only():
+def test_application_names_its_own_run_only():
     assert application(BODY).one(DPI, "dataProcessInstanceProperties")["name"] == "app-1"
     query = application(BODY, "SQL_JOB", "orders.select")
     assert query.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
@@ -37,14 +37,14 @@ def test_the_application_names_its_own_run_only():
         ({**without("proxyUrl"), "historyUrl": "n/a"}, "http://driver:4040"),
     ],
 )
-def test_the_page_of_the_run(body, url):
+def test_page_of_the_run(body, url):
     found = application(body)
     assert found.one(DPI, "dataProcessInstanceProperties").get("externalUrl") == url
     for point in found.all(DPI, "dataProcessInstanceRunEvent"):
         assert point.get("externalUrl") == url
 
 
-def test_a_history_page_replaces_the_driver_s_whenever_it_comes():
+def test_history_page_replaces_the_driver_s_whenever_it_comes():
     events = [
         event("START", run={"spark_applicationDetails": without("historyUrl", "proxyUrl")}),
         event(run={"spark_applicationDetails": facet(historyUrl="http://history/app-1")}),
@@ -53,7 +53,7 @@ def test_a_history_page_replaces_the_driver_s_whenever_it_comes():
         assert told(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "http://history/app-1"
 
 
-def test_the_user_runs_it_writes_and_draws_the_edges():
+def test_user_runs_it_writes_and_draws_the_edges():
     found = told(pair(run={"spark_applicationDetails": BODY}, outputs=[totals()]))
     ann = "urn:li:corpuser:ann"
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == ann
@@ -72,6 +72,6 @@ def test_every_leaf_is_kept():
 
 
 @pytest.mark.parametrize("body", [facet(), facet(applicationId=[7], userName=None), facet(userName="")])
-def test_an_empty_one_says_nothing(body):
+def test_empty_facet_has_no_effect(body):
     properties = application(body).one(DPI, "dataProcessInstanceProperties")
     assert (properties["name"], properties["created"]["actor"]) == (DPI.rpartition(":")[2], DATAHUB)

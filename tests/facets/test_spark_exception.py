@@ -7,12 +7,12 @@ from support.facet_cases import DPI, SPARK, event, facet, of_run, pair, told
 BODY = facet(message="boom", stackTrace="at x")
 
 
-def test_it_is_read_as_an_error_message():
+def test_spark_exception_is_kept_as_error_message():
     kept = of_run("spark.exception", BODY).kept(DPI)
     assert (kept["errorMessage.message"], kept["errorMessage.stackTrace"]) == ("boom", "at x")
 
 
-def test_a_fail_and_then_a_complete_is_a_failure_with_its_cause():
+def test_fail_and_then_a_complete_is_a_failure_with_its_cause():
     events = [
         event("START", producer=SPARK),
         event("FAIL", producer=SPARK, run={"spark.exception": BODY}, time="2026-11-20T01:00:30.000Z"),
@@ -29,7 +29,7 @@ def test_a_fail_and_then_a_complete_is_a_failure_with_its_cause():
         assert kept["errorMessage.message"] == "boom"
 
 
-def test_the_error_message_wins_where_both_stand():
+def test_error_message_facet_wins_over_spark_exception():
     run = {"spark.exception": BODY, "errorMessage": facet(message="better")}
     found = told(pair(run=run), report=True)
     assert found.kept(DPI)["errorMessage.message"] == "better"
@@ -38,5 +38,5 @@ def test_the_error_message_wins_where_both_stand():
     assert outcome == ("dropped", "duplicate-of:errorMessage")
 
 
-def test_an_empty_one_says_nothing():
+def test_empty_facet_has_no_effect():
     assert not any(key.startswith("error") for key in of_run("spark.exception", facet()).kept(DPI))

@@ -16,7 +16,7 @@ def test_id_group_and_call_site_are_kept():
     assert kept["spark_jobDetails.jobCallSite"] == "save at X"
 
 
-def test_the_description_describes_the_job_where_nothing_else_does():
+def test_description_describes_the_job_where_nothing_else_does():
     body = {"spark_jobDetails": facet(jobDescription="nightly totals")}
     found = told(pair(run=body), report=True)
     assert found.patched(JOB, "dataJobInfo")["/description"] == "nightly totals"
@@ -25,17 +25,17 @@ def test_the_description_describes_the_job_where_nothing_else_does():
     assert stated.patched(JOB, "dataJobInfo")["/description"] == "What it is"
 
 
-def test_the_description_never_describes_the_application():
+def test_description_never_describes_the_application():
     found = told(pair(run={"spark_jobDetails": facet(jobDescription="one of many")}, name="daily"))
     assert "/description" not in found.patched(FLOW, "dataFlowInfo")
 
 
 @pytest.mark.parametrize("text", ["", "  ", None, [7]])
-def test_what_is_no_description_describes_nothing(text):
+def test_invalid_job_description_is_ignored(text):
     found = of_run("spark_jobDetails", facet(jobDescription=text))
     assert "/description" not in found.patched(JOB, "dataJobInfo")
 
 
-def test_a_description_is_redacted():
+def test_description_is_redacted():
     found = of_run("spark_jobDetails", facet(jobDescription="jdbc postgresql://ann:s3cret@db/shop"))
     assert found.patched(JOB, "dataJobInfo")["/description"] == "jdbc postgresql://ann:***@db/shop"

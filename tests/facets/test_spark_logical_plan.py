@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.facet_cases import DPI, facet, of_run
 
 
-def test_the_plan_is_withheld_and_its_hash_and_size_are_kept():
+def test_plan_is_withheld_and_its_hash_and_size_are_kept():
     found = of_run("spark.logicalPlan", facet(plan=[{"class": "org.apache.Plan", "token": "x"}]), report=True)
     kept = found.kept(DPI)
     assert len(kept["spark.logicalPlan.sha256"]) == 64

@@ -7,14 +7,14 @@ from support.facet_cases import DPI, facet, of_run
 VALUES = {"spark.master": "yarn", "spark.app.name": "orders", "spark.hadoop.fs.s3a.secret.key": "s3cret", "none": None}
 
 
-def test_they_are_one_redacted_json_and_the_master_stands_alone():
+def test_spark_properties_are_one_redacted_json_plus_the_master():
     kept = of_run("spark_properties", facet(properties=VALUES)).kept(DPI)
     assert kept["spark_properties.spark.master"] == "yarn"
     assert '"spark.app.name":"orders"' in kept["spark_properties"]
     assert "s3cret" not in kept["spark_properties"]
 
 
-def test_the_older_form_has_no_inner_object():
+def test_older_form_has_no_inner_object():
     kept = of_run("spark_properties", facet(**{"spark.master": "local"})).kept(DPI)
     assert kept["spark_properties"] == '{"spark.master":"local"}'
     assert kept["spark_properties.spark.master"] == "local"
@@ -26,12 +26,12 @@ def test_leaves_beside_the_inner_object_are_kept():
     assert kept["spark_properties.more.b"] == "2"
 
 
-def test_an_empty_one_says_nothing():
+def test_empty_facet_has_no_effect():
     for body in (facet(), facet(properties={})):
         assert not any(key.startswith("spark") for key in of_run("spark_properties", body).kept(DPI))
 
 
-def test_where_the_older_form_is_kept_is_told():
+def test_report_names_the_property_of_the_flat_form():
     outcomes = of_run("spark_properties", facet(**{"spark.master": "yarn"}), report=True).outcomes()
     target = "dataProcessInstanceProperties.customProperties[openlineage.spark_properties.spark.master]"
     assert [outcome for where, outcome in outcomes.items() if "master" in where] == [("property", target)]

@@ -23,7 +23,7 @@ def test_nodes_that_the_listener_did_not_understand_are_withheld():
         ({"_deleted": "perhaps", "inputs": [{}]}, "0"),
     ],
 )
-def test_the_nodes_are_counted_unread(body, count):
+def test_nodes_are_counted_unread(body, count):
     kept = of_run("spark_unknown", facet(**body)).kept(DPI)
     assert kept["spark_unknown.count"] == count
     assert {key for key in kept if key.startswith("spark")} == {
@@ -35,7 +35,7 @@ def test_the_nodes_are_counted_unread(body, count):
     ("body", "reason"),
     [("<<non-serializable: Plan>>", "non-serializable"), ([], "malformed"), ({"_deleted": True}, "policy:state=none")],
 )
-def test_what_is_no_facet_is_no_bulk(body, reason):
+def test_malformed_facet_is_not_reported_as_bulk(body, reason):
     found = told(event("START", run={"spark_unknown": body}), report=True)
     assert not any(key.startswith("spark") for key in found.kept(DPI))
     outcomes = {path: said for path, said in found.outcomes().items() if "spark_unknown" in path}

@@ -13,13 +13,13 @@ def versions(**run):
     return told(pair(run={"spark_version": BODY, **run}), report=True)
 
 
-def test_versions_are_kept_where_nothing_else_tells_them():
+def test_versions_are_kept_if_no_other_facet_has_them():
     kept = versions().kept(DPI)
     assert kept["spark_version.spark-version"] == "3.3.0"
     assert kept["spark_version.openlineage-spark-version"] == "0.20.0"
 
 
-def test_what_processing_engine_says_too_is_withheld():
+def test_versions_in_processing_engine_are_duplicates():
     found = versions(processing_engine=facet(name="spark", version="3.3.0", openlineageAdapterVersion="0.20.0"))
     assert not KEYS & found.kept(DPI).keys()
     said = found.outcomes()

@@ -24,7 +24,7 @@ FINE = (
 
 
 @needs_spec
-def test_the_documents_are_there():
+def test_documents_are_there():
     assert len(DOCUMENTS) >= 46
 
 

@@ -14,21 +14,21 @@ def sql(found):
     return transform["queryStatement"]
 
 
-def test_a_server_that_knows_logic_gets_the_statement():
+def test_server_that_knows_logic_gets_the_statement():
     found = of_job("sql", facet(query="select 1; select 2", dialect="postgres"), datahub_version="1.0")
     assert sql(found) == {"value": "select 1; select 2", "language": "SQL"}
     assert found.kept(JOB)["sql.dialect"] == "postgres"
     assert "sql.query" not in found.kept(JOB)
 
 
-def test_an_older_server_gets_a_property_with_its_hash():
+def test_older_server_gets_a_property_with_its_hash():
     found = of_job("sql", facet(query="select 1"), report=True)
     assert not found.has(JOB, "dataTransformLogic")
     assert found.kept(JOB)["sql.query"] == "select 1"
     assert found.kept(JOB)["sql.sha256"] == hashlib.sha256(b"select 1").hexdigest()
 
 
-def test_a_flow_level_job_s_statement_is_a_property_of_the_flow_and_the_logic_of_its_flow_job():
+def test_flow_level_job_s_statement_is_a_property_of_the_flow_and_the_logic_of_its_flow_job():
     flow_job = f"urn:li:dataJob:({FLOW},daily)"
     for profile in ("0.15.0", "1.7"):
         found = told(
@@ -42,7 +42,7 @@ def test_a_flow_level_job_s_statement_is_a_property_of_the_flow_and_the_logic_of
             assert transform["queryStatement"] == {"value": "select 1", "language": "SQL"}
 
 
-def test_credentials_in_a_statement_are_taken_out():
+def test_credentials_are_removed_from_sql():
     body = facet(query="copy x from 's3://a/b?X-Amz-Signature=abc' link postgres://ann:secret@db/x")
     for profile in ("0.15.0", "1.7"):
         found = of_job("sql", body, datahub_version=profile)
@@ -51,13 +51,13 @@ def test_credentials_in_a_statement_are_taken_out():
         assert "abc" not in text
 
 
-def test_a_long_statement_is_cut():
+def test_long_statement_is_cut():
     query = "select " + "x," * 60_000 + "1"
     assert len(sql(of_job("sql", facet(query=query), datahub_version="1.7"))["value"]) <= 100_000
     assert len(of_job("sql", facet(query=query)).kept(JOB)["sql.query"]) <= 4000
 
 
-def test_a_shorter_beginning_never_replaces_the_whole_and_another_statement_does():
+def test_truncated_sql_never_replaces_the_full_statement():
     whole, part, other = "select a, b from c", "select a", "insert into x"
     events = [
         event("START", job={"sql": facet(query=whole)}),
@@ -90,29 +90,29 @@ def test_a_shorter_beginning_never_replaces_the_whole_and_another_statement_does
         ("/* drop */ select 'update'", "INSERT"),
     ],
 )
-def test_the_statement_says_what_happened_where_nothing_else_does(query, kind):
+def test_sql_sets_the_operation_type(query, kind):
     operation = told(pair(job={"sql": facet(query=query)}, outputs=[totals()])).one(TOTALS, "operation")
     assert operation["operationType"] == kind
     assert operation["customProperties"]["openlineage.sql.sha256"] == hashlib.sha256(query.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("body", [facet(), facet(query=None), facet(query="  \n")])
-def test_an_empty_statement_says_nothing(body):
+def test_empty_sql_is_ignored(body):
     assert "sql.query" not in of_job("sql", body).kept(JOB)
 
 
-def test_in_the_bag_of_the_run_it_is_the_job_s_all_the_same():
+def test_facet_among_run_facets_applies_to_the_job():
     assert told(pair(run={"sql": facet(query="select 1")})).kept(JOB)["sql.query"] == "select 1"
 
 
-def test_the_job_s_own_bag_wins():
+def test_sql_of_the_job_wins_over_the_run():
     events = pair(run={"sql": facet(query="select 1")}, job={"sql": facet(query="select 2")})
     assert told(events).kept(JOB)["sql.query"] == "select 2"
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     assert "with orders as" in of_job("sql", spec("SQLJobFacet")["sql"]).kept(JOB)["sql.query"]
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     assert told(client_pair(job={"sql": sql_job.SQLJobFacet("select 1")})).kept(JOB)["sql.query"] == "select 1"

@@ -101,7 +101,7 @@ def predicate(condition, **settings):
         ({"type": "magic", "spell": 1}, None),
     ],
 )
-def test_a_condition_reads_like_sql_on_edge_and_run(condition, text, profile):
+def test_condition_reads_like_sql_on_edge_and_run(condition, text, profile):
     found = told(pair(inputs=[orders(inputFacets=reads(condition))], outputs=[totals()]), datahub_version=profile)
     assert edge(found).get("openlineage.subset") == text
     assert found.kept(DPI).get("inputs.subset") == (
@@ -109,7 +109,7 @@ def test_a_condition_reads_like_sql_on_edge_and_run(condition, text, profile):
     )
 
 
-def test_columns_of_a_condition_are_read_by_the_job_but_not_those_of_an_output():
+def test_condition_columns_are_input_fields_for_inputs_only():
     found = told(pair(inputs=[orders(inputFacets=reads(DATE))], outputs=[totals(outputFacets=writes(SIZE))]))
     fields = [path for path in found.patched(JOB, "dataJobInputOutput") if path.startswith("/inputDatasetFields/")]
     assert fields == [f"/inputDatasetFields/urn:li:schemaField:({ORDERS},dt)"]
@@ -117,7 +117,7 @@ def test_columns_of_a_condition_are_read_by_the_job_but_not_those_of_an_output()
     assert found.kept(DPI)["outputs.subset"] == f'{{"{TOTALS}":"x > 3"}}'
 
 
-def test_a_column_too_long_for_a_urn_stays_in_the_predicate():
+def test_column_too_long_for_a_urn_stays_in_the_predicate():
     found = told(pair(inputs=[orders(inputFacets=reads(compare(field("c" * 500), literal("x"))))]))
     assert not any("schemaField" in path for path in found.patched(JOB, "dataJobInputOutput"))
     assert edge(found)["openlineage.subset"].startswith("ccc")
@@ -137,7 +137,7 @@ def test_literals_are_kept_hashed_or_dropped():
     assert found.outcomes()[path] == ("dropped", "policy:subset.literals")
 
 
-def test_secrets_are_masked_by_the_name_of_the_column_and_by_their_shape():
+def test_secrets_are_masked_by_column_name_and_by_shape():
     found = told(pair(inputs=[orders(inputFacets=reads(compare(field("password"), literal("hunter2"))))]), report=True)
     assert edge(found)["openlineage.subset"] == "password = '[REDACTED]'"
     assert found.outcomes()["$.inputs[0].inputFacets.subset.inputCondition.right.value"] == ("dropped", "secret")
@@ -184,20 +184,20 @@ def written(*conditions, metrics=True, **bags):
         (SIZE, FULL, {"partition": "x > 3", "type": "QUERY"}),
     ],
 )
-def test_operation_and_profile_are_about_the_part_that_the_ending_event_wrote(condition, operation, profile):
+def test_operation_partition_is_that_of_the_last_event(condition, operation, profile):
     found = written(condition)
     assert specs(found, "operation", TOTALS) == [operation]
     assert specs(found, "datasetProfile", TOTALS) == [profile]
 
 
-def test_the_part_is_that_of_the_event_that_ends_the_run():
+def test_part_is_that_of_the_event_that_ends_the_run():
     said = [event("START", outputs=[totals(outputFacets=writes(IN))]), event(outputs=[totals()])]
     assert specs(told(said), "operation") == [FULL]
     said = [event("START", outputs=[totals()]), event(outputs=[totals(outputFacets=writes(IN))])]
     assert specs(told(said), "operation") == specs(told(said[::-1]), "operation") == [IN_SPEC]
 
 
-def test_several_parts_of_one_output_are_one_operation_on_all_of_them():
+def test_partitions_of_one_dataset_are_merged_or_the_full_table():
     assert specs(written(IN, US), "operation", TOTALS) == [
         {"partition": '[{"country":"IN"},{"country":"US"}]', "type": "PARTITION"}
     ]
@@ -206,7 +206,7 @@ def test_several_parts_of_one_output_are_one_operation_on_all_of_them():
     assert specs(written(IN, SIZE), "operation", TOTALS) == [FULL]
 
 
-def test_one_dataset_twice_among_the_inputs_keeps_its_results_apart():
+def test_dataset_listed_twice_as_input_has_separate_results():
     inputs = [
         orders(inputFacets={**reads(IN), **CHECKS}),
         orders(facets=CHECKS, inputFacets=reads(US)),
@@ -244,7 +244,7 @@ def test_each_part_has_its_own_result_and_row_count():
     assert results[US_SPEC["partition"]] == {"type": "FAILURE", "rowCount": 9}
 
 
-def test_a_test_of_the_run_is_about_the_part_that_the_event_reads():
+def test_test_of_the_run_is_about_the_part_that_the_event_reads():
     tests = {"test": facet(tests=[{"name": "t", "type": "unique", "status": "pass"}])}
     found = told(event(inputs=[orders(inputFacets=reads(IN))], run=tests))
     assert specs(found) == [IN_SPEC]
@@ -253,7 +253,7 @@ def test_a_test_of_the_run_is_about_the_part_that_the_event_reads():
     assert specs(found) == [IN_SPEC]
 
 
-def test_what_an_earlier_event_told_of_a_part_stays_with_it():
+def test_subset_of_an_earlier_event_applies_to_its_own_results():
     said = [event("START", inputs=[orders(inputFacets={**reads(IN), **CHECKS})]), event(inputs=[orders()])]
     assert specs(told(said)) == [IN_SPEC]
     said = [event("START", inputs=[orders(inputFacets=CHECKS)]), event(inputs=[orders(inputFacets=reads(IN))])]
@@ -265,7 +265,7 @@ def test_what_an_earlier_event_told_of_a_part_stays_with_it():
     assert specs(told(said)) == [US_SPEC]
 
 
-def test_a_subset_that_cannot_be_read_leaves_the_whole_table():
+def test_malformed_subset_means_the_full_table():
     found = told(event(inputs=[orders(inputFacets={"subset": "broken", **CHECKS}), orders(inputFacets=CHECKS)]))
     assert specs(found) == [FULL]
 
@@ -273,14 +273,14 @@ def test_a_subset_that_cannot_be_read_leaves_the_whole_table():
 # -- odd places and odd facets ---------------------------------------------------------------------------------------
 
 
-def test_a_dataset_event_keeps_it_as_a_property_and_a_job_event_on_the_edge():
+def test_subset_without_a_run_is_on_the_dataset_or_the_edge():
     found = told(dataset_event(orders(facets={**reads(IN), "dataQualityMetrics": facet(rowCount=1)})))
     assert found.kept(ORDERS)["subset"] == "country = 'IN'"
     assert specs(found, "datasetProfile") == [IN_SPEC]
     assert edge(told(job_event(inputs=[orders(inputFacets=reads(IN))])))["openlineage.subset"] == "country = 'IN'"
 
 
-def test_a_condition_in_the_wrong_bag_is_read_and_a_second_one_is_not():
+def test_condition_of_the_other_side_is_used_only_alone():
     found = told(pair(outputs=[totals(outputFacets=reads(IN))]))
     assert edge(found, TOTALS, "output")["openlineage.subset"] == "country = 'IN'"
     both = reads(IN, outputCondition=US)
@@ -290,7 +290,7 @@ def test_a_condition_in_the_wrong_bag_is_read_and_a_second_one_is_not():
     assert found.outcomes()[path] == ("dropped", "no-field:the condition of the other side")
 
 
-def test_conditions_without_end_are_cut_and_told():
+def test_deeply_nested_condition_is_truncated_and_reported():
     deep = DATE
     for _ in range(60):
         deep = binary(deep, SIZE)
@@ -307,7 +307,7 @@ def test_conditions_nested_beyond_reading_cost_only_themselves():
     assert edge(found)["openlineage.subset"] == "country = 'IN'"
 
 
-def test_a_long_predicate_is_cut_and_wrong_types_cost_only_themselves():
+def test_long_predicate_is_truncated_and_malformed_parts_dropped():
     text = predicate({"locations": ["s3://b/" + "x" * 9000]})
     assert len(text) == 4000
     assert "sha256:" in text
@@ -327,7 +327,7 @@ def test_a_long_predicate_is_cut_and_wrong_types_cost_only_themselves():
     assert edge(twice)["openlineage.subset"] == "country = 'IN'"
 
 
-def test_a_deleted_one_says_nothing():
+def test_deleted_subset_is_ignored():
     found = told(pair(inputs=[orders(inputFacets=reads(IN, _deleted=True))]), report=True)
     assert "openlineage.subset" not in edge(found)
     path = "$.inputs[0].inputFacets.subset.inputCondition.partitions[0].dimensions.country"
@@ -349,12 +349,12 @@ def test_a_deleted_one_says_nothing():
         ),
     ],
 )
-def test_the_specification_s_documents_are_read(name, text):
+def test_specification_s_documents_are_read(name, text):
     found = of_input("subset", spec("BaseSubsetDatasetFacet", name)["subset"], bag="inputFacets")
     assert edge(found)["openlineage.subset"] == text
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     read = client.InputSubsetInputDatasetFacet(
         inputCondition=client.CompareSubsetCondition(
             left=client.FieldBaseCompareExpression(field="a"),

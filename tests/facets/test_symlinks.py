@@ -19,7 +19,7 @@ def linked(*identifiers, catalog=None, **dataset):
     return told(pair(outputs=[{**PATH, **dataset, "facets": facets}]))
 
 
-def test_a_catalogue_s_table_is_the_name_of_a_path():
+def test_catalogue_s_table_is_the_name_of_a_path():
     found = linked(GLUE)
     assert found.entities("dataset") == {GLUE_URN}
     assert found.kept(GLUE_URN)["symlinks"] == (
@@ -27,7 +27,7 @@ def test_a_catalogue_s_table_is_the_name_of_a_path():
     )
 
 
-def test_a_symlink_is_never_an_edge():
+def test_symlink_is_never_an_edge():
     (io,) = [one.value for one in linked(GLUE).proposals if one.aspect_name == "dataJobInputOutput"]
     assert [one["path"] for one in io] == [f"/outputDatasetEdges/{GLUE_URN}"]
 
@@ -44,22 +44,22 @@ def test_a_symlink_is_never_an_edge():
         None,
     ],
 )
-def test_a_path_keeps_its_name_without_a_catalogue_that_we_know(identifier):
+def test_path_keeps_its_name_without_a_catalogue_that_we_know(identifier):
     assert linked(identifier).entities("dataset") == {PATH_URN}
 
 
-def test_a_table_keeps_its_own_name():
+def test_table_keeps_its_own_name():
     found = linked(GLUE, namespace="postgres://db:5432", name="shop.public.totals")
     assert found.entities("dataset") == {TOTALS}
 
 
-def test_an_iceberg_catalogue_s_address_is_told_by_framework_or_form():
+def test_iceberg_catalogue_url_is_recognised_by_its_framework():
     rest = {"namespace": "https://catalog.example.com", "name": "shop.orders", "type": "TABLE"}
     (urn,) = linked(rest, catalog="iceberg").entities("dataset")
     assert urn.startswith("urn:li:dataset:(urn:li:dataPlatform:iceberg,")
 
 
-def test_every_event_names_the_dataset_alike_whether_deleted_or_broken():
+def test_dataset_name_ignores_deleted_and_malformed_symlinks():
     broken = told(event(outputs=[{**PATH, "facets": {"symlinks": "<<non-serializable: x>>"}}]))
     assert broken.entities("dataset") == {PATH_URN}
     deleted = told(event(outputs=[{**PATH, "facets": {"symlinks": facet(identifiers=[GLUE], _deleted=True)}}]))
@@ -67,21 +67,21 @@ def test_every_event_names_the_dataset_alike_whether_deleted_or_broken():
 
 
 @pytest.mark.parametrize("body", [facet(identifiers=[]), facet(identifiers=None), facet()])
-def test_an_empty_list_says_nothing(body):
+def test_empty_list_is_ignored(body):
     assert "symlinks" not in of_output("symlinks", body).kept(TOTALS)
 
 
-def test_a_null_namespace_is_accepted():
+def test_null_namespace_is_accepted():
     body = facet(identifiers=[{"namespace": None, "name": "x", "type": "TABLE"}])
     assert of_output("symlinks", body).kept(TOTALS)["symlinks"] == '[["TABLE","","x"]]'
 
 
-def test_the_specification_s_document_is_read():
+def test_specification_s_document_is_read():
     kept = of_output("symlinks", spec("SymlinksDatasetFacet")["symlinks"]).kept(TOTALS)
     assert kept["symlinks"] == '[["TABLE","/tmp/alter_test","default.alter_table_test_new"]]'
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     made = symlinks_dataset.SymlinksDatasetFacet([symlinks_dataset.Identifier("hive://m", "a.b", "TABLE")])
     kept = told(client_pair(outputs={"symlinks": made})).kept(TOTALS)
     assert kept["symlinks"] == '[["TABLE","hive://m","a.b"]]'
@@ -98,12 +98,12 @@ def called(name, catalog="iceberg"):
 
 
 @pytest.mark.parametrize("part", ["branch_audit", "tag_v1", "snapshots", "all_files"])
-def test_a_branch_a_tag_and_the_metadata_of_an_iceberg_table_are_the_table(part):
+def test_iceberg_branches_tags_and_metadata_tables_are_the_table(part):
     assert called(f"shop.orders.{part}") == "shop.orders"
     assert called(f"lake.shop.orders.{part}") == "shop.orders"
 
 
-def test_a_table_that_is_called_like_a_branch_keeps_its_name():
+def test_table_with_a_branch_like_name_keeps_its_name():
     assert called("orders.branch_audit") == "orders.branch_audit"
     assert called("lake.shop.tag_v1") == "shop.tag_v1"
     assert called("shop.orders.returns") == "orders.returns"
@@ -117,7 +117,7 @@ def test_a_table_that_is_called_like_a_branch_keeps_its_name():
         ("file:/lake", "shop.changes", "s3,lake/warehouse/shop.db/orders/changes"),
     ],
 )
-def test_changes_of_an_iceberg_table_are_told_as_a_folder_in_its_own(namespace, name, urn):
+def test_iceberg_changes_view_is_its_table(namespace, name, urn):
     changes = {**FOLDER, "name": f"{FOLDER['name']}/changes"}
     found = linked({"namespace": namespace, "name": name, "type": "TABLE"}, catalog="iceberg", **changes)
     assert found.entities("dataset") == {f"urn:li:dataset:(urn:li:dataPlatform:{urn},PROD)"}
@@ -147,7 +147,7 @@ def dropped(namespace, name, warehouse, table):
         ("s3://b", "lake/shop.db", "s3://b/lake/shop.db", "s3,b/lake/shop.db/orders"),
     ],
 )
-def test_spark_names_the_folder_of_a_database_twice_when_a_table_is_gone(namespace, folder, warehouse, urn):
+def test_dropped_table_with_a_doubled_folder_is_recognised(namespace, folder, warehouse, urn):
     """DROP TABLE shop.orders, whose folder is /lake/shop.db/orders: OpenLineage's listener 1.53 sends another."""
     found = dropped(namespace, f"{folder}/shop.db/orders", warehouse, "shop.orders")
     assert found.entities("dataset") == {LAKE_URN.format(urn)}
@@ -169,7 +169,7 @@ def test_folders_of_that_name_that_are_there_are_kept(name, warehouse, table):
 
 
 @pytest.mark.parametrize(("namespace", "path"), [("file", "/lake/orders"), ("s3://b", "lake/orders")])
-def test_the_log_of_a_delta_table_is_no_dataset(namespace, path):
+def test_log_of_a_delta_table_is_no_dataset(namespace, path):
     """A stream that reads a table reads its log in jobs of their own, which the listener tells as writers of it, too."""
     log = {"namespace": namespace, "name": f"{path}/_delta_log"}
     found = told(event(inputs=[log], outputs=[log]), report=True)

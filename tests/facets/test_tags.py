@@ -41,7 +41,7 @@ def tags(*members):
         ({"key": " a ", "value": " b "}, "a:b"),
     ],
 )
-def test_the_name_of_a_tag(tag, name):
+def test_name_of_a_tag(tag, name):
     found = of_job("tags", tags(tag))
     urn = f"urn:li:tag:{name}"
     assert list(found.patched(JOB, "globalTags")) == [f"/tags/{urn}"]
@@ -86,11 +86,11 @@ def test_odd_names_are_escaped_in_paths():
     }
 
 
-def test_a_dataset_event_s_tags_are_the_dataset_s():
+def test_dataset_event_s_tags_are_the_dataset_s():
     assert told(dataset_event(totals(facets={"tags": tags({"key": "a"})}))).has(TOTALS, "globalTags")
 
 
-def test_a_job_s_tag_with_a_field_is_a_tag_of_the_job():
+def test_job_s_tag_with_a_field_is_a_tag_of_the_job():
     assert of_job("tags", tags({"key": "a", "field": "x"})).has(JOB, "globalTags")
 
 
@@ -106,7 +106,7 @@ def test_excluded_and_nameless_tags_are_withheld():
 
 
 @pytest.mark.parametrize("body", [tags(), facet(tags=None), facet(), facet(tags=[None])])
-def test_an_empty_list_erases_nobody_s_tags(body):
+def test_empty_list_erases_nobody_s_tags(body):
     assert not of_job("tags", body).has(JOB, "globalTags")
     assert "tags" not in of_run("tags", body).kept(DPI)
 
@@ -120,7 +120,7 @@ def test_tags_of_a_run_are_properties_because_runs_have_no_tags():
     assert found.entities("tag") == set()
 
 
-def test_the_version_of_the_client_is_kept_once():
+def test_version_of_the_client_is_kept_once():
     """Every event of the client carries it."""
     found = of_run(
         "tags", tags({"key": "openlineage_client_version", "value": "1.54.0", "source": "OPENLINEAGE_CLIENT"})
@@ -130,18 +130,18 @@ def test_the_version_of_the_client_is_kept_once():
     assert "tags" not in kept
 
 
-def test_twenty_simple_tags_stand_alone_and_all_in_the_list():
+def test_run_tags_are_one_list_and_the_first_twenty_separate():
     kept = of_run("tags", tags(*({"key": f"k{number}", "value": "v"} for number in range(30)))).kept(DPI)
     assert sum(key.startswith("tags.k") for key in kept) == 20
     assert '"k29"' in kept["tags"]
 
 
-def test_a_secret_in_a_tag_is_not_shown():
+def test_secret_in_a_tag_is_not_shown():
     kept = of_run("tags", tags({"key": "api_token", "value": "s3cret"}, {"key": "", "value": "v"})).kept(DPI)
     assert ("tags.api_token", "[REDACTED]") in kept.items()
 
 
-def test_the_specification_s_documents_are_read():
+def test_specification_s_documents_are_read():
     found = of_job("tags", spec("TagsJobFacet")["tags"])
     names = {"/tags/urn:li:tag:test_tag:test_value", "/tags/urn:li:tag:test_tag2:test_value2"}
     assert set(found.patched(JOB, "globalTags")) == names
@@ -152,7 +152,7 @@ def test_the_specification_s_documents_are_read():
     assert (kept["tags.test_tag"], kept["tags.test_tag2"]) == ("test_value", "test_value2")
 
 
-def test_the_client_s_classes_are_read():
+def test_client_s_classes_are_read():
     found = told(
         client_pair(
             run={"tags": tags_run.TagsRunFacet([tags_run.TagsRunFacetFields("k", "v")])},

@@ -45,7 +45,7 @@ def infos(found):
 UNIQUE = {"name": "unique_orders_id", "status": "pass", "type": "unique", "params": {"column": "id"}}
 
 
-def test_a_test_is_an_assertion_on_the_tested_dataset():
+def test_test_is_an_assertion_on_the_tested_dataset():
     found = ran({**UNIQUE, "status": "fail", "severity": "error", "actual": "(4,)", "expected": "0"})
     assert results(found)[ORDERS]["type"] == "FAILURE"
     (info,) = infos(found)
@@ -57,7 +57,7 @@ def test_how_a_test_ended(status, kind):
     assert results(ran({**UNIQUE, "status": status}))[ORDERS]["type"] == kind
 
 
-def test_a_skipped_test_has_no_result_and_stays_on_the_run():
+def test_skipped_test_has_no_result_and_stays_on_the_run():
     found = ran({**UNIQUE, "status": "skip"})
     assert results(found) == {}
     assert found.kept(DPI)["test.skipped"] == '["unique_orders_id"]'
@@ -66,7 +66,7 @@ def test_a_skipped_test_has_no_result_and_stays_on_the_run():
 @pytest.mark.parametrize(
     "beside", [{}, {"assertions": [{"assertion": "accepted_values", "name": "held", "success": True}]}]
 )
-def test_what_a_column_that_is_named_a_secret_holds_is_in_no_test(beside):
+def test_values_of_secret_columns_are_redacted_in_tests(beside):
     test = {
         "name": "held", "status": "fail", "type": "accepted_values", "actual": "hunter2", "expected": "0",
         "params": {"column": "login.password", "values": ["hunter2"]},
@@ -82,7 +82,7 @@ def test_what_a_column_that_is_named_a_secret_holds_is_in_no_test(beside):
 
 
 @pytest.mark.parametrize("status", ["maybe", None])
-def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
+def test_unknown_test_status_is_malformed_and_kept_on_the_run(status):
     found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)
     assert results(found) == {}
     assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
@@ -104,14 +104,14 @@ def test_outputs_are_tested_where_nothing_was_read():
     assert set(results(ran(UNIQUE, inputs=[], outputs=[totals()]))) == {TOTALS}
 
 
-def test_of_several_datasets_each_is_tested_unless_a_parameter_names_one():
+def test_test_of_several_datasets_checks_each_or_the_named_one():
     both = [orders(), totals()]
     assert set(results(ran({**UNIQUE, "params": {}}, inputs=both))) == {ORDERS, TOTALS}
     assert set(results(ran({**UNIQUE, "params": {"model": "totals"}}, inputs=both))) == {TOTALS}
 
 
 @pytest.mark.parametrize(("which", "tested"), [("all", {ORDERS, TOTALS}), ("first", {ORDERS}), ("none", set())])
-def test_the_setting_says_which_of_several_datasets_is_tested(which, tested):
+def test_multi_dataset_setting_selects_the_tested_datasets(which, tested):
     test = {**UNIQUE, "params": {"limit": 3}}
     found = ran(test, inputs=[totals(), orders()], assertions={"multi_dataset": which}, report=True)
     assert set(results(found)) == tested
@@ -122,7 +122,7 @@ def test_the_setting_says_which_of_several_datasets_is_tested(which, tested):
 
 
 @pytest.mark.parametrize(("warn_as", "kind"), [("failure", "FAILURE"), ("success", "SUCCESS")])
-def test_a_warning_is_what_the_setting_says(warn_as, kind):
+def test_warn_as_setting_sets_the_result_of_a_warning(warn_as, kind):
     warned = ran({**UNIQUE, "status": "fail", "severity": "warn"}, assertions={"warn_as": warn_as})
     assert results(warned)[ORDERS]["type"] == kind
     failed = ran({**UNIQUE, "status": "fail", "severity": "error"}, assertions={"warn_as": warn_as})
@@ -130,7 +130,7 @@ def test_a_warning_is_what_the_setting_says(warn_as, kind):
 
 
 @pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
-def test_a_changed_threshold_is_a_new_assertion_unless_the_setting_says_otherwise(identity, same):
+def test_identity_setting_decides_if_a_threshold_changes_the_urn(identity, same):
     below_5, below_6 = (
         ran({"name": "max", "type": "max", "status": "pass", "params": {"column": "id", "max_value": most}},
             assertions={"identity": identity}).entities("assertion")
@@ -141,14 +141,14 @@ def test_a_changed_threshold_is_a_new_assertion_unless_the_setting_says_otherwis
 
 
 @pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
-def test_the_type_is_a_setting_and_no_part_of_the_urn(kind, written):
+def test_type_is_a_setting_and_no_part_of_the_urn(kind, written):
     found = ran(UNIQUE, datahub_version="1.7", assertions={"type": kind})
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
     assert info["type"] == written
     assert found.entities("assertion") == ran(UNIQUE).entities("assertion")
 
 
-def test_a_check_of_the_same_name_on_the_dataset_is_the_same_check():
+def test_check_of_the_same_name_on_the_dataset_is_the_same_check():
     check = {"assertion": "unique", "name": "unique_orders_id", "column": "id", "success": False, "actual": "2"}
     found = ran(
         {**UNIQUE, "status": "fail", "severity": "warn"}, bag={"dataQualityAssertions": facet(assertions=[check])}
@@ -158,12 +158,12 @@ def test_a_check_of_the_same_name_on_the_dataset_is_the_same_check():
     assert (native["actual"], native["severity"]) == ("2", "warn")
 
 
-def test_a_test_without_a_type_is_known_by_its_name():
+def test_test_without_a_type_is_known_by_its_name():
     assert infos(ran({"name": "assert_no_refunds", "status": "pass"}))[0]["nativeType"] == "assert_no_refunds"
 
 
 @pytest.mark.parametrize("body", [facet(tests=[]), facet(tests=None), facet(), facet(tests=[None])])
-def test_an_empty_list_says_nothing(body):
+def test_empty_list_is_ignored(body):
     found = told(pair(run={"test": body}, inputs=[orders()]))
     assert found.entities("assertion") == set()
     assert not any(key.startswith("test") for key in found.kept(DPI))
@@ -174,7 +174,7 @@ def test_only_terminal_events_report():
     assert results(started) == {}
 
 
-def test_the_client_s_class_is_read():
+def test_client_s_class_is_read():
     made = test_run.TestRunFacet(tests=[test_run.TestExecution(name="a", status="pass", type="not_null")])
     assert results(told(client_pair(run={"test": made})))[ORDERS]["type"] == "SUCCESS"
 
@@ -195,13 +195,13 @@ def of_columns(*tests, **checks):
 @pytest.mark.parametrize(("success", "status", "kind"), [
     (True, "fail", "SUCCESS"), (False, "pass", "FAILURE"), (None, "pass", "SUCCESS"), (None, "fail", "FAILURE"),
 ])  # fmt: skip
-def test_what_the_check_says_itself_wins_over_the_test_of_its_name(success, status, kind):
+def test_check_success_wins_over_the_test_of_its_name(success, status, kind):
     found = of_columns({"status": status}, id={"success": success})
     assert found["id"]["type"] == kind
     assert found["id"]["nativeResults"]["status"] == status
 
 
-def test_of_checks_of_one_name_a_test_is_that_of_its_column_else_the_next():
+def test_tests_match_checks_by_column_then_by_order():
     tests = [{"status": "pass"}, {"status": "fail", "params": {"column": "orders.a"}}, {"status": "pass"}]
     found = of_columns(*tests, a={}, b={}, c={})
     assert {column: result["type"] for column, result in found.items()} == {
@@ -213,7 +213,7 @@ def test_of_checks_of_one_name_a_test_is_that_of_its_column_else_the_next():
     assert {column: result["type"] for column, result in found.items()} == {"a": "FAILURE", "b": "SUCCESS"}
 
 
-def test_more_tests_than_checks_of_their_name_leave_what_the_check_says():
+def test_surplus_tests_do_not_change_the_check_result():
     found = of_columns({"status": "pass"}, {"status": "pass"}, a={"success": False})
     assert found["a"]["type"] == "FAILURE"
 
@@ -221,7 +221,7 @@ def test_more_tests_than_checks_of_their_name_leave_what_the_check_says():
 SPOILT = "<<non-serializable: Decimal>>"
 
 
-def test_what_a_client_could_not_write_is_told_as_such():
+def test_non_serializable_test_fields_are_reported():
     found = ran({**UNIQUE, "expected": SPOILT, "failures": -1, "params": {"most": SPOILT}}, report=True)
     assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "non-serializable")
     assert found.outcomes()["$.run.facets.test.tests[0].failures"] == ("dropped", "malformed")
@@ -237,7 +237,7 @@ def test_what_a_client_could_not_write_is_told_as_such():
         (None, "UNKNOWN_ERROR"),
     ],
 )
-def test_the_status_error_is_an_error_of_its_type_for_every_producer(producer, message, kind):
+def test_status_error_is_an_error_of_its_type_for_every_producer(producer, message, kind):
     params = {} if message is None else {"params": {"error_message": message}}
     body = facet(tests=[{"name": "t", "type": "not_null", "status": "error", "actual": "4", **params}])
     found = told(event(producer=producer, run={"test": body}, inputs=[orders()]))
@@ -247,7 +247,7 @@ def test_the_status_error_is_an_error_of_its_type_for_every_producer(producer, m
     assert point["result"]["error"]["properties"]["message"] in (message, "the test reported an error without a cause")
 
 
-def test_the_status_error_of_a_test_makes_a_failed_check_of_its_name_an_error():
+def test_status_error_of_a_test_makes_a_failed_check_of_its_name_an_error():
     check = facet(assertions=[{"assertion": "not_null", "success": False, "name": "t", "column": "id"}])
     body = facet(tests=[{"name": "t", "type": "not_null", "status": "error"}])
     inputs = [orders(inputFacets={"dataQualityAssertions": check})]

@@ -10,7 +10,7 @@ from support.facet_cases import DPI, facet, of_run
 PLAN = "Fragment 0 [SINGLE]\n" * 400
 
 
-def test_the_query_id_names_the_run_and_the_plan_is_only_hashed():
+def test_query_id_names_the_run_and_the_plan_is_only_hashed():
     body = facet(query_id="20260131_101112_00042_abcde", transaction_id="t-1", query_plan=PLAN)
     found = of_run("trino_metadata", body, report=True)
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "20260131_101112_00042_abcde"
@@ -24,6 +24,6 @@ def test_the_query_id_names_the_run_and_the_plan_is_only_hashed():
 
 
 @pytest.mark.parametrize("query", [None, "", {}, ["x"]])
-def test_what_is_no_id_names_nothing(query):
+def test_invalid_id_does_not_name_the_run(query):
     found = of_run("trino_metadata", facet(query_id=query))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]

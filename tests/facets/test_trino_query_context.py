@@ -35,7 +35,7 @@ def test_its_user_ran_the_query():
     assert found.kept(DPI)["user"] == "ann"
 
 
-def test_hive_and_spark_tell_the_user_first():
+def test_run_user_is_read_from_hive_first():
     assert query(run={"hive_session": facet(username="bob")}).kept(DPI)["user"] == "bob"
     assert query(run={"environment-properties": facet(user="eve")}).kept(DPI)["user"] == "ann"
 
@@ -54,13 +54,13 @@ def test_hive_and_spark_tell_the_user_first():
         (7, "INSERT", True),
     ],
 )
-def test_the_kind_of_query_is_the_operation_of_its_outputs(word, kind, inferred):
+def test_kind_of_query_is_the_operation_of_its_outputs(word, kind, inferred):
     operation = query(query_type=word).one(TOTALS, "operation")
     assert operation["operationType"] == kind
     assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
 
 
-def test_the_sql_says_more_and_a_lifecycle_word_most():
+def test_operation_type_precedence_is_lifecycle_sql_query_type():
     """Trino calls CREATE TABLE AS an INSERT."""
     sql = {"sql": facet(query="create table totals as select 1")}
     assert query(job=sql).one(TOTALS, "operation")["operationType"] == "CREATE"
@@ -69,11 +69,11 @@ def test_the_sql_says_more_and_a_lifecycle_word_most():
 
 
 @pytest.mark.parametrize("user", ["", None, [7], {}])
-def test_what_is_no_user_is_none(user):
+def test_placeholder_user_is_ignored(user):
     assert "user" not in query(user=user).kept(DPI)
 
 
-def test_its_kind_is_the_job_s_second_subtype_but_not_of_a_job_for_all_queries():
+def test_query_type_is_the_second_subtype_except_of_shared_jobs():
     job = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="QUERY")}
     assert query(job=job).one(job_on("trino"), "subTypes") == {"typeNames": ["Query", "INSERT"]}
     events = pair(

@@ -11,7 +11,7 @@ def query(outputs=None, **body):
     return told(event("START"), event(run=facets, outputs=[totals()] if outputs is None else outputs), report=True)
 
 
-def test_numbers_are_one_json_also_where_they_are_written_as_text():
+def test_query_statistics_are_one_json_with_parsed_numbers():
     found = query(cpuTime="0.125", peakTaskTotalMemory="1024", physicalInputBytes=7, complete="true", stages="[{}]")
     kept = found.kept(DPI)["trino_query_statistics"]
     assert kept == '{"cpuTime":0.125,"peakTaskTotalMemory":1024,"physicalInputBytes":7}'
@@ -38,13 +38,13 @@ def test_numbers_are_one_json_also_where_they_are_written_as_text():
         ({}, None),
     ],
 )
-def test_rows_written_stand_in_for_missing_statistics(body, rows):
+def test_written_rows_replace_missing_output_statistics(body, rows):
     found = query(**body)
     assert found.one(TOTALS, "operation").get("numAffectedRows") == rows
     assert found.kept(DPI).get("outputs.rowCount") == (None if rows is None else str(rows))
 
 
-def test_they_stand_on_the_edge_too():
+def test_written_rows_are_on_the_edge():
     edge = query(writtenRows=5).patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"] == {"openlineage.outputStatistics.rowCount": "5"}
 
@@ -55,7 +55,7 @@ def test_statistics_of_the_output_win(bag):
     assert found.one(TOTALS, "operation")["numAffectedRows"] == 3
 
 
-def test_of_several_outputs_or_none_nobody_knows_which_got_the_rows():
+def test_written_rows_are_ignored_without_exactly_one_output():
     found = query(outputs=[totals(), orders()], writtenRows=5)
     assert "numAffectedRows" not in found.one(TOTALS, "operation")
     assert "outputs.rowCount" not in query(outputs=[], writtenRows=5).kept(DPI)

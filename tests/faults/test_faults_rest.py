@@ -114,7 +114,7 @@ def test_retry_after_that_is_longer_than_we_wait(trial):
     trial.ends_well(finished(trial, said), waited=waiting, **{"first exit code": said.code})
 
 
-def test_one_poison_proposal_in_200(trial):
+def test_poison_proposals_are_dead_letters_and_others_are_sent(trial):
     trial.server.poison = lambda found: "I do not like it" if poisonous(found) else None
     said = trial.emit()
     assert said.code == 3

@@ -132,7 +132,7 @@ def test_nothing_is_lost_and_memory_is_flat_under_load(gms, tmp_path, noted):
 
 
 @pytest.mark.parametrize("damage", ["overwritten", "emptied"])
-def test_ledger_that_is_damaged_while_it_runs_acknowledges_nothing(gms, tmp_path, damage):
+def test_damaged_ledger_acknowledges_no_events(gms, tmp_path, damage):
     file = tmp_path / "runs.db"
     with serving("--to", f"rest:{gms.url}", "--ledger", str(file), *FREE) as server:
         (body,) = packed([event(run="018cc251-f400-734d-88b3-000000000001", job="before")])

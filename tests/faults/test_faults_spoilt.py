@@ -103,13 +103,13 @@ def row(fed, target):
 
 
 @pytest.mark.parametrize(("seed", "count"), PIECES)
-def test_a_stream_of_spoilt_events(seed, count, emitting, noted, tmp_path):
+def test_stream_of_spoilt_events(seed, count, emitting, noted, tmp_path):
     fed = Fed(emitting("--to", "file:-", "--datahub-version", "1.7"), tmp_path, count, seed)
     noted(row(fed, "file:"))
     sound(fed)
 
 
-def test_a_stream_of_spoilt_events_into_a_catalogue(emitting, noted, tmp_path):
+def test_stream_of_spoilt_events_into_a_catalogue(emitting, noted, tmp_path):
     file = tmp_path / "end.db"
     fed = Fed(emitting("--to", f"catalog:{file}", "--datahub-version", "1.7"), tmp_path, FOLDED, "folded")
     noted(row(fed, "catalog:"))

@@ -71,7 +71,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("case", "namespace", "name", "producer", "rule"), CASES, ids=[case[0] for case in CASES])
-def test_a_rule_meets_the_tool(case, namespace, name, producer, rule):
+def test_rule_meets_the_tool(case, namespace, name, producer, rule):
     identity = Identity(IdentitySettings(rules=[{"name": FIRST_DOT, **rule}]))
     job = identity.job(namespace, name, producer)
     expected = TOOLS[case]
@@ -81,7 +81,7 @@ def test_a_rule_meets_the_tool(case, namespace, name, producer, rule):
         assert [identity.platform_instance(job)] == written
 
 
-def test_a_connector_meets_datahubs_kafka_connect_source():
+def test_connector_meets_datahubs_kafka_connect_source():
     rules = [{"name": r"(?P<c>[^.]+)\.(?P<t>.+)", "flow": "{c}", "job": "{t}", "cluster": "PROD"}]
     job = Identity(IdentitySettings(rules=rules)).job("kafka-connect://x", "pg-connector.inventory.public.orders", None)
     assert [job.flow_urn, job.job_urn] == TOOLS["kafka-connect"][:2]

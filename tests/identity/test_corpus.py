@@ -78,7 +78,7 @@ def test_dags_and_applications_are_flows_and_tasks_are_jobs(events):
     assert checked >= 40
 
 
-def test_no_flow_level_job_without_inputs_and_outputs_gets_a_task(events):
+def test_flow_level_job_without_lineage_has_no_data_job(events):
     identity = Identity()
     rows = [(facts, event_identity(identity, facts)) for facts in events]
     phantoms = [row["event"] for facts, row in rows if row["level"] == "flow" and not facts.has_io and row["dataJob"]]

@@ -55,7 +55,7 @@ def urns_hold(identity, namespace, name, producer):
 
 @given(ODD, ODD, st.one_of(PRODUCERS, ODD))
 @settings(max_examples=300, deadline=None)
-def test_any_job_has_urns_that_datahub_takes(namespace, name, producer):
+def test_job_urns_are_valid_for_any_names(namespace, name, producer):
     urns_hold(PLAIN, namespace, name, producer)
 
 
@@ -72,11 +72,11 @@ def test_identity_does_not_depend_on_what_was_asked_before(namespace, name, prod
 
 
 @pytest.mark.parametrize("name", ["x" * 2_000_000, "x." * 500_000, "漢" * 500_000, "," * 500_000])
-def test_a_megabyte_of_name_is_a_job_like_any_other(name):
+def test_megabyte_of_name_is_a_job_like_any_other(name):
     urns_hold(Identity(), name, name, None)
 
 
-def test_a_megabyte_of_producer_is_nobody_we_know():
+def test_megabyte_of_producer_is_nobody_we_know():
     uri = "https://github.com/OpenLineage/OpenLineage/tree" + "/1/integration/common/" * 50_000
     assert Identity().job("ns", "a", uri).platform == "openlineage"
 
@@ -88,7 +88,7 @@ def test_long_names_stay_apart(one, other):
     assert PLAIN.job(one, "a", None).flow_urn != PLAIN.job(other, "a", None).flow_urn
 
 
-def test_a_cut_flow_still_holds_its_jobs():
+def test_truncated_flow_id_is_shared_by_its_jobs():
     flow = PLAIN.job("ns", "f" * 400, None)
     task = PLAIN.job("ns", "f" * 400 + ".task", None)
     assert flow.flow_urn == task.flow_urn

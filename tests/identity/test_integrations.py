@@ -33,7 +33,7 @@ def job_type(integration):
     return {"jobType": facet(processingType="BATCH", integration=integration, jobType="JOB")}
 
 
-def test_the_integration_of_a_job_chooses_the_platform_of_an_unknown_producer():
+def test_integration_of_a_job_chooses_the_platform_of_an_unknown_producer():
     platforms = {
         urn.split("(")[1].partition(",")[0] for urn in urns(events_of("10_platform_from_integration.json"), "dataFlow")
     }
@@ -52,14 +52,14 @@ def test_words_of_integrations(integration, platform):
     assert all(urn.startswith(f"urn:li:dataFlow:({platform},") for urn in urns([body], "dataFlow"))
 
 
-def test_a_known_producer_and_the_scheme_of_the_namespace_count_before_the_integration():
+def test_known_producer_and_the_scheme_of_the_namespace_count_before_the_integration():
     airflow = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
     assert all("(airflow," in urn for urn in urns([event(job=job_type("SPARK"), producer=airflow)], "dataFlow"))
     body = event(job=job_type("SPARK"), producer="https://example.com/fork", namespace="trino://h:8080")
     assert all("(trino," in urn for urn in urns([body], "dataFlow"))
 
 
-def test_a_rule_on_the_producer_still_holds():
+def test_rule_on_the_producer_still_holds():
     rules = [{"producer": "example.com/fork", "platform": "acme"}]
     found = translated([event(job=job_type("SPARK"), producer="https://example.com/fork")], identity={"rules": rules})
     assert {p.entity_urn.partition(",")[0] for p in found.proposals if p.entity_type == "dataFlow"} == {
@@ -79,7 +79,7 @@ def test_a_rule_on_the_producer_still_holds():
         ("https://cloud.pola.rs", "polars"),
     ],
 )
-def test_a_producer_is_known_by_its_url(uri, platform):
+def test_producer_is_known_by_its_url(uri, platform):
     assert Identity().job("shop", "a.b", uri).platform == platform
 
 
@@ -105,7 +105,7 @@ def test_sessions_of_a_fabric_notebook_are_runs_of_one_flow():
     }
 
 
-def test_the_flow_of_a_fabric_notebook_has_the_name_of_the_notebook():
+def test_flow_of_a_fabric_notebook_has_the_name_of_the_notebook():
     events = events_of("09_fabric_sessions.json")
     for body in events:
         body["run"]["facets"]["spark_properties"]["properties"]["trident.artifact.name"] = "NB Shop"

@@ -81,7 +81,7 @@ def row(identity, **said):
 
 
 @pytest.mark.parametrize(("mode", "vector"), CASES, ids=IDS)
-def test_the_mode_gives_what_the_vector_says(mode, vector):
+def test_identity_matches_the_vectors_of_each_mode(mode, vector):
     found = event_identity(Identity(settings(mode, vector.get("config"))), identity_input(event(vector["input"])))
     expected = dict(vector["expect"][mode])
     if "rejected" in expected:
@@ -105,7 +105,7 @@ def test_compat_knows_what_the_endpoint_refuses_and_nothing_else(vector):
 
 
 @pytest.mark.parametrize("vector", DOCUMENT["vectors"], ids=lambda vector: vector["id"])
-def test_the_default_mode_reads_the_same_of_an_event_as_of_its_names(vector):
+def test_default_mode_reads_the_same_of_an_event_as_of_its_names(vector):
     row = event_identity(Identity(), identity_input(event(vector["input"])))
     assert Identity().for_event(event(vector["input"])).job is not None
     job = Identity().job(vector["input"]["namespace"], vector["input"]["name"], vector["input"]["producer"])
@@ -121,18 +121,18 @@ GRAINS = [
 
 
 @pytest.mark.parametrize(("grain", "vector"), GRAINS, ids=[f"{vector['id']}-{grain}" for grain, vector in GRAINS])
-def test_what_is_read_and_written_goes_to_the_job_of_the_vector(grain, vector):
+def test_granularity_matches_the_vectors(grain, vector):
     said = settings("default", vector.get("config")).model_copy(update={"granularity": grain, "mode": "default"})
     found = event_identity(Identity(said), identity_input(event(vector["input"])))
     assert found["folds_into"] == vector["expect"].get("granularity", {}).get(grain)
     assert {key: found[key] for key in vector["expect"]["default"]} == vector["expect"]["default"]
 
 
-def test_the_vectors_of_granularity_are_all_there():
+def test_vectors_of_granularity_are_all_there():
     assert sum("granularity" in vector["expect"] for vector in DOCUMENT["vectors"]) == 10
 
 
-def test_a_rule_folds_some_jobs_and_leaves_others():
+def test_rule_folds_some_jobs_and_leaves_others():
     rules = [{"name": r"app\..*", "granularity": "application"}]
     identity = Identity(IdentitySettings(rules=rules))
     assert row(identity, name="app.x", producer=SPARK)["folds_into"].endswith("(spark,app,ns),app)")
@@ -148,7 +148,7 @@ SQL_OF_TASKS = pytest.mark.parametrize("query", ["query.1", "manual_query.2", "h
 
 
 @SQL_OF_TASKS
-def test_the_sql_of_a_task_folds_into_the_task(query):
+def test_sql_of_a_task_folds_into_the_task(query):
     identity = Identity(IdentitySettings(granularity="task"))
     found = row(identity, **task_event(name=f"dag.load.{query}", jobType={"jobType": "QUERY"}))
     assert found["folds_into"] == "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,ns),dag.load)"
@@ -185,14 +185,14 @@ def compat(**said):
         ({}, {}, None),
     ],
 )
-def test_the_endpoint_finds_its_orchestrator(said, hint, expected):
+def test_endpoint_finds_its_orchestrator(said, hint, expected):
     assert compat(**said).orchestrator(Hints("ns", "a.b", **hint)) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "flow"), [("a.b.c", "a"), ("a", "a"), (".x", ""), ("", ""), (".", None), ("..", None), ("a..", "a")]
 )
-def test_a_flow_is_what_java_splits_off(name, flow):
+def test_flow_is_what_java_splits_off(name, flow):
     assert flow_of(name) == flow
 
 
@@ -201,7 +201,7 @@ def test_endpoint_refuses_job_events():
     assert compat().refusal_reason(said) == "no run (JobEvent): NullPointerException, HTTP 500"
 
 
-def test_the_endpoints_own_settings_decide_about_cluster_and_flow():
+def test_endpoints_own_settings_decide_about_cluster_and_flow():
     both = {"env": "PROD", "platform_instance": "west", "pipeline_name": "all"}
     found = row(Identity(IdentitySettings(**endpoint_settings(**both))), name="a.b")
     assert found["dataJob"] == "urn:li:dataJob:(urn:li:dataFlow:(airflow,all,west),a.b)"
@@ -209,7 +209,7 @@ def test_the_endpoints_own_settings_decide_about_cluster_and_flow():
     assert (found["dataFlow"], found["env"]) == ("urn:li:dataFlow:(airflow,a,prod)", "PROD")
 
 
-def test_the_endpoint_names_another_job_of_the_event_likewise():
+def test_endpoint_names_another_job_of_the_event_likewise():
     said = event(
         {"kind": "RunEvent", "namespace": "ns", "name": "a.b", "producer": AIRFLOW, "runId": RUN, "has_io": False}
     )
@@ -266,7 +266,7 @@ def test_runs_openlineage_keeps_the_runs_own_ids():
     assert "join-run" not in found["lints"]
 
 
-def test_a_run_that_does_not_tell_the_plugins_id_is_noticed():
+def test_run_without_the_plugin_id_has_a_warning():
     found = row(plugin(), **task_event(airflow={}))
     assert found["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
     assert found["lints"] == ["join-run"]
@@ -287,7 +287,7 @@ def test_a_run_that_does_not_tell_the_plugins_id_is_noticed():
           "root": {"job": {"name": "a.b"}, "run": {"runId": "r"}}}}, ("a.b", "c.query.1")),
     ],
 )  # fmt: skip
-def test_the_surest_word_about_a_dag_decides(said, expected):
+def test_dag_id_is_read_from_the_most_reliable_source(said, expected):
     dag, task = expected
     found = row(plugin(), **said)
     assert found["dataFlow"] == f"urn:li:dataFlow:(airflow,{dag},prod)"
@@ -301,12 +301,12 @@ def test_sql_of_a_task_keeps_its_own_run(query, kind):
     assert row(plugin(), **sql)["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
 
 
-def test_the_dag_run_keeps_its_own_run():
+def test_dag_run_keeps_its_own_run():
     dag = {"name": "my.dag", "jobType": {"jobType": "DAG"}, "airflow": {"dagRun": {"run_id": "manual__2026-01-01"}}}
     assert row(plugin(), **dag)["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
 
 
-def test_a_child_finds_the_plugins_run_by_the_facets_of_its_parent():
+def test_child_finds_the_plugins_run_by_the_facets_of_its_parent():
     airflow = {"dag": {"dag_id": "my.dag"}, "task": {"task_id": "grp.load"}, "dagRun": {"run_id": "manual__2026-01-01"}}
     parent = {
         "job": {"namespace": "ns", "name": "my.dag.grp.load"},
@@ -319,7 +319,7 @@ def test_a_child_finds_the_plugins_run_by_the_facets_of_its_parent():
     assert row(plugin(), name="app", producer=SPARK, parent=parent)["parentInstance"].endswith(DAG_RUN)
 
 
-def test_jobs_of_other_producers_and_placeholders_keep_the_default():
+def test_other_producers_and_placeholders_keep_the_default_ids():
     for said in ({"name": "a.b", "producer": SPARK}, {"name": "unknown"}, {"name": "a.b", "producer": "x"}):
         assert row(plugin(), **said)["dataFlow"] == row(Identity(), **said)["dataFlow"]
 
@@ -360,7 +360,7 @@ def test_runs_of_nodes_are_those_of_datahubs_dbt_source(instance, env, lowercase
     assert (found["dataJob"], found["dataFlow_written"]) == (None, False)
 
 
-def test_nodes_are_spelled_as_datahubs_dbt_source_does_without_a_setting():
+def test_dbt_node_names_follow_the_datahub_dbt_source():
     """As acryl-datahub 1.7.0.17 wrote `shop."Mart"."Top Customers"` of a PostgreSQL; so since 1.6."""
     found = row(Identity(IdentitySettings(mode="datahub-dbt-source")), **dbt_event())
     assert found["parentTemplate"] == "urn:li:dataset:(urn:li:dataPlatform:dbt,shop.analytics.orders,PROD)"
@@ -378,13 +378,13 @@ def test_nodes_are_spelled_as_datahubs_dbt_source_does_without_a_setting():
         {"name": "dbt-run-shop", "producer": DBT},
     ],
 )
-def test_what_the_dbt_source_writes_no_run_of_keeps_the_default(said):
+def test_nodes_without_runs_in_the_dbt_source_keep_default_ids(said):
     join = Identity(IdentitySettings(mode="datahub-dbt-source"))
     assert row(join, **said) == row(Identity(), **said)
 
 
 @pytest.mark.parametrize("instance", [None, "core"])
-def test_a_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
+def test_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
     rules = [{"platform": "dbt", "instance": instance}] if instance else []
     identity = Identity(IdentitySettings(mode=["datahub-airflow-plugin", "datahub-dbt-source"], rules=rules))
 
@@ -415,7 +415,7 @@ def test_a_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
         ({"name": "model.shop.orders.sql.3", "producer": DBT}, "model.shop.orders.sql.3"),
     ],
 )
-def test_a_dbt_node_is_one_job_whatever_sends_it(said, job):
+def test_dbt_node_is_one_job_whatever_sends_it(said, job):
     identity = Identity(dbt=DbtSettings(node_identity="unique_id"))
     found = row(identity, **said)
     assert found["dataJob"] == f"urn:li:dataJob:(urn:li:dataFlow:(dbt,shop,ns),{job})"
@@ -441,7 +441,7 @@ def test_tests_of_a_node_have_a_job_of_their_own(unique_id, kind, name):
     assert node_job_name(unique_id, kind) == name
 
 
-def test_both_tools_can_be_joined_at_once():
+def test_airflow_and_dbt_modes_combine():
     identity = Identity(IdentitySettings(mode=["datahub-airflow-plugin", "datahub-dbt-source"]))
     assert row(identity, **task_event())["dataFlow"] == "urn:li:dataFlow:(airflow,my.dag,prod)"
     assert row(identity, **dbt_event())["parentTemplate"].startswith("urn:li:dataset:(urn:li:dataPlatform:dbt,")
@@ -458,7 +458,7 @@ def test_both_tools_can_be_joined_at_once():
         {"parent": {"run": {"runId": ""}, "job": None}, "jobDependencies": {"upstream": ["x", {"run": None}]}},
     ],
 )
-def test_malformed_facets_tell_nothing(facets):
+def test_malformed_facets_give_no_hints(facets):
     body = {
         "eventTime": "2024-01-01T00:00:00Z", "producer": "p", "run": {"runId": RUN, "facets": facets},
         "job": {"namespace": "n", "name": "a.b", "facets": {"dbt_node": {"unique_id": " "}, "jobType": None}},

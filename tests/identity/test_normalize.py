@@ -27,7 +27,7 @@ from dh_bridge.settings.identity import IdentitySettings
         ("", "unknown"),
     ],
 )
-def test_a_name_is_one_line_without_outer_blanks(text, cleaned):
+def test_name_is_one_line_without_outer_blanks(text, cleaned):
     assert clean(text, "unknown") == cleaned
 
 
@@ -41,26 +41,26 @@ def test_cleaning_twice_changes_nothing(text):
 
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_the_length_is_that_of_javas_url_encoder(text):
+def test_length_is_that_of_javas_url_encoder(text):
     assert url_length(text) == len(quote_plus(text, safe="*").replace("~", "%7E"))
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200), st.integers(40, 300))
-def test_a_cut_name_fits_and_a_fitting_name_stays(text, room):
+def test_cut_name_fits_and_a_fitting_name_stays(text, room):
     short = cut_component(text, room)
     assert url_length(encode_part(short)) <= room
     assert (short == text) == (url_length(encode_part(text)) <= room)
 
 
-def test_a_cut_name_is_the_longest_prefix_that_fits_and_a_hash_of_the_whole():
+def test_truncated_name_is_the_longest_prefix_plus_a_hash():
     short = cut_component("a" * 100, 40)
     assert short == "a" * 22 + "--2816597888e4a0d3"
     assert cut_component("a" * 99 + "b", 40)[:24] == short[:24]
     assert cut_component("a" * 99 + "b", 40) != short
 
 
-def test_a_namespace_of_a_group_becomes_the_canonical_one():
+def test_namespace_of_a_group_becomes_the_canonical_one():
     groups = {"airflow-prod": ["http://airflow:8081", " x "]}
     words = NameNormalizer(IdentitySettings(namespaces=groups))
     assert [words.namespace(text) for text in ("http://airflow:8081", "x", "airflow-prod", "http://airflow")] == [
@@ -75,7 +75,7 @@ def test_no_namespace_is_the_default_one():
     assert NameNormalizer(IdentitySettings()).namespace(" ") == "default"
 
 
-def test_case_is_kept_unless_told_otherwise():
+def test_case_is_kept_unless_lowercase_is_set():
     kept = NameNormalizer(IdentitySettings())
     assert (kept.namespace("NS"), kept.name("Job")) == ("NS", "Job")
     lower = NameNormalizer(IdentitySettings(lowercase=["namespace", "name"]))
@@ -104,6 +104,6 @@ def test_no_login_of_a_url_gets_into_an_urn(said, written):
     assert words.name(f"copy {said} to s3://lake/a") == f"copy {written} to s3://lake/a"
 
 
-def test_a_group_may_name_an_address_with_its_login():
+def test_group_may_name_an_address_with_its_login():
     words = NameNormalizer(IdentitySettings(namespaces={"prod": ["trino://ann:pw@host"]}))
     assert [words.namespace(text) for text in ("trino://ann:other@host", "trino://host")] == ["prod", "prod"]

@@ -36,13 +36,13 @@ NAMES = {
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_row_keeps_to_its_schema_and_ends_with_examples(path):
+def test_row_keeps_to_its_schema_and_ends_with_examples(path):
     row = yaml.safe_load(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(SCHEMA).validate(row)
     assert list(row)[-1] == "examples"
 
 
-def test_the_schema_is_one_and_knows_the_keys_that_the_loader_knows():
+def test_schema_is_one_and_knows_the_keys_that_the_loader_knows():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert set(SCHEMA["properties"]) == set(ProducerMapping.__struct_fields__)
 
@@ -50,7 +50,7 @@ def test_the_schema_is_one_and_knows_the_keys_that_the_loader_knows():
 @pytest.mark.parametrize(
     ("stem", "example"), EXAMPLES, ids=lambda value: value if isinstance(value, str) else value["name"]
 )
-def test_an_example_becomes_what_its_row_says(stem, example):
+def test_producer_examples_match_their_rows(stem, example):
     row = yaml.safe_load((MAPPINGS / "producers" / f"{stem}.yaml").read_text(encoding="utf-8"))
     job = Identity().job(example["namespace"], example["name"], example.get("producer"))
     assert (job.platform, job.flow_id, job.job_id) == (row["platform"], example["flow"], example["job"])
@@ -105,7 +105,7 @@ def test_names_of_producers_are_frozen():
         ("", None),
     ],
 )
-def test_a_producer_is_known_by_its_whole_uri_and_never_by_its_version(uri, platform):
+def test_producer_is_matched_by_full_uri_without_its_version(uri, platform):
     family = Identity().producer(uri)
     assert (family.platform if family else None) == platform
 
@@ -114,18 +114,18 @@ def test_no_producer_is_no_family():
     assert Identity().producer(None) is None
 
 
-def test_a_family_is_looked_up_once():
+def test_family_is_looked_up_once():
     identity = Identity()
     uri = "https://github.com/apache/airflow"
     assert identity.producer(uri) is identity.producer(uri)
 
 
-def test_rows_tell_who_sends_one_event_for_each_run():
+def test_single_event_producers_are_marked():
     singles = [stem for stem, row in load_producer_mappings() if row.single_event]
     assert singles == ["druid", "great_expectations"]
 
 
-def test_a_producer_says_how_its_checks_are_called():
+def test_producers_have_assertion_labels():
     labels = {stem: row.assertion_label for stem, row in load_producer_mappings() if row.assertion_label}
     assert labels == {
         "airflow": "Airflow SQL Check",
@@ -151,7 +151,7 @@ def overlay(tmp_path, text, stem="zz_acme"):
     return tmp_path
 
 
-def test_a_users_row_adds_a_producer_and_wins_over_ours(tmp_path):
+def test_users_row_adds_a_producer_and_wins_over_ours(tmp_path):
     mine = Identity(overlay=overlay(tmp_path, MINE))
     job = mine.job("n", "load@shop", "acme:7")
     assert (job.platform, job.flow_id, job.job_id, job.job_name) == ("acme", "shop", "load", "load")
@@ -159,7 +159,7 @@ def test_a_users_row_adds_a_producer_and_wins_over_ours(tmp_path):
     assert mine.job("n", "dag", "https://github.com/apache/airflow").platform == "airflow"
 
 
-def test_a_users_file_shadows_ours_of_its_name(tmp_path):
+def test_users_file_shadows_ours_of_its_name(tmp_path):
     mine = Identity(overlay=overlay(tmp_path, MINE, stem="airflow"))
     assert mine.producer("https://github.com/apache/airflow") is None
 
@@ -175,7 +175,7 @@ def test_a_users_file_shadows_ours_of_its_name(tmp_path):
         (MINE.replace("{*version}", "[x"), "acme"),
     ],
 )
-def test_a_broken_row_is_refused_at_the_start_with_its_file(tmp_path, text, what):
+def test_broken_row_is_refused_at_the_start_with_its_file(tmp_path, text, what):
     with pytest.raises(MappingError) as caught:
         Identity(overlay=overlay(tmp_path, text))
     assert what in caught.value.problem
@@ -195,5 +195,5 @@ def test_a_broken_row_is_refused_at_the_start_with_its_file(tmp_path, text, what
         ("a+c", "A+C", True),
     ],
 )
-def test_the_four_signs_of_a_pattern(pattern, uri, fits):
+def test_four_signs_of_a_pattern(pattern, uri, fits):
     assert bool(uri_pattern(pattern, "here").fullmatch(uri)) is fits

@@ -58,7 +58,7 @@ def test_all_keys_of_a_rule_must_match(rule, matches):
     assert (job({**rule, "platform": "mine"}, "ns", "etl.x").platform == "mine") is matches
 
 
-def test_the_first_rule_that_matches_holds_alone():
+def test_first_matching_rule_applies_alone():
     rules = [{"name": "a", "platform": "one"}, {"name": "a|b", "cluster": "two"}]
     identity = Identity(IdentitySettings(rules=rules))
     a, b = identity.job("ns", "a", SPARK), identity.job("ns", "b", SPARK)
@@ -66,16 +66,16 @@ def test_the_first_rule_that_matches_holds_alone():
     assert (b.platform, b.cluster) == ("spark", "two")
 
 
-def test_a_rule_sees_the_canonical_namespace():
+def test_rule_sees_the_canonical_namespace():
     groups = {"prod": ["http://x"]}
     assert job({"namespace": "prod", "cluster": "c"}, "http://x", "a", namespaces=groups).cluster == "c"
 
 
-def test_a_rules_platform_also_splits_the_name():
+def test_rules_platform_also_splits_the_name():
     assert job({"platform": "flink"}, "ns", "a.b").level == "flow"
 
 
-def test_an_instance_prefixes_the_flow_and_never_the_job():
+def test_instance_prefixes_the_flow_and_never_the_job():
     identity = Identity(IdentitySettings(rules=[{"instance": "west"}]))
     made = identity.job("ns", "etl", SPARK)
     assert (made.flow_id, made.job_id, made.flow_name, made.instance) == ("west.etl", "etl", "etl", "west")
@@ -92,7 +92,7 @@ def test_an_instance_prefixes_the_flow_and_never_the_job():
         ({"platform": "x"}, "ns", None),
     ],
 )
-def test_the_environment_is_the_rules_or_that_of_the_cluster(rule, cluster, env):
+def test_environment_is_the_rules_or_that_of_the_cluster(rule, cluster, env):
     made = job(rule, "ns", "etl")
     assert (made.cluster, made.env) == (cluster, env)
 
@@ -106,7 +106,7 @@ def test_skip_marks_the_job():
     assert not identity.job("ns", "etl", None).skip
 
 
-def test_a_job_says_what_made_its_parts():
+def test_job_lists_the_origin_of_each_part():
     rule = {"instance": "w", "cluster": "prod", "flow": "f", "platform": "spark", "skip": True}
     assert job(rule, "ns", "etl.x").rules == (
         "platform: rules[0]",
@@ -157,7 +157,7 @@ def test_a_job_says_what_made_its_parts():
         ({"upstream_runs": "explicit"}, "Extra inputs"),
     ],
 )
-def test_a_setting_that_cannot_hold_is_refused(settings, word):
+def test_invalid_identity_settings_are_refused(settings, word):
     with pytest.raises(ValidationError, match=word):
         IdentitySettings(**settings)
 

@@ -49,13 +49,13 @@ def test_other_run_ids_need_their_job(run_id):
 
 
 @pytest.mark.parametrize("void", ["0" * 32, "F" * 32, str(uuid.UUID(int=0)), str(uuid.UUID(int=2**128 - 1))])
-def test_the_nil_and_max_uuid_tell_no_run_from_another(void):
+def test_nil_and_max_uuid_run_ids_are_hashed_with_their_job(void):
     urn = IDENTITY.run_urn("ns", "job", void)
     assert urn == guid(name="job", namespace="ns", runId=str(uuid.UUID(void)))
     assert urn != IDENTITY.run_urn("ns", "other", void)
 
 
-def test_a_hashed_run_is_found_whatever_the_spelling_of_its_job():
+def test_hashed_run_is_found_whatever_the_spelling_of_its_job():
     groups = {"prod": ["http://x"]}
     identity = Identity(IdentitySettings(namespaces=groups))
     assert identity.run_urn("http://x", " job\n", " build-42 ") == guid(name="job", namespace="prod", runId="build-42")
@@ -71,13 +71,13 @@ def test_salt_keeps_equal_run_ids_of_two_namespaces_apart():
 
 @settings(deadline=None)
 @given(st.text(), st.text(), st.text())
-def test_every_run_has_a_urn_that_datahub_takes(namespace, name, run_id):
+def test_run_urns_are_always_valid(namespace, name, run_id):
     assert is_urn(IDENTITY.run_urn(namespace, name, run_id))
 
 
 @settings(deadline=None)
 @given(st.uuids())
-def test_a_child_finds_its_parent_from_the_run_id_alone(run_id):
+def test_child_finds_its_parent_from_the_run_id_alone(run_id):
     assert IDENTITY.run_urn("a", "b", str(run_id)) == IDENTITY.run_urn("", "", run_id.urn.upper())
 
 
@@ -108,5 +108,5 @@ def test_a_child_finds_its_parent_from_the_run_id_alone(run_id):
         ({"parent": "BATCH_SCHEDULED", "job_type": "QUERY", "integration": "PRESTO"}, "BATCH_AD_HOC"),
     ],
 )
-def test_the_type_of_a_run(facts, kind):
+def test_type_of_a_run(facts, kind):
     assert run_type(**facts) == kind

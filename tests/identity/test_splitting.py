@@ -44,7 +44,7 @@ def splitting():
         ("druid", "8d0f1f64-25b5-4c3b-9c0a-1c7a1a2b3c4d", ("queries", "adhoc", "adhoc")),
     ],
 )
-def test_a_name_falls_into_flow_job_and_display(splitting, platform, name, expected):
+def test_name_falls_into_flow_job_and_display(splitting, platform, name, expected):
     assert splitting.split(platform, name)[:3] == expected
 
 

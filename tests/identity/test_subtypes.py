@@ -26,6 +26,6 @@ from dh_bridge.identity.subtypes import job_subtype, run_subtype
         (None, None),
     ],
 )
-def test_a_job_type_as_people_write_it(job_type, subtype):
+def test_job_type_as_people_write_it(job_type, subtype):
     assert job_subtype(job_type) == subtype
     assert run_subtype(job_type) == (f"{subtype} Run" if subtype else None)

@@ -26,7 +26,7 @@ def stable(name, platform="spark"):
 
 
 @pytest.mark.parametrize(("form", "name", "expected"), EXAMPLES, ids=[example[1] for example in EXAMPLES])
-def test_an_example_becomes_what_its_row_says(form, name, expected):
+def test_producer_examples_match_their_rows(form, name, expected):
     assert stable(name)[:2] == (expected, (form,))
 
 
@@ -49,7 +49,7 @@ def test_numbers_versions_and_years_stay(name):
         f"job_{UUID}", f"spark-{UUID}", "1762000000123", "d41d8cd98f00b204e9800998ecf8427e",
     ],
 )  # fmt: skip
-def test_a_name_of_which_nothing_else_is_left_stays(name):
+def test_name_of_which_nothing_else_is_left_stays(name):
     assert stable(name) == (name, (), False)
 
 
@@ -86,7 +86,7 @@ def test_names_that_are_definitions_stay(producer, name):
     assert job.job_id == name
 
 
-def test_a_very_long_name_is_not_looked_through():
+def test_very_long_name_is_not_looked_through():
     name = f"select {'x ' * 600}20261101 y"
     assert stable(name).name == name
 
@@ -121,7 +121,7 @@ def test_sessions_of_a_tool_share_a_job_without_lineage():
     assert not Identity().job("ns", "orders_20261101.collect", SPARK).shared
 
 
-def test_a_parent_is_found_under_its_stable_name():
+def test_parent_is_found_under_its_stable_name():
     identity = Identity()
     child = identity.job("ns", "orders_20261101.collect", SPARK)
     parent = identity.parent("ns", "orders_20261101", referrer=child)
@@ -129,17 +129,17 @@ def test_a_parent_is_found_under_its_stable_name():
     assert parent.flow_urn == child.flow_urn
 
 
-def test_the_setting_keeps_names():
+def test_setting_keeps_names():
     identity = Identity(IdentitySettings(varying_names="keep"))
     assert identity.job("ns", "orders_20261101.collect", SPARK).flow_id == "orders_20261101"
 
 
-def test_a_rule_sees_the_whole_name_and_its_templates_apply():
+def test_rule_sees_the_whole_name_and_its_templates_apply():
     rule = {"name": r"(?P<app>orders_\d{8})(?P<rest>\..*)?", "flow": "{app}", "job": "{app}{rest}"}
     assert Identity(IdentitySettings(rules=[rule])).job("ns", "orders_20261101.x", SPARK).job_id == "orders_20261101.x"
 
 
-def test_a_job_says_what_was_cut():
+def test_job_says_what_was_cut():
     job = Identity().job("ns", "orders_20261101.collect", SPARK)
     assert job.rules[1] == "flow: first dot, without date, with or without a time"
     assert job.name == "orders.collect"

@@ -43,7 +43,7 @@ def facts(vector):
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_the_default_mode_gives_what_the_vector_says(vector):
+def test_default_identity_matches_the_vectors(vector):
     row = event_identity(Identity(settings(vector)), facts(vector))
     expected = {"event": vector["id"], "dataFlow_written": True, **vector["expect"]["default"]}
     for optional in ("env", "dataPlatformInstance", "subType", "runSubType"):
@@ -52,14 +52,14 @@ def test_the_default_mode_gives_what_the_vector_says(vector):
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_every_urn_of_a_vector_is_one_that_datahub_takes(vector):
+def test_vector_urns_are_valid(vector):
     row = event_identity(Identity(settings(vector)), facts(vector))
     urns = [row[key] for key in ("dataFlow", "dataJob", "dpi", "parentTemplate", "parentInstance") if row[key]]
     assert urns
     assert [urn for urn in urns if not is_urn(urn)] == []
 
 
-def test_events_of_one_job_have_one_identity_whatever_their_facets():
+def test_events_of_one_job_have_one_identity():
     seen = {}
     for vector in VECTORS:
         row = event_identity(Identity(settings(vector)), facts(vector))
@@ -67,7 +67,7 @@ def test_events_of_one_job_have_one_identity_whatever_their_facets():
         assert seen.setdefault(key, (row["dataFlow"], row["level"])) == (row["dataFlow"], row["level"])
 
 
-def test_a_job_event_has_no_run():
+def test_job_event_has_no_run():
     row = next(event_identity(Identity(), facts(vector)) for vector in VECTORS if vector["id"] == "job-event")
     assert [row[key] for key in ("dpi", "parentTemplate", "parentInstance", "runSubType")] == [None] * 4
     assert row["upstreamInstances"] == []

@@ -23,7 +23,7 @@ UUID = "urn:li:dataProcessInstance:a"
         ("etl.app", AIRFLOW, "JOB", False),
     ],
 )
-def test_a_flow_whose_name_has_a_dot_is_noticed(name, producer, job_type, noticed):
+def test_flow_with_a_dotted_name_has_a_warning(name, producer, job_type, noticed):
     assert is_dotted_flow(Identity().job("ns", name, producer), job_type) is noticed
 
 
@@ -42,14 +42,14 @@ def test_odd_run_ids_are_noticed(run_id, run, parent, lints):
     assert run_lints(run_id, run, parent) == lints
 
 
-def test_a_cut_name_is_noticed():
+def test_cut_name_is_noticed():
     assert Identity().job("ns", "a." + "b" * 600, AIRFLOW).lints == ("name-cut",)
     assert Identity().job("ns", "a" * 600, AIRFLOW).lints == ("name-cut",)
     assert Identity().job("n" * 600, "a", AIRFLOW).lints == ("name-cut",)
     assert Identity().job("ns", "a.b", AIRFLOW).lints == ()
 
 
-def test_one_job_of_two_platforms_is_noticed():
+def test_job_of_two_platforms_has_a_warning():
     identity, sightings = Identity(), Sightings()
     assert sightings.see(identity.job("ns", "a", AIRFLOW)) == ()
     assert sightings.see(identity.job("ns", "a", AIRFLOW)) == ()
@@ -57,7 +57,7 @@ def test_one_job_of_two_platforms_is_noticed():
     assert sightings.see(identity.job("ns", "b", DBT)) == ()
 
 
-def test_one_run_of_two_jobs_is_noticed_but_a_placeholder_is_no_job():
+def test_run_of_two_jobs_has_a_warning_except_placeholders():
     identity, sightings = Identity(), Sightings()
     assert sightings.see(identity.job("ns", "unknown", AIRFLOW), UUID) == ()
     assert sightings.see(identity.job("ns", "a", AIRFLOW), UUID) == ()

@@ -47,14 +47,14 @@ def paused(ledger, *, hold):
         Outbox(file.connection).set_paused(is_paused=hold)
 
 
-def test_the_end_of_a_run_knows_its_start_from_an_earlier_run_of_the_recipe(tmp_path, ledger):
+def test_run_end_knows_its_start_from_an_earlier_recipe_run(tmp_path, ledger):
     ran(written(tmp_path / "1.ndjson", START), to_file(tmp_path / "1.json"), ledger=str(ledger))
     ran(written(tmp_path / "2.ndjson", END), to_file(tmp_path / "2.json"), ledger=str(ledger))
     assert run_events(tmp_path / "1.json") == [("STARTED", None)]
     assert ("COMPLETE", 360_000) in run_events(tmp_path / "2.json")
 
 
-def test_whoever_runs_a_recipe_again_after_an_error_loses_nothing(tmp_path, gms, ledger):
+def test_recipe_run_after_an_error_loses_nothing(tmp_path, gms, ledger):
     place = written(tmp_path / "e.ndjson", START, END)
     ran(place, to_gms(gms))
     state = gms.dump()
@@ -68,7 +68,7 @@ def test_whoever_runs_a_recipe_again_after_an_error_loses_nothing(tmp_path, gms,
 
 
 @pytest.mark.parametrize("how", ["dry_run", "preview"])
-def test_a_rehearsal_changes_no_ledger(tmp_path, ledger, how):
+def test_rehearsal_changes_no_ledger(tmp_path, ledger, how):
     ran(written(tmp_path / "1.ndjson", START), to_file(tmp_path / "1.json"), ledger=str(ledger))
     before = ledger.read_bytes()
     tried = ran(
@@ -78,7 +78,7 @@ def test_a_rehearsal_changes_no_ledger(tmp_path, ledger, how):
     assert ledger.read_bytes() == before
 
 
-def test_while_another_process_delivers_from_the_ledger_nothing_is_handed_over(tmp_path, ledger, monkeypatch):
+def test_locked_ledger_hands_no_proposals_to_the_pipeline(tmp_path, ledger, monkeypatch):
     monkeypatch.setattr(ledgers, "END_TIMEOUT_SECONDS", 0)
     place = written(tmp_path / "e.ndjson", START)
     with try_delivery_lock(str(ledger)) as ours:
@@ -104,14 +104,14 @@ def test_while_the_queue_is_paused_nothing_is_handed_over(tmp_path, ledger):
     assert run_events(tmp_path / "2.json") == [("STARTED", None)]
 
 
-def test_a_catalogue_is_no_ledger_of_a_recipe(tmp_path, ledger):
+def test_catalogue_is_no_ledger_of_a_recipe(tmp_path, ledger):
     with Catalog(ledger) as file, file.transaction():
         file.apply([upsert("tag", "urn:li:tag:a", "tagKey", {"name": "a"})])
     with pytest.raises(PipelineInitError, match="is a catalogue"):
         pipeline(written(tmp_path / "e.ndjson", START), to_file(tmp_path / "2.json"), ledger=str(ledger))
 
 
-def test_a_ledger_of_another_destination_is_refused(tmp_path, ledger):
+def test_ledger_of_another_destination_is_refused(tmp_path, ledger):
     with Catalog(ledger) as file, file.transaction():
         Outbox(file.connection).write_note("target", "rest:http://gms:8080")
     with pytest.raises(PipelineInitError, match="this ledger belongs to the target rest:http://gms:8080"):

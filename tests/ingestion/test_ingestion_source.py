@@ -46,7 +46,7 @@ def contexts(entries):
 
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.4.0", "1.5.0"])
-def test_datahubs_rest_sink_brings_a_server_to_the_state_that_emit_brings_it_to(tmp_path, version):
+def test_rest_sink_of_datahub_writes_the_same_state_as_emit(tmp_path, version):
     with Gms(tmp_path / "theirs.db", version=version) as theirs, Gms(tmp_path / "ours.db", version=version) as ours:
         found = ran(DBT, to_gms(theirs))
         assert not found.sink.get_report().failures
@@ -67,7 +67,7 @@ def test_transformers_get_aspects_as_they_know_them(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Call to deprecated method:DeprecationWarning")  # acryl-datahub's own call
-def test_what_a_transformer_adds_is_written(tmp_path):
+def test_aspects_added_by_a_transformer_are_written(tmp_path):
     adds = {"type": "simple_add_dataset_tags", "config": {"tag_urns": ["urn:li:tag:lineage"]}}
     ran(
         written(tmp_path / "e.ndjson", event("COMPLETE", 1)),
@@ -77,12 +77,12 @@ def test_what_a_transformer_adds_is_written(tmp_path):
     assert any(aspect == "globalTags" and TABLE["name"] in urn for urn, aspect in about(tmp_path / "out.json"))
 
 
-def test_a_rollback_finds_what_was_written_by_the_run_of_the_pipeline(tmp_path, gms):
+def test_pipeline_run_id_is_on_every_written_aspect(tmp_path, gms):
     found = ran(written(tmp_path / "e.ndjson", event("COMPLETE", 1)), to_gms(gms))
     assert {metadata["runId"] for metadata in gms.metadata.values()} == {found.config.run_id}
 
 
-def test_the_report_says_what_the_events_came_to(tmp_path):
+def test_source_report_counts_events_and_outcomes(tmp_path):
     place = written(tmp_path / "e.ndjson", event("START", 1), event("COMPLETE", 2))
     report = ran(place, to_file(tmp_path / "out.json"), report=True).source.get_report()
     counts = json.loads(json.dumps(report.as_obj()))["counts"]
@@ -92,7 +92,7 @@ def test_the_report_says_what_the_events_came_to(tmp_path):
     assert report.dropped == {"empty": counts["dropped"]}
 
 
-def test_an_event_that_cannot_be_used_is_a_warning_and_the_others_go_on(tmp_path):
+def test_invalid_event_is_a_warning_and_the_others_are_written(tmp_path):
     place = tmp_path / "e.ndjson"
     place.write_text(json.dumps(event("START", 1)) + '\n{"broken\n' + json.dumps(event("COMPLETE", 2)) + "\n")
     report = ran(place, to_file(tmp_path / "out.json")).source.get_report()
@@ -101,7 +101,7 @@ def test_an_event_that_cannot_be_used_is_a_warning_and_the_others_go_on(tmp_path
     assert f"{place}:2" in contexts(report.warnings)[0]
 
 
-def test_settings_hold_and_what_they_leave_out_is_counted(tmp_path):
+def test_settings_apply_and_filtered_entities_are_counted(tmp_path):
     place = written(
         tmp_path / "e.ndjson", event("COMPLETE", 1), event("COMPLETE", 2, job={"namespace": "x", "name": "tmp_1"})
     )
@@ -112,7 +112,7 @@ def test_settings_hold_and_what_they_leave_out_is_counted(tmp_path):
     assert sum(report.counts.filtered.values()) > 1, report.counts
 
 
-def test_the_files_of_a_folder_that_are_passed_over_are_in_the_report(tmp_path):
+def test_skipped_files_of_a_folder_are_in_the_report(tmp_path):
     (tmp_path / "folder").mkdir()
     written(tmp_path / "folder" / "e.ndjson", event("COMPLETE", 1))
     (tmp_path / "folder" / "part-0").write_bytes(b"PAR1")
@@ -121,7 +121,7 @@ def test_the_files_of_a_folder_that_are_passed_over_are_in_the_report(tmp_path):
     assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; the endings .json, .ndjson")
 
 
-def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
+def test_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
     place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
     beside = {"datahub_api": {"server": gms.url}}
     found = ran(place, to_file(tmp_path / "new.json"), top=beside)
@@ -145,14 +145,14 @@ def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
         ({"config": "/nowhere/dh_bridge.yml"}, "/nowhere/dh_bridge.yml"),
     ],
 )
-def test_a_recipe_that_cannot_be_used_is_refused_before_anything_is_written(tmp_path, config, text):
+def test_invalid_recipe_is_refused_before_any_write(tmp_path, config, text):
     place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
     with pytest.raises(PipelineInitError) as refusal:
         pipeline(place, to_file(tmp_path / "out.json"), **config)
     assert text in str(refusal.value)
 
 
-def test_the_page_shows_a_recipe_that_runs_and_knows_every_key(tmp_path):
+def test_page_shows_a_recipe_that_runs_and_knows_every_key(tmp_path):
     page = PAGE.read_text(encoding="utf-8")
     recipe = yaml.safe_load(re.search(r"```yaml\n(.+?)```", page, re.DOTALL)[1])
     assert recipe["source"]["type"] == "dh-bridge"

@@ -60,7 +60,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.7"])
-def test_the_run_of_an_application_has_the_totals_of_its_operations_in_any_order(version):
+def test_run_of_an_application_has_the_totals_of_its_operations_in_any_order(version):
     dumps = []
     for order in itertools.permutations(EVENTS):
         told = Told(Settings(datahub_version=version), forgetful=len(dumps) % 2 == 0)
@@ -81,7 +81,7 @@ def test_sums_by_dataset_are_properties_of_the_run():
     assert statistics == {table("log"): {"rowCount": 1, "size": 5}, table("out"): {"rowCount": 7, "size": 70}}
 
 
-def test_the_application_gets_no_flow_job_and_no_edges():
+def test_application_gets_no_flow_job_and_no_edges():
     told = Told()
     told.tell(EVENTS)
     assert sorted(told.catalog.entities("dataJob")) == [
@@ -94,13 +94,13 @@ def test_the_application_gets_no_flow_job_and_no_edges():
     assert runs == {f"urn:li:dataProcessInstance:{run}" for run in (FIRST, SECOND)}
 
 
-def test_an_operation_counts_once_however_often_it_is_sent():
+def test_operation_counts_once_however_often_it_is_sent():
     told = Told()
     told.tell(EVENTS, [EVENTS[3]], EVENTS[::-1])
     assert run_of(told) == EXPECTED
 
 
-def test_a_task_of_airflow_has_no_totals_of_the_application_that_it_started():
+def test_task_of_airflow_has_no_totals_of_the_application_that_it_started():
     told = Told()
     told.tell(
         [

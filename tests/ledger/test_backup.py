@@ -40,7 +40,7 @@ def backup(source, copy):
 
 
 @pytest.mark.parametrize("way", [vacuum, backup])
-def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
+def test_copy_goes_on_where_the_ledger_was(way, tmp_path):
     with Catalog(tmp_path / "ledger.db") as file:
         told = ledger(file)
         told.process_and_deliver(read(FIRST))
@@ -55,7 +55,7 @@ def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
 
 @pytest.mark.parametrize("version", [1, newest_version() - 1])
 @pytest.mark.parametrize("readonly", [False, True])
-def test_a_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version, readonly):
+def test_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version, readonly):
     path = tmp_path / "old.db"
     with Catalog(path) as file:
         ledger(file).process_and_deliver(read(FIRST))

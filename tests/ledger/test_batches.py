@@ -40,7 +40,7 @@ def batches():
     return streamed
 
 
-def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches, monkeypatch):
+def test_batch_ends_if_full_large_or_old(batches, monkeypatch):
     whole, said = batches()
     assert whole == [len(EVENTS)]
     assert len(EVENTS) > 3
@@ -64,7 +64,7 @@ def broken(monkeypatch):
     return lambda: monkeypatch.setattr(StatefulAggregator, "save", taken_back)
 
 
-def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(broken):
+def test_rolled_back_batch_is_counted_and_sent_once(broken):
     chosen = compiled(Settings(filters={"datasets": ["!*"]}))
     batch = [DeadLetter("there", "of no use", b"x"), *read(EVENTS)]
     with Catalog(":memory:") as file:
@@ -79,7 +79,7 @@ def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again
     assert (once.dead, once.filtered.total() > 0) == (1, True)
 
 
-def test_a_batch_that_is_taken_back_tells_of_the_platform_again(broken):
+def test_rolled_back_batch_writes_the_platform_again(broken):
     chosen = compiled(settings())
     batch = read([event(producer="https://example.com/own", job="own.job")])
     broken()
@@ -91,7 +91,7 @@ def test_a_batch_that_is_taken_back_tells_of_the_platform_again(broken):
         assert file.aspect("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"
 
 
-def test_the_order_of_proposals_is_the_same_in_each_process(tmp_path):
+def test_order_of_proposals_is_the_same_in_each_process(tmp_path):
     """Sets of texts have another order in each process, so the two that emit have seeds of their own."""
     events = tmp_path / "events.ndjson"
     events.write_text("".join(json.dumps(one) + "\n" for number in range(20) for one in group(2026, number)))

@@ -45,7 +45,7 @@ def after(chosen, *events):
     return told
 
 
-def test_a_schema_of_a_later_call_gives_a_check_the_type_of_its_column():
+def test_later_schema_sets_the_column_type_of_a_check():
     (info,) = infos(after(NATIVE, check(1)))
     assert info["type"] == "CUSTOM"
     (info,) = infos(after(NATIVE, check(1), schema(2, "int")))
@@ -57,12 +57,12 @@ def test_a_schema_of_a_later_call_gives_a_check_the_type_of_its_column():
 
 
 @pytest.mark.parametrize("chosen", [NATIVE, RETIRING], ids=["native", "retiring"])
-def test_the_order_of_checks_and_schemas_does_not_matter(chosen):
+def test_order_of_checks_and_schemas_does_not_matter(chosen):
     story = [check(1), schema(2, "int"), schema(3, "string"), check(4)]
     assert len({tuple(after(chosen, *order).dump()) for order in itertools.permutations(story)}) == 1
 
 
-def test_a_later_schema_keeps_what_retired_retired_and_what_replaced_it():
+def test_later_schema_keeps_retired_and_replaced_assertions():
     told = after(RETIRING, check(1, 5), check(2, 7), check(3, 7))
     before = {urn: told.catalog.aspect(urn, "status") for urn in told.catalog.entities("assertion")}
     assert sorted(map(bool, before.values())) == [False, True]

@@ -68,7 +68,7 @@ def events(tmp_path, *said):
     return list(read_events([str(file)]))
 
 
-def test_delivery_goes_on_after_its_pause_when_the_wall_clock_is_set_back(opened, clock, tmp_path):
+def test_delivery_continues_after_the_clock_is_set_back(opened, clock, tmp_path):
     place = Place()
     place.error = SinkError("down", retryable=True)
     ledger = opened(place)
@@ -81,7 +81,7 @@ def test_delivery_goes_on_after_its_pause_when_the_wall_clock_is_set_back(opened
     assert ledger.relay.deliver_if_due().delivered_count > 0
 
 
-def test_pause_that_the_place_asks_for_is_kept_and_capped(opened, clock, tmp_path):
+def test_retry_after_is_respected_and_capped(opened, clock, tmp_path):
     place = Place()
     place.error = SinkError("busy", retryable=True)
     place.error.retry_after = 400.0
@@ -99,7 +99,7 @@ def test_pause_that_the_place_asks_for_is_kept_and_capped(opened, clock, tmp_pat
     assert place.asked == 3
 
 
-def test_new_entities_wait_an_hour_at_most_when_the_wall_clock_is_set_back(opened, clock, tmp_path):
+def test_new_entity_limit_lasts_an_hour_if_the_clock_is_set_back(opened, clock, tmp_path):
     place = Place()
     ledger = opened(place, max_new_entities_per_hour=4)
     ledger.process_and_deliver(events(tmp_path, event(outputs=[dataset(f"d.s.t{number}") for number in range(9)])))

@@ -40,41 +40,41 @@ def after(setting, *events):
     return told
 
 
-def test_an_edge_leaves_with_the_newest_complete_run_that_does_not_name_it():
+def test_edge_expires_with_the_newest_complete_run():
     story = [run(1, reads="ab", writes="x"), run(2, reads="bc", writes="x")]
     assert edges(after(LAST, *story)) == "bc"
     assert edges(after("accumulate", *story)) == "abc"
     assert edges(after(WINDOW, *story)) == "abc"
 
 
-def test_an_edge_leaves_when_no_run_of_the_window_names_it():
+def test_edge_leaves_when_no_run_of_the_window_names_it():
     assert edges(after(WINDOW, run(1, reads="ab"), run(8, reads="b"))) == "ab"
     assert edges(after(WINDOW, run(1, reads="ab"), run(9, reads="b"))) == "b"
 
 
-def test_a_window_without_a_number_is_thirty_days():
+def test_window_without_a_number_is_thirty_days():
     assert edges(after("window", run(1, reads="ab"), run(30, reads="b"))) == "ab"
     assert edges(after("window", run(1, reads="ab"), run(30, reads="b"), run(32, reads="b"))) == "b"
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT", "RUNNING"])
-def test_a_run_that_did_not_complete_takes_nothing_away(kind):
+def test_incomplete_run_expires_no_edges(kind):
     assert edges(after(LAST, run(1, reads="ab"), run(2, reads="b", kind=kind))) == "ab"
     assert edges(after(LAST, run(1, reads="ab"), run(2, reads="c", kind=kind))) == "abc"
     assert edges(after(LAST, run(1, reads="a", kind=kind), run(2, reads="b"))) == "b"
 
 
-def test_a_run_that_lists_nothing_on_a_side_is_no_statement_about_it():
+def test_run_without_edges_on_one_side_expires_none_there():
     told = after(LAST, run(1, reads="a", writes="x"), run(2, reads="b"))
     assert (edges(told), edges(told, "output")) == ("b", "x")
 
 
-def test_an_edge_comes_back_with_the_run_that_names_it():
+def test_edge_comes_back_with_the_run_that_names_it():
     assert edges(after(LAST, run(1, reads="ab"), run(2, reads="b"), run(3, reads="a"))) == "a"
 
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
-def test_the_order_in_which_runs_are_told_does_not_matter(setting):
+def test_order_of_runs_does_not_matter(setting):
     story = [run(1, reads="ab", writes="x"), run(3, reads="bc"), run(20, reads="c", writes="y"), run(21, writes="y")]
     dumps = {tuple(after(setting, *order).dump()) for order in itertools.permutations(story)}
     assert len({tuple(line for line in dump if b"InputOutput" in line) for dump in dumps}) == 1
@@ -83,7 +83,7 @@ def test_the_order_in_which_runs_are_told_does_not_matter(setting):
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
 @pytest.mark.parametrize("block", [range(8), range(60, 68)])
-def test_generated_runs_end_in_the_same_catalogue_while_edges_leave(setting, block):
+def test_generated_runs_give_one_catalogue_while_edges_expire(setting, block):
     for i in block:
         events, own = read(group(SEED, i)), chosen(setting, profile="1.7")
         whole = catalogue(events, chosen=own)
@@ -161,7 +161,7 @@ def with_columns(one):
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
 @pytest.mark.parametrize("seed", range(6))
-def test_what_shows_is_the_same_whether_edges_that_left_are_forgotten_or_not(setting, seed):
+def test_visible_edges_are_the_same_if_expired_are_forgotten(setting, seed):
     chance = random.Random(f"{seed}/{setting}")  # noqa: S311 - reproducible, not secret
     days = list(range(1, 29))
     if seed % 2:  # some come late
@@ -184,7 +184,7 @@ def test_what_shows_is_the_same_whether_edges_that_left_are_forgotten_or_not(set
 
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
-def test_a_table_for_each_day_leaves_the_state_of_its_job_as_large_as_it_was(setting):
+def test_daily_tables_do_not_grow_the_state_of_their_job(setting):
     clock = [1_796_000_000]
     told = aged(setting, 5, clock)
     sizes = []
@@ -200,7 +200,7 @@ def test_a_table_for_each_day_leaves_the_state_of_its_job_as_large_as_it_was(set
     assert len(edges(told, "output")) == (1 if setting == LAST else 8)
 
 
-def test_an_edge_that_was_forgotten_comes_back_as_a_new_one():
+def test_edge_that_was_forgotten_comes_back_as_a_new_one():
     clock = [1_796_000_000]
     told = aged(LAST, 2, clock)
     for day, reads in ((1, "ab"), (2, "b"), (6, "b"), (10, "a")):
@@ -214,7 +214,7 @@ def test_an_edge_that_was_forgotten_comes_back_as_a_new_one():
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
 @pytest.mark.parametrize("seed", [0, 30])
-def test_nothing_is_sent_and_nothing_leaves_when_what_left_is_forgotten(setting, seed):
+def test_forgetting_expired_edges_sends_nothing(setting, seed):
     clock = [1_796_000_000]
     told = aged(setting, 30, clock)
     told.tell(read([one for i in range(seed, seed + 8) for one in group(SEED, i)]))

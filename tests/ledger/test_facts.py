@@ -29,7 +29,7 @@ def names(told, table):
     return any(table.encode() in value for value in facts(told))
 
 
-def test_what_many_runs_say_alike_stands_once():
+def test_facts_shared_by_many_runs_are_stored_once():
     told = Told(forgetful=True)
     told.tell([run(1)])
     before = len(facts(told))
@@ -53,7 +53,7 @@ def test_facts_go_when_no_run_names_them_any_more():
     assert told.tell([run(2, table="d.s.other", kind="FAIL")])
 
 
-def test_facts_of_runs_that_are_told_of_for_long_stay():
+def test_facts_of_long_running_runs_are_kept():
     now = [NOW]
     told = Told(clock=lambda: now[0], forgetful=True)
     for day in range(0, 40, 4):
@@ -63,7 +63,7 @@ def test_facts_of_runs_that_are_told_of_for_long_stay():
     assert told.tell([run(1, kind="FAIL")])
 
 
-def test_a_fact_that_is_missing_is_told_of():
+def test_missing_fact_is_an_error():
     told = Told()
     told.tell([run(1)])
     told.catalog.connection.execute("DELETE FROM state_object")

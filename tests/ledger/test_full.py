@@ -30,7 +30,7 @@ def sent(place, *, full=False, batch=5000):
     return sorted(map(ndjson_line, sink.proposals))
 
 
-def test_the_same_events_again_send_nothing_and_in_full_everything(tmp_path):
+def test_same_events_again_send_nothing_and_in_full_everything(tmp_path):
     first = sent(tmp_path / "l.db")
     assert sent(tmp_path / "l.db") == []
     assert sent(tmp_path / "l.db", full=True) == first
@@ -45,7 +45,7 @@ def test_in_small_batches_full_leaves_nothing_out_either(tmp_path, batch):
     assert about(sent(tmp_path / "l.db", full=True, batch=batch)) == about(first)
 
 
-def test_what_was_sent_is_recalled_with_the_secrets_that_the_settings_leave_in():
+def test_rerendered_aspects_keep_unredacted_secrets():
     chosen = Settings(redaction="off", datahub_version="1.7")
     told = Told(chosen)
     query = {"query": "copy x from 'postgres://u:hunter2@h/db'"}

@@ -48,7 +48,7 @@ STORY = [
 
 
 @pytest.mark.parametrize("forgetful", [False, True])
-def test_what_a_task_started_has_its_type_in_whatever_order_they_come(forgetful):
+def test_run_type_is_inherited_in_any_event_order(forgetful):
     wanted = None
     for order in itertools.permutations(STORY):
         told = Told(forgetful=forgetful)
@@ -58,14 +58,14 @@ def test_what_a_task_started_has_its_type_in_whatever_order_they_come(forgetful)
         assert told.dump() == wanted
 
 
-def test_own_words_come_before_those_from_above():
+def test_own_facets_override_inherited_ones():
     own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
     told = Told()
     told.tell([dag_run(), run(2, "app", above=1, facets=own), run(3, "app.sql", above=2)])
     assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC", "BATCH_SCHEDULED", "BATCH_SCHEDULED"]
 
 
-def test_a_type_that_changes_above_changes_below():
+def test_type_that_changes_above_changes_below():
     told = Told()
     told.tell([dag_run()], [run(2, "app", above=1)], [run(3, "app.sql", above=2)])
     told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)])
@@ -73,7 +73,7 @@ def test_a_type_that_changes_above_changes_below():
     assert told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)]) == []
 
 
-def test_what_runs_inside_a_stream_is_one_even_when_it_has_a_schedule():
+def test_runs_inside_a_stream_are_streaming_despite_a_schedule():
     own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
     story = [run(1, "stream", stream=True), run(2, "stream.batch", above=1, facets=own)]
     for order in itertools.permutations(story):
@@ -82,7 +82,7 @@ def test_what_runs_inside_a_stream_is_one_even_when_it_has_a_schedule():
         assert (kind(told, 1), kind(told, 2)) == ("STREAMING", "STREAMING")
 
 
-def test_a_circle_of_parents_ends_where_it_began():
+def test_circle_of_parents_ends_where_it_began():
     circle = [run(1, "a", above=2), run(2, "b", above=1), dag_run(3), run(3, "daily.load", above=1, producer=AIRFLOW)]
     dumps = set()
     for order in itertools.permutations(circle):
@@ -93,7 +93,7 @@ def test_a_circle_of_parents_ends_where_it_began():
     assert len(dumps) == 1
 
 
-def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_below_it_is_kept():
+def test_pruned_parent_passes_facts_on_while_a_child_is_kept():
     few = Settings(ledger={"max_runs": 1})
     told = Told(few, forgetful=True)
     told.tell([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
@@ -107,7 +107,7 @@ def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_be
     assert (len(kept), left) == (3, [])
 
 
-def test_what_a_parent_had_from_above_it_hands_down_when_both_were_let_go():
+def test_pruned_parent_passes_on_inherited_facts():
     told = Told(Settings(ledger={"max_runs": 1}))
     told.tell([run(1, "stream", stream=True), run(2, "task", above=1), run(3, "app", above=2)])
     told.tell([run(1, "stream", kind="COMPLETE")], [run(2, "task", above=1, kind="COMPLETE")])
@@ -116,7 +116,7 @@ def test_what_a_parent_had_from_above_it_hands_down_when_both_were_let_go():
     assert kind(told, 3) == "STREAMING"
 
 
-def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
+def test_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
     """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
     said = {
@@ -135,7 +135,7 @@ def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
 
 
 @pytest.mark.parametrize("runs", ["plugin", "links"])
-def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tells_it(runs):
+def test_parent_instance_is_the_written_task_id_in_any_order(runs):
     """The second try, which the child names, has another id of its own, and the same one of the plugin's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
@@ -152,7 +152,7 @@ def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tell
 
 
 @pytest.mark.parametrize("runs", ["plugin", "links"])
-def test_a_task_of_the_plugins_has_no_second_run_by_the_id_that_its_queries_name(runs):
+def test_airflow_task_has_no_second_run_by_openlineage_id(runs):
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
     query = run(2, "daily.load.query.1", above=1, producer=AIRFLOW, second=1)
@@ -164,7 +164,7 @@ def test_a_task_of_the_plugins_has_no_second_run_by_the_id_that_its_queries_name
         assert "dataProcessInstanceRelationships" not in found  # it stands in no list of the task's runs
 
 
-def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other_id():
+def test_inherited_type_crosses_a_parent_with_another_id():
     """The upper one comes last: the task in between has the plugin's id, and the application names OpenLineage's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
     said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
@@ -182,7 +182,7 @@ def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other
     assert len(dumps) == 1
 
 
-def test_operations_of_an_application_that_nobody_told_of_have_nothing_from_each_other():
+def test_unseen_application_shares_nothing_between_operations():
     story = [run(2, "app.one", above=1, stream=True), run(3, "app.two", above=1, second=1)]
     for order in itertools.permutations(story):
         told = Told(Settings(identity={"granularity": "application"}), forgetful=True)

@@ -75,7 +75,7 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     ],
     ids=["folded", "leaving", "collapsed"],
 )
-def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
+def test_generated_runs_give_one_catalogue_under_any_settings(said):
     chosen = Settings(datahub_version="1.7", **said)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
 
@@ -111,7 +111,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("said", NAMED)
-def test_lineage_and_names_of_many_kinds_end_in_the_same_catalogue(said):
+def test_generated_lineage_and_names_give_one_catalogue(said):
     chosen = Settings(datahub_version="1.7", **NAMED[said])
     assert [i for i in range(GROUPS // 2) if strays(generated_lineage.group(SEED, i), seed=i, chosen=chosen)] == []
 
@@ -122,7 +122,7 @@ def test_groups_that_differed_once_do_not_again(number):
     assert strays(group(SEED, number), seed=-number, profile="0.15.0", forgetful=False) == []
 
 
-def test_a_lost_event_is_lost_and_nothing_else():
+def test_lost_event_is_lost_and_nothing_else():
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     for i in range(200, 240):
         left = [one for one in group(SEED, i) if chance.random() > 0.02 + 0.2 * (i % 2)]
@@ -138,13 +138,13 @@ def test_jobs_of_the_corpus_end_in_the_same_catalogue():
 
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "great_expectations", "spark"])
-def test_what_producers_sent_ends_in_the_same_catalogue(producer):
+def test_producer_examples_give_one_catalogue_in_any_order(producer):
     events = [one for one in examples() if f"{producer}.ndjson" in one.location][:40]
     assert events
     assert strays(events, seed=producer) == []
 
 
-def test_what_was_told_before_sends_nothing():
+def test_repeated_events_send_nothing():
     events = read([one for i in range(8) for one in group(SEED, i)])
     told = Told(settings(datahub_version="1.7"), forgetful=True)
     assert len(told.tell(events)) > 50
@@ -170,7 +170,7 @@ def child(second, kind="START"):
     return at(kind, second, run=RUN, job="app.child", run_facets={"parent": parent})
 
 
-def test_a_parent_that_only_its_child_names_has_its_stub_and_its_own_events_say_more():
+def test_implied_parent_is_completed_by_its_own_events():
     told = Told()
     told.tell([child(5)])
     stub = aspect(told, PARENT, "dataProcessInstanceProperties")
@@ -189,7 +189,7 @@ def test_no_stub_where_the_settings_want_none():
     assert aspect(told, PARENT, "dataProcessInstanceProperties") is None
 
 
-def test_only_the_operations_that_changed_are_sent_and_what_is_not_said_any_more_is_removed():
+def test_patch_sends_changed_operations_and_removes_old_ones():
     told = Told()
     kind = {"processingType": "BATCH", "jobType": "JOB"}
     told.tell(
@@ -204,7 +204,7 @@ def test_only_the_operations_that_changed_are_sent_and_what_is_not_said_any_more
     assert [one for one in sent if one.aspect_name in {"dataFlowInfo", "datasetProperties"}] == []
 
 
-def test_a_dataset_that_is_dropped_is_removed_and_comes_back_with_a_later_word():
+def test_dropped_dataset_is_removed_and_restored_by_later_event():
     told = Told()
     urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.t,PROD)"
 
@@ -220,7 +220,7 @@ def test_a_dataset_that_is_dropped_is_removed_and_comes_back_with_a_later_word()
     assert told.catalog.aspect(urn, "status") == {"removed": False}
 
 
-def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
+def test_temporary_datasets_are_collapsed_in_any_run_order():
     chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
     reader = at("COMPLETE", 9, run=PARENT, job="app.two", inputs=[dataset("d.s.tmp_x")], outputs=[dataset("d.s.b")])
@@ -231,7 +231,7 @@ def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole
 
 
-def test_what_a_snapshot_leaves_out_was_written_all_the_same():
+def test_outputs_left_out_of_a_snapshot_keep_their_schema():
     chosen = Settings(datahub_version="1.7", materialize="outputs", schema={"write": "outputs"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
@@ -246,7 +246,7 @@ def test_what_a_snapshot_leaves_out_was_written_all_the_same():
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole
 
 
-def test_what_an_operation_wrote_its_application_did_whatever_snapshots_the_application_sends():
+def test_application_snapshot_keeps_the_outputs_of_operations():
     chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "emissionPattern": pattern}}
@@ -272,7 +272,7 @@ def test_runs_of_two_jobs_with_one_id_have_a_point_each():
     assert catalogue([story[1]], [story[0]], forgetful=True) == whole
 
 
-def test_dataset_events_that_call_one_table_by_several_names_have_one_point_a_millisecond():
+def test_aliased_dataset_events_share_one_profile_per_time():
     link = {"identifiers": [{"namespace": "hive://h:9083", "name": "db.t", "type": "TABLE"}]}
     story = [
         dataset_event(
@@ -287,7 +287,7 @@ def test_dataset_events_that_call_one_table_by_several_names_have_one_point_a_mi
 
 
 @pytest.mark.parametrize("runs", ["links", "plugin"])
-def test_the_next_try_of_a_task_beside_the_plugin_doubles_no_point_of_the_last(runs):
+def test_next_airflow_try_repeats_no_operation_of_the_last(runs):
     chosen = Settings(
         datahub_version="1.7",
         identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs, "lineage": "patch"}},
@@ -320,7 +320,7 @@ ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name":
     ],
     ids=["that it failed", "without its name"],
 )
-def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
+def test_late_operation_facets_give_one_catalogue_in_any_order(story):
     chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     whole = catalogue(story, chosen=chosen)
     for order in itertools.permutations(story):
@@ -328,7 +328,7 @@ def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
 
 
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
-def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_say_of_the_check(side):
+def test_result_partition_comes_from_its_own_event(side):
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": False, "column": "c"}]}}
     partition = {"outputCondition": {"type": "partition", "partitions": [{"identifier": "p2"}]}}
     checked, written = {"inputFacets": check}, {"outputFacets": {"subset": partition}}
@@ -350,7 +350,7 @@ def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_
 
 @pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
-def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):
+def test_endpoint_job_type_survives_flow_level_events(last, alone):
     chosen = Settings(datahub_version="1.7", identity={"mode": "datahub-openlineage"})
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
     written = {"outputs": [dataset("d.s.t")]}

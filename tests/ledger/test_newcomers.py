@@ -105,7 +105,7 @@ def test_so_many_new_entities_go_and_the_others_wait(file, clock):
     }
 
 
-def test_the_next_hour_takes_the_next_and_in_the_end_all_arrive(file, clock):
+def test_held_entities_all_arrive_over_the_next_hours(file, clock):
     sink, whole = MemorySink(), MemorySink()
     found = ledger(file, sink, clock, 2)
     with Catalog(":memory:") as other:
@@ -137,7 +137,7 @@ def test_within_the_hour_nothing_more_goes(file, clock):
     assert len(sink.proposals) == before
 
 
-def test_what_is_there_is_not_new(file, clock):
+def test_existing_entities_are_not_counted_as_new(file, clock):
     sink = Inhabited(urn("a"), urn("b"))
     found = ledger(file, sink, clock, 0)
     found.process_and_deliver(tables("a", "b", "c"))
@@ -148,7 +148,7 @@ def test_what_is_there_is_not_new(file, clock):
     assert len(sink.asked) == asked  # nobody looks twice
 
 
-def test_what_was_let_through_goes_on_being_written(file, clock):
+def test_admitted_entities_are_still_written_later(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 10)
     found.process_and_deliver(tables("a"))
@@ -158,7 +158,7 @@ def test_what_was_let_through_goes_on_being_written(file, clock):
     assert waiting(found) == {urn("b")}
 
 
-def test_a_place_that_does_not_answer_gets_nothing_and_loses_nothing(file, clock):
+def test_unreachable_target_delays_delivery_without_loss(file, clock):
     sink = Inhabited()
     sink.gone = True
     found = ledger(file, sink, clock, 10)
@@ -180,7 +180,7 @@ def test_without_the_limit_what_was_held_goes(file, clock):
     assert waiting(free) == set()
 
 
-def test_what_was_dropped_takes_nobodys_place(file, clock):
+def test_dropped_proposals_use_up_no_new_entity_limit(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 0)
     found.process_and_deliver(tables("a", "b"))
@@ -193,7 +193,7 @@ def test_what_was_dropped_takes_nobodys_place(file, clock):
     assert datasets(sink) == [urn("c")]
 
 
-def test_a_pause_holds_them_too(file, clock):
+def test_pause_stops_existence_checks_and_delivery(file, clock):
     sink = Inhabited()
     found = ledger(file, sink, clock, 10)
     found.relay.outbox.set_paused(is_paused=True)

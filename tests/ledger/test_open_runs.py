@@ -51,7 +51,7 @@ def child(number, second=5, kind="COMPLETE"):
     return at(kind, second, run=run, job="app.child", run_facets={"parent": parent}, inputs=[dataset(f"d.s.t{number}")])
 
 
-def test_a_run_whose_end_was_lost_is_let_go_and_what_it_said_stays():
+def test_run_without_end_is_pruned_and_its_aspects_stay():
     days = Days()
     days.tell(0, at("START", 1, run=RUN, inputs=[dataset("d.s.a")]))
     before = days.edges(), days.told.catalog.aspects(URN)
@@ -63,7 +63,7 @@ def test_a_run_whose_end_was_lost_is_let_go_and_what_it_said_stays():
     assert len(before[0]) == 1
 
 
-def test_what_comes_of_it_later_is_counted_and_erases_nothing():
+def test_late_events_of_pruned_open_runs_erase_nothing():
     days = Days()
     days.tell(0, at("START", 1, run=RUN, inputs=[dataset("d.s.a")]))
     days.tell(91)
@@ -79,7 +79,7 @@ def test_what_comes_of_it_later_is_counted_and_erases_nothing():
     assert len(days.edges()) == 1
 
 
-def test_a_stream_that_is_told_of_stays_however_old_it_is():
+def test_active_stream_is_never_pruned_by_age():
     days = Days(retention_days=7)
     days.tell(0, at("START", 1, run=RUN, job_facets=STREAM))
     for day in range(10, 100, 10):
@@ -92,7 +92,7 @@ def test_a_stream_that_is_told_of_stays_however_old_it_is():
     assert days.state() is False
 
 
-def test_an_application_stays_while_runs_below_it_are_told_of_and_what_they_said_goes_with_them():
+def test_application_is_kept_while_child_runs_are_active():
     days = Days(retention_days=7)
     days.tell(0, at("START", 1, run=RUN, job="app.parent"))
     facts = []
@@ -107,7 +107,7 @@ def test_an_application_stays_while_runs_below_it_are_told_of_and_what_they_said
     assert days.state() is False
 
 
-def test_runs_that_name_each_other_do_not_hold_each_other():
+def test_runs_that_name_each_other_as_parent_are_pruned():
     days = Days()
     parent = {"run": {"runId": OTHER}, "job": {"namespace": "ns", "name": "app.up"}}
     other = {"run": {"runId": RUN}, "job": {"namespace": "ns", "name": "app.down"}}
@@ -121,7 +121,7 @@ def test_runs_that_name_each_other_do_not_hold_each_other():
 
 
 @pytest.mark.parametrize("forgetful", [False, True])
-def test_what_is_kept_of_runs_without_an_end_is_bounded_by_age(forgetful):
+def test_state_of_open_runs_is_bounded_by_age(forgetful):
     days = Days(retention_days=3)
     days.told._forgetful = forgetful
     sizes = []

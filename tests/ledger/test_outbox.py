@@ -74,7 +74,7 @@ def names(proposals):
     return [one.value[0]["value"] for one in proposals]
 
 
-def test_what_waits_for_one_urn_holds_back_what_comes_after_it_and_nothing_else(file):
+def test_waiting_proposal_blocks_only_its_own_entity(file):
     sink = Moody(lambda one: "later" if one.entity_urn == A and not sink.proposals else "")
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
@@ -96,7 +96,7 @@ def given_up(told):
     return [one.proposal.value["rowCount"] for one in told.relay.outbox.iter_queued(is_dead=True)]
 
 
-def test_a_dead_point_gives_way_to_the_same_point_told_anew_and_to_no_other(file):
+def test_dead_point_is_replaced_only_by_the_same_point(file):
     sink = Moody(lambda _: "never")
     told = ledger(file, sink)
     written(told, [rows(1), rows(2, time=1_790_000_000_001)])
@@ -107,14 +107,14 @@ def test_a_dead_point_gives_way_to_the_same_point_told_anew_and_to_no_other(file
     assert given_up(told) == [2], "retried, the first would bring back what is old"
 
 
-def test_a_point_that_is_refused_while_the_same_waits_behind_it_is_no_dead_letter(file):
+def test_refused_point_with_a_waiting_successor_is_dropped(file):
     told = ledger(file, Moody(lambda one: "" if one.value["rowCount"] == 3 else "never"))
     written(told, [rows(1), rows(2, time=1_790_000_000_001), rows(3)])
     assert told.relay.deliver().delivered_count == 1
     assert given_up(told) == [2]
 
 
-def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
+def test_sink_failure_keeps_the_batch_and_its_reason(file):
     sink = Moody(down)
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), renamed(A, "2")])
@@ -129,7 +129,7 @@ def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
     assert names(sink.proposals) == ["1", "2"]
 
 
-def test_a_server_that_takes_nothing_now_is_not_asked_a_thousand_times(file):
+def test_delivery_stops_after_1000_retryable_refusals(file):
     asked = []
     sink = Moody(lambda one: asked.append(one) or "later")
     told = ledger(file, sink)
@@ -139,7 +139,7 @@ def test_a_server_that_takes_nothing_now_is_not_asked_a_thousand_times(file):
     assert told.relay.outbox.count() == (2_500, 0)
 
 
-def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
+def test_newer_proposal_replaces_a_waiting_or_dead_one(file):
     sink = Moody(lambda _one: "never")
     told = ledger(file, sink)
     written(told, [status(A), renamed(B, "old")])
@@ -161,7 +161,7 @@ def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
     ],
     ids=["the same path", "whole after a patch", "a patch after the whole", "another path", "another aspect"],
 )
-def test_what_is_refused_while_newer_words_wait_behind_it_cannot_be_sent_after_them(file, older, newer, kept):
+def test_refused_proposal_is_never_sent_after_a_newer_one(file, older, newer, kept):
     sink = Moody(lambda one: "never" if one == older else "later")
     told = ledger(file, sink)
     if newer.change_type == "UPSERT" and newer.aspect_name == older.aspect_name:  # it would take the older one's place
@@ -185,7 +185,7 @@ def test_every_point_in_time_counts(file):
     assert [one.proposal for one in told.relay.outbox.iter_queued()] == points
 
 
-def test_a_pause_holds_everything(file):
+def test_pause_stops_all_delivery(file):
     sink = Moody(well)
     told = ledger(file, sink)
     with file.transaction():
@@ -197,7 +197,7 @@ def test_a_pause_holds_everything(file):
     assert told.relay.deliver().delivered_count == 1
 
 
-def test_a_full_outbox_folds_nothing_and_goes_on_when_there_is_room(file):
+def test_full_outbox_processes_nothing_until_there_is_room(file):
     sink = Moody(down)
     told = ledger(file, sink, outbox_limit=5)
     assert told.process_and_deliver(read(group(1, 1)))[1] == Delivery(0, [])
@@ -238,7 +238,7 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
     assert len(ends[0]) > 20
 
 
-def test_numbers_are_never_given_twice(file):
+def test_outbox_numbers_are_never_reused(file):
     box = Outbox(file.connection)
     with file.transaction():
         box.add([status(A)], 1)
@@ -250,7 +250,7 @@ def test_numbers_are_never_given_twice(file):
     assert box.oldest_time() == 2
 
 
-def test_a_place_that_is_down_is_left_alone_longer_and_longer_and_asked_once_more_at_the_end(file):
+def test_unavailable_target_is_retried_with_growing_backoff(file):
     """A sink that breaks off has tried for long: not every batch is to wait for that."""
     asked = []
 
@@ -274,7 +274,7 @@ def test_a_place_that_is_down_is_left_alone_longer_and_longer_and_asked_once_mor
     assert told.relay.outbox.count() == (0, 0)
 
 
-def test_a_single_batch_that_breaks_off_is_not_tried_twice(file):
+def test_single_batch_that_breaks_off_is_not_tried_twice(file):
     asked = []
 
     def noted(_proposal):

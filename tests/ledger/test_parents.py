@@ -35,7 +35,7 @@ def template(told):
     )
 
 
-def test_a_task_that_started_an_application_is_no_job_of_spark():
+def test_task_that_started_an_application_is_no_job_of_spark():
     told = Told()
     told.tell([app()])
     assert list(told.catalog.entities("dataFlow")) == ["urn:li:dataFlow:(spark,app,ns)"]
@@ -54,14 +54,14 @@ def test_a_task_that_started_an_application_is_no_job_of_spark():
         {"run": {"processing_engine": {"name": "Airflow", "version": "3"}}},
     ],
 )
-def test_what_the_child_forwards_of_its_parent_gives_the_stub_its_platform(facets):
+def test_forwarded_facets_give_the_implied_parent_a_platform(facets):
     told = Told()
     told.tell([app(**facets)])
     assert template(told) == JOB
     assert FLOW in told.catalog.entities("dataFlow")
 
 
-def test_what_is_forwarded_and_says_nothing_is_no_trouble():
+def test_forwarded_facets_of_wrong_types_are_ignored():
     told = Told()
     told.tell([app(run={"processing_engine": {"name": 7}}, job={"jobType": "x"})])
     assert template(told) is None

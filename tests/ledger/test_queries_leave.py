@@ -21,7 +21,7 @@ def queries(told):
 
 
 @pytest.mark.parametrize("forgetful", [True, False])
-def test_a_query_that_its_run_takes_back_is_removed_and_comes_back(forgetful):
+def test_query_is_removed_by_its_run_and_restored_by_another(forgetful):
     told = Told(settings(optional_metadata=("queries",)), forgetful=forgetful)
     told.tell([FIRST], [LATER], [LATER])
     assert queries(told) == (["alter table x rename to y"], ["select 1"])
@@ -29,20 +29,20 @@ def test_a_query_that_its_run_takes_back_is_removed_and_comes_back(forgetful):
     assert queries(told) == (["alter table x rename to y", "select 1"], [])
 
 
-def test_a_query_that_another_run_tells_of_stays():
+def test_query_of_another_run_is_kept():
     told = Told(settings(optional_metadata=("queries",)))
     told.tell([OTHER_RUN], [FIRST], [LATER])
     assert queries(told) == (["alter table x rename to y", "select 1"], [])
 
 
-def test_told_at_once_or_the_other_way_round_there_is_one_query():
+def test_retracted_query_is_absent_in_any_batch_order():
     for batches in ([[FIRST, LATER]], [[LATER], [FIRST]]):
         told = Told(settings(optional_metadata=("queries",)))
         told.tell(*batches)
         assert queries(told)[0] == ["alter table x rename to y"]
 
 
-def test_the_subjects_of_a_query_leave_with_the_run_that_told_of_them():
+def test_query_subjects_are_removed_with_their_run():
     first = {**FIRST, "inputs": [dataset("d.s.t")]}
     wanted = Told(settings(optional_metadata=("queries",)))
     wanted.tell([first, LATER, OTHER_RUN])

@@ -46,7 +46,7 @@ def named(*paths, value="x", op="add"):
     ],
     ids=["whole", "point", "patch"],
 )
-def test_only_the_last_word_is_one(sent, first, newer):
+def test_fingerprint_matches_only_the_latest_proposal(sent, first, newer):
     assert not sent.is_last_sent(first)
     sent.select_changed([first], 1)
     assert sent.is_last_sent(first)
@@ -57,7 +57,7 @@ def test_only_the_last_word_is_one(sent, first, newer):
     assert not sent.is_last_sent(newer)
 
 
-def test_of_a_patch_the_part_that_was_sent_counts(sent):
+def test_fingerprint_of_a_patch_is_of_the_part_sent(sent):
     (whole,) = sent.select_changed([named("/customProperties/a", "/customProperties/b")], 1)
     (part,) = sent.select_changed([named("/customProperties/a")], 2)  # b is taken back
     assert [one["op"] for one in part.value] == ["remove"]
@@ -69,7 +69,7 @@ def operations(proposals):
     return [[(one["op"], one["path"]) for one in proposal.value] for proposal in proposals]
 
 
-def test_what_a_patch_took_back_that_did_not_arrive_is_taken_back_once_more_and_alone(sent):
+def test_refused_patch_removal_is_retried_once_and_alone(sent):
     a, b = "/customProperties/a", "/customProperties/b"
     sent.select_changed([named(a, b)], 1)
     (refused,) = sent.select_changed([named(a, value="y")], 2)
@@ -81,7 +81,7 @@ def test_what_a_patch_took_back_that_did_not_arrive_is_taken_back_once_more_and_
     assert operations(sent.select_changed([named(a, value="z")], 4)) == [[("add", a)]]
 
 
-def test_what_a_patch_added_that_did_not_arrive_comes_with_the_next_change_and_nothing_else_does(sent):
+def test_refused_patch_addition_comes_with_the_next_change(sent):
     a, b, c = (f"/customProperties/{name}" for name in "abc")
     sent.select_changed([named(a, b)], 1)
     (refused,) = sent.select_changed([named(a, b, c)], 2)
@@ -90,7 +90,7 @@ def test_what_a_patch_added_that_did_not_arrive_comes_with_the_next_change_and_n
     assert operations(sent.select_changed([named(a, b, c)], 3)) == [[("add", c)]]
 
 
-def test_what_did_not_arrive_whole_is_emptied_once_it_is_said_no_more(sent):
+def test_refused_aspect_is_emptied_when_no_longer_rendered(sent):
     """What was there before it is still there, and a dead letter gives way to what empties it."""
     said = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": ["a", "b"]})
     sent.select_changed([said, point("STARTED")], 1, complete_urns=[RUN])
@@ -102,7 +102,7 @@ def test_what_did_not_arrive_whole_is_emptied_once_it_is_said_no_more(sent):
     assert sent.select_changed([point("STARTED")], 4, complete_urns=[RUN]) == []
 
 
-def test_what_is_retried_is_known_as_sent_unless_newer_words_are(sent):
+def test_retried_proposal_counts_as_sent_unless_superseded(sent):
     older, newer = status(removed=False), status(removed=True)
     sent.select_changed([older], 1)
     sent.mark_unsent(older)
@@ -113,7 +113,7 @@ def test_what_is_retried_is_known_as_sent_unless_newer_words_are(sent):
     assert sent.is_last_sent(newer)
 
 
-def test_what_is_buried_waits_for_nobody_until_it_is_retried(file):
+def test_dead_letter_is_not_queued_until_retried(file):
     outbox = Outbox(file.connection)
     outbox.add_dead_letter(status(removed=False), "ValidationException", 7)
     assert outbox.count() == (0, 1)

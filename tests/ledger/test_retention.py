@@ -82,7 +82,7 @@ def test_letting_runs_go_changes_nothing_in_the_catalogue(seed, days):
 
 @pytest.mark.parametrize("days", [31, 91])
 @pytest.mark.parametrize("seed", [0, 40])
-def test_late_events_of_runs_that_were_let_go_erase_nothing_that_runs_share(seed, days):
+def test_late_events_of_pruned_runs_erase_no_shared_values(seed, days):
     told, events, before = gone_and_come(seed, days)
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     chance.shuffle(events)
@@ -92,7 +92,7 @@ def test_late_events_of_runs_that_were_let_go_erase_nothing_that_runs_share(seed
     assert missing == set()
 
 
-def test_what_an_evicted_run_said_of_itself_stays_when_a_late_event_comes():
+def test_pruned_run_keeps_its_aspects_after_late_events():
     clock = Clock()
     told = Told(clock=clock)
     told.tell([at("START", 1, run=RUN, inputs=[dataset("d.s.a")]), at("COMPLETE", 5, run=RUN)])
@@ -105,7 +105,7 @@ def test_what_an_evicted_run_said_of_itself_stays_when_a_late_event_comes():
     assert len(told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")) == 3
 
 
-def test_a_late_event_of_a_run_adds_to_what_runs_share():
+def test_late_event_of_a_run_adds_to_what_runs_share():
     clock = Clock()
     told = Told(clock=clock)
     told.tell([at("START", 1, run=RUN, inputs=[dataset("d.s.a")]), at("COMPLETE", 5, run=RUN)])
@@ -119,7 +119,7 @@ def test_a_late_event_of_a_run_adds_to_what_runs_share():
     assert {name[len("urn:li:dataset:(urn:li:dataPlatform:postgres,") :][:5] for name in edges} == {"d.s.a", "d.s.b"}
 
 
-def test_an_open_run_is_kept_for_its_end():
+def test_open_run_is_kept_for_its_end():
     clock = Clock()
     told = Told(clock=clock)
     told.tell([at("START", 1, run=RUN)])
@@ -127,7 +127,7 @@ def test_an_open_run_is_kept_for_its_end():
     assert count(told, "run", "state IS NULL") == 0
 
 
-def test_what_is_kept_is_bounded_by_age():
+def test_ledger_state_is_bounded_by_age():
     clock = Clock()
     told = Told(clock=clock)
     sizes = []
@@ -144,7 +144,7 @@ def test_what_is_kept_is_bounded_by_age():
     assert sizes[-1][0] <= 32
 
 
-def test_what_is_kept_is_bounded_by_number_ended_runs_first():
+def test_ledger_run_limit_evicts_ended_runs_first():
     told = Told(kept(max_runs=5))
     told.tell([at("START", 1, run=RUN)])
     for number in range(20):
@@ -160,7 +160,7 @@ def test_open_runs_go_where_there_are_too_many():
     assert count(told, "run", "state IS NOT NULL") == 5
 
 
-def test_a_run_that_never_ends_costs_no_more_with_each_of_its_events():
+def test_endless_run_has_bounded_state():
     """A streaming job says RUNNING for months: what is kept of it in the file and in memory are its hours, not its events."""
     told = Told()
     sizes = []
@@ -174,7 +174,7 @@ def test_a_run_that_never_ends_costs_no_more_with_each_of_its_events():
     assert max(sizes[1:]) - min(sizes[1:]) < 60_000
 
 
-def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
+def test_snapshot_removal_loads_no_records_of_other_runs():
     told = Told()
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
@@ -186,7 +186,7 @@ def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
     assert list(records) == [f"urn:li:dataProcessInstance:{runs[-1]}"]
 
 
-def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
+def test_collapsed_lineage_outlives_the_pruned_writer():
     clock = Clock()
     chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     told = Told(chosen, clock=clock)
@@ -209,7 +209,7 @@ def test_old_deliveries_are_found_by_their_time():
     assert ["delivery_last" in row[3] for row in rows] == [True]
 
 
-def test_of_runs_that_are_pruned_nothing_is_left_for_others():
+def test_pruned_runs_leave_no_rows_for_a_reused_number():
     """The number of one may be given to another run."""
     told = Told(Settings(ledger={"max_runs": 1}))
     said = {"jobType": {"processingType": "STREAMING", "integration": "X"}}
@@ -230,7 +230,7 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("softly", [False, True])
-def test_a_run_that_was_pruned_comes_back_whole(late, softly):
+def test_pruned_run_is_sent_again_completely(late, softly):
     clock = Clock()
     told = Told(clock=clock, forgetful=True)  # it is another process that prunes
     events = [at("START", 0), at("COMPLETE", 30, outputs=[dataset("d.s.a")])]

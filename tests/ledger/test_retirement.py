@@ -43,19 +43,19 @@ def after(rule, *events):
     return told
 
 
-def test_a_check_retires_after_so_many_runs_without_it():
+def test_check_retires_after_so_many_runs_without_it():
     story = [run(1, "a", "b"), run(2, "b"), run(3, "b"), run(4, "b")]
     assert removed(after("runs:3", *story[:3])) == ("", "ab")
     assert removed(after("runs:3", *story)) == ("a", "b")
     assert removed(after("off", *story)) == ("", "ab")
 
 
-def test_a_check_retires_after_so_many_days_of_runs_without_it():
+def test_check_retires_after_so_many_days_of_runs_without_it():
     assert removed(after("age:7d", run(1, "a", "b"), run(8, "b"))) == ("", "ab")
     assert removed(after("age:7d", run(1, "a", "b"), run(9, "b"))) == ("a", "b")
 
 
-def test_a_retired_check_comes_back_when_it_is_made_again():
+def test_retired_check_comes_back_when_it_is_made_again():
     assert removed(after("runs:1", run(1, "a"), run(2), run(3, "a"))) == ("", "a")
 
 
@@ -64,7 +64,7 @@ def test_runs_that_have_not_ended_do_not_count():
     assert removed(after("runs:1", run(1, "a"), run(2, kind="FAIL"))) == ("a", "")
 
 
-def test_a_check_that_another_job_makes_stays():
+def test_check_that_another_job_makes_stays():
     other = run(1, "a", job="app.other")
     assert removed(after("runs:1", run(1, "a"), other, run(2), run(3))) == ("", "a")
     assert removed(after("runs:1", run(1, "a"), other, run(2), run(4, job="app.other"))) == ("a", "")
@@ -82,7 +82,7 @@ def moved(day):
 
 
 @pytest.mark.parametrize("rule", ["runs:1", "age:1d"])
-def test_a_retired_check_comes_back_when_the_run_without_it_was_none_of_its_job(rule):
+def test_retired_assertion_returns_when_the_run_left_its_job(rule):
     story = [run(1, "a"), run(3), moved(3)]
     assert removed(after(rule, *story[:2])) == ("a", "")
     assert removed(after(rule, *story)) == ("", "a")
@@ -90,7 +90,7 @@ def test_a_retired_check_comes_back_when_the_run_without_it_was_none_of_its_job(
 
 
 @pytest.mark.parametrize("rule", ["runs:2", "age:1d"])
-def test_the_order_in_which_runs_are_told_does_not_matter(rule):
+def test_order_of_runs_does_not_matter(rule):
     story = [run(1, "a", "b"), run(2, "b"), run(4, "b", "c"), run(5, "c")]
     dumps = {tuple(after(rule, *order).dump()) for order in itertools.permutations(story)}
     assert len(dumps) == 1
@@ -115,7 +115,7 @@ def replaced(told):
     return {bounds[urn]: bounds[old] for urn, old in said.items() if old}
 
 
-def test_a_check_whose_threshold_changed_names_the_one_that_it_replaces():
+def test_assertion_with_new_threshold_names_the_replaced_one():
     assert replaced(after("runs:2", within(1, 5), within(2, 7))) == {}
     assert replaced(after("runs:2", within(1, 5), within(2, 7), within(3, 7))) == {"7": "5"}
     assert replaced(after("runs:1", within(1, 5), within(2, 7), within(3, 9)))["9"] == "7"
@@ -129,6 +129,6 @@ def test_a_check_whose_threshold_changed_names_the_one_that_it_replaces():
 
 
 @pytest.mark.parametrize("rule", ["runs:0", "runs:100", "age:30", "never"])
-def test_a_rule_that_cannot_be_kept_is_refused(rule):
+def test_rule_that_cannot_be_kept_is_refused(rule):
     with pytest.raises(ValidationError):
         AssertionSettings(expire=rule)

@@ -45,7 +45,7 @@ class Collected:
         return [urn for urn in self.ours if (self.told.catalog.aspect(urn, "status") or {}).get("removed")]
 
 
-def test_a_run_makes_a_flow_and_a_job_visible_again():
+def test_run_makes_a_flow_and_a_job_visible_again():
     case = Collected()
     assert len(case.ours) == 2
     case.soften()
@@ -54,7 +54,7 @@ def test_a_run_makes_a_flow_and_a_job_visible_again():
     assert case.removed() == []
 
 
-def test_a_run_writes_all_again_that_was_deleted_for_good():
+def test_run_writes_all_again_that_was_deleted_for_good():
     case = Collected()
     case.soften()
     catalog = case.told.catalog
@@ -72,14 +72,14 @@ def test_a_run_writes_all_again_that_was_deleted_for_good():
     assert case.removed() == []
 
 
-def test_what_is_written_daily_is_not_revived():
+def test_daily_written_entity_is_not_revived():
     case = Collected()
     case.soften(days=1)
     case.told.tell(run(2, "10-02"))
     assert case.removed() == case.ours
 
 
-def test_a_user_who_removes_jobs_can_have_it_stay_so():
+def test_user_who_removes_jobs_can_have_it_stay_so():
     case = Collected(undelete="off")
     case.soften()
     case.told.tell(run(2, "11-01"))
@@ -96,7 +96,7 @@ def test_datasets_are_never_revived(days):
     assert case.told.catalog.aspect(urn, "status") == {"removed": True}
 
 
-def test_a_catalogue_forgets_only_what_is_deleted():
+def test_catalogue_forgets_only_what_is_deleted():
     told = Told()
     told.tell(run(1, "10-01"))
     before = told.dump()

@@ -60,7 +60,7 @@ def tell(place):
         yield told
 
 
-def test_a_schema_that_is_left_to_its_owner_is_offered_again_when_it_changes(tell, place):
+def test_foreign_schema_is_offered_again_when_it_changes(tell, place):
     assert (tell(1, "a"), place.looks) == (0, 1)
     assert (tell(2, "a"), place.looks) == (0, 1)
     assert (tell(3, "a", "b"), place.looks) == (0, 2)
@@ -70,7 +70,7 @@ def test_a_schema_that_is_left_to_its_owner_is_offered_again_when_it_changes(tel
 
 @pytest.mark.parametrize("chosen", [LEFT, ALL], ids=["its owner's is gone", "the setting is"])
 @pytest.mark.parametrize(("day", "full"), [(12, False), (3, True)], ids=["after 7 days", "with --full"])
-def test_when_nothing_holds_it_back_any_more_it_comes_as_all_that_was_sent(tell, place, chosen, day, full):
+def test_schema_is_sent_once_its_owner_filter_is_gone(tell, place, chosen, day, full):
     assert tell(1, "a") == 0
     place.theirs = False
     assert tell(2, "a", chosen=chosen) == 0

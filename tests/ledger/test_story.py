@@ -29,7 +29,7 @@ def told_of(told, run=RUN):
     return read_history(told.catalog.connection, run, OPTIONS, location="here")
 
 
-def test_events_stand_by_time_with_what_was_sent_after_each():
+def test_run_history_is_in_time_order_with_the_sent_aspects():
     told = Told()
     told.tell([at("COMPLETE", 9, outputs=[dataset("d.s.a")])], [at("START", 1)])
     found = told_of(told)
@@ -42,7 +42,7 @@ def test_events_stand_by_time_with_what_was_sent_after_each():
     assert found.history.end - found.history.start == 8_000_000
 
 
-def test_what_a_batch_sent_stands_with_the_last_of_its_events_and_only_for_what_the_run_touches():
+def test_sent_aspects_belong_to_the_last_event_of_the_run():
     told = Told()
     other = event("START", "2026-11-20T10:00:02Z", run=RUN.replace("018", "019"), job="app.other")
     sent = told.tell([at("START", 1), other, at("COMPLETE", 9)])
@@ -53,7 +53,7 @@ def test_what_a_batch_sent_stands_with_the_last_of_its_events_and_only_for_what_
     assert not any("other" in urn for urn, _ in own)
 
 
-def test_an_event_that_comes_again_is_told_of_once():
+def test_repeated_event_is_in_the_history_once():
     told = Told()
     told.tell([at("START", 1)])
     before = told_of(told)
@@ -61,7 +61,7 @@ def test_an_event_that_comes_again_is_told_of_once():
     assert told_of(told) == before
 
 
-def test_a_run_that_nobody_knows_and_one_that_was_let_go():
+def test_run_that_nobody_knows_and_one_that_was_let_go():
     told = Told()
     with pytest.raises(EventError, match="here: the ledger has no run x"):
         told_of(told, "x")
@@ -72,7 +72,7 @@ def test_a_run_that_nobody_knows_and_one_that_was_let_go():
         told_of(told)
 
 
-def test_the_story_goes_with_its_run():
+def test_story_goes_with_its_run():
     chosen = settings(ledger=settings().ledger.model_copy(update={"retention_days": 1}))
     days = iter([1_795_168_800, 1_795_168_800 + 90 * 86_400, 1_795_168_800 + 180 * 86_400])
     told = Told(chosen, clock=lambda: next(days))
@@ -88,7 +88,7 @@ def ran(*arguments):
     return CliRunner().invoke(commands, list(arguments), prog_name="dh-bridge")
 
 
-def test_explain_tells_it(tmp_path, monkeypatch):
+def test_explain_shows_the_run_history(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert ran("emit", EVENTS, "--to", "file:out.ndjson", "--ledger", "ledger.db").exit_code == 0
     run = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"

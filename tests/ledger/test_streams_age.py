@@ -48,7 +48,7 @@ def told_of(told):
     return read_history(told.catalog.connection, RUN, Options(settings(), is_stateful=True), location="here")
 
 
-def test_the_story_of_a_stream_keeps_its_days():
+def test_story_of_a_stream_keeps_its_days():
     told = streamed(60)
     assert rows(told) < 2 * 60 + 1 + 200 + 3 * 64
     found = told_of(told).events
@@ -63,7 +63,7 @@ def test_the_story_of_a_stream_keeps_its_days():
     assert sum(",d.s.t" in urn for urn in sent) == 5
 
 
-def test_what_was_sent_after_events_that_are_gone_stands_with_the_next_that_stays():
+def test_sent_aspects_of_thinned_events_move_to_the_next_one():
     told = Told()
     told.tell([said("START", 0)])
     for begin in range(0, 1200, 20):
@@ -74,13 +74,13 @@ def test_what_was_sent_after_events_that_are_gone_stands_with_the_next_that_stay
     assert len(sent) == 60
 
 
-def test_the_story_of_a_run_of_few_events_is_told_whole():
+def test_short_run_history_is_complete():
     told = Told()
     told.tell([said("START", 0), *(said("RUNNING", minute) for minute in range(1, 399))])
     assert len(told_of(told).events) == 399
 
 
-def test_starts_and_ends_stay_in_a_long_story():
+def test_start_and_end_events_stay_in_a_long_history():
     told = Told()
     told.tell([said("START", 0), said("FAIL", 5), said("START", 7), said("ABORT", 8)])
     told.tell([said("RUNNING", minute) for minute in range(10, 1400)])
@@ -111,7 +111,7 @@ def test_points_of_runs_that_are_gone_are_forgotten():
     assert (before, rows(told, "sent_point")) == (2, 1)
 
 
-def test_what_is_no_run_leaves_nothing_in_the_ledger_and_says_the_same_when_it_comes_again():
+def test_dataset_and_job_events_leave_no_run_in_the_ledger():
     clock = Clock()
     chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)), datahub_version="1.7")
     told = Told(chosen, clock=clock)

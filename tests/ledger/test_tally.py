@@ -58,7 +58,7 @@ def steps(file, told, number):
 
 
 @pytest.mark.parametrize("fill", [letters, runs])
-def test_a_batch_costs_the_same_in_a_large_file(file, fill):
+def test_batch_costs_the_same_in_a_large_file(file, fill):
     told = ledger(file)
     told.process_and_deliver(start(1))
     small = steps(file, told, 2)
@@ -67,7 +67,7 @@ def test_a_batch_costs_the_same_in_a_large_file(file, fill):
 
 
 @pytest.mark.parametrize("fill", [letters, runs])
-def test_where_there_were_too_many_once_they_are_not_counted_again_and_again(file, fill):
+def test_rows_over_the_limit_are_not_counted_repeatedly(file, fill):
     """Dead letters of long ago have numbers far below those of today, and so has what is kept beside runs that were let go."""
     fill(file, 20_000)
     file.connection.execute("DELETE FROM outbox WHERE id > 9000")
@@ -80,7 +80,7 @@ def test_where_there_were_too_many_once_they_are_not_counted_again_and_again(fil
     assert sum("count(*)" in one and "new_entity" not in one for one in asked) == 1
 
 
-def test_the_oldest_that_waits_is_found_behind_any_number_of_dead_letters(file):
+def test_oldest_queued_proposal_is_found_among_dead_letters(file):
     letters(file, 20_000)
     taken = []
     file.connection.set_progress_handler(lambda: taken.append(1), _STEP)
@@ -88,13 +88,13 @@ def test_the_oldest_that_waits_is_found_behind_any_number_of_dead_letters(file):
     assert len(taken) < 10
 
 
-def test_runs_without_an_end_are_found_by_their_time_and_named_by_number(file):
+def test_open_runs_are_selected_through_an_index(file):
     plan = [row[3] for row in file.connection.execute(f"EXPLAIN QUERY PLAN {_SELECT_SILENT}", (1, 1))]
     assert not any("SCAN" in step for step in plan)
     assert any("run_open" in step for step in plan)
 
 
-def test_a_run_is_let_go_of_whatever_number_of_others_its_parent_has(file):
+def test_run_is_pruned_fast_despite_many_siblings(file):
     parent = {"run": {"runId": "118cc251-f400-734d-88b3-000000000001"}, "job": {"namespace": "ns", "name": "up"}}
     told = ledger(file, max_runs=1)
     moment, run = "2026-11-20T10:00:00Z", "218cc251-f400-734d-88b3-000000000001"
@@ -105,7 +105,7 @@ def test_a_run_is_let_go_of_whatever_number_of_others_its_parent_has(file):
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (1,)
 
 
-def test_more_than_fit_never_wait_whoever_counted(file):
+def test_outbox_limit_applies_across_writers(file):
     for number in range(40):
         told = ledger(file, outbox_limit=60)
         with file.transaction():
@@ -121,7 +121,7 @@ def test_more_than_fit_never_wait_whoever_counted(file):
     assert 60 <= waits < 80
 
 
-def test_runs_are_bounded_whoever_counted_and_whatever_was_pruned(file):
+def test_run_limit_applies_across_writers_and_pruning(file):
     chosen = settings().ledger.model_copy(update={"max_runs": 10})
     for number in range(60):
         ledger(file, max_runs=10).process_and_deliver(start(number, "COMPLETE" if number % 3 else "START"))
@@ -134,13 +134,13 @@ def test_runs_are_bounded_whoever_counted_and_whatever_was_pruned(file):
         assert kept == 10 or number % 7 < 4 or number < 15
 
 
-def test_a_hundredth_more_goes_than_must(file):
+def test_hundredth_more_goes_than_must(file):
     told = ledger(file, max_runs=200)
     told.process_and_deliver([one for number in range(250) for one in start(number, "COMPLETE")])
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (198,)
 
 
-def test_the_number_is_never_too_low(file):
+def test_number_is_never_too_low(file):
     tally = RowEstimate(
         file.connection, "x", count_query="SELECT count(*) FROM run", last_id_query="SELECT max(id) FROM run"
     )
@@ -155,7 +155,7 @@ def test_the_number_is_never_too_low(file):
     assert tally.max_count() == 3
 
 
-def test_dead_letters_that_fill_the_outbox_are_told_of_with_what_lets_them_go(file):
+def test_dead_letters_that_fill_the_outbox_name_the_remedy(file):
     told = ledger(file, outbox_limit=1)
     with file.transaction():
         told.relay.outbox.add([upsert("dataset", "urn:li:dataset:a", "status", {"removed": False})], 1)

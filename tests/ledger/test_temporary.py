@@ -48,7 +48,7 @@ DROPPED = {"j1": ("ab", ""), "j2": ("", ""), "j3": ("c", "d"), "j4": ("q", "e"),
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("collapse", COLLAPSED), ("drop_edges", DROPPED)])
-def test_what_one_run_calls_temporary_is_so_for_all_whenever_it_is_told(mode, expected):
+def test_temporary_mark_of_one_run_applies_to_all_runs(mode, expected):
     dumps = set()
     for order in itertools.islice(itertools.permutations(STORY), 0, None, 17):
         told = Told(settings(temporary=TemporarySettings(dataset_type=mode)), forgetful=True)
@@ -58,7 +58,7 @@ def test_what_one_run_calls_temporary_is_so_for_all_whenever_it_is_told(mode, ex
     assert len(dumps) == 1
 
 
-def test_runs_that_share_lasting_datasets_are_no_kin():
+def test_runs_sharing_only_permanent_datasets_are_unrelated():
     told = Told(settings(temporary=TemporarySettings(dataset_type="collapse")))
     told.tell(*([run(number, reads="a", writes="b")] for number in range(1, 6)))
     sent = told.tell([run(6, reads="a", writes="b")])
@@ -68,7 +68,7 @@ def test_runs_that_share_lasting_datasets_are_no_kin():
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_job_event_hears_of_temporary_datasets_too(turned):
+def test_job_event_hears_of_temporary_datasets_too(turned):
     designed = job_event(job="etl.j9", inputs=[dataset("d.s.x")], outputs=[dataset("d.s.z")])
     story = [[STORY[0]], [designed]]
     told = Told(settings(temporary=TemporarySettings(dataset_type="collapse")), forgetful=True)
@@ -83,7 +83,7 @@ def test_flow_has_no_time_of_creation():
 
 
 @pytest.mark.parametrize("job", ["etl.load", "app"])
-def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_outputs_any_more(job):
+def test_snapshot_of_only_collapsed_datasets_clears_outputs(job):
     """A job that is a flow has had some, so it has its twin."""
     chosen = settings(temporary=TemporarySettings(datasets=("*.tmp_*",)))
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
@@ -98,7 +98,7 @@ def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_o
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole
 
 
-def test_what_an_application_names_itself_is_written_though_its_operation_calls_it_temporary():
+def test_application_output_overrides_a_temporary_mark():
     chosen = Settings(
         temporary={"dataset_type": "collapse"}, identity={"granularity": "application", "fold_runs": "keep"}
     )

@@ -55,7 +55,7 @@ def two(tmp_path):
         file.close()
 
 
-def test_what_comes_while_another_delivers_is_delivered_by_that_one(two):
+def test_proposals_added_during_delivery_are_sent_by_its_owner(two):
     late = MemorySink()
     second = two(late)
 
@@ -76,7 +76,7 @@ def test_what_comes_while_another_delivers_is_delivered_by_that_one(two):
     assert sorted(map(ndjson_line, sink.proposals)) == sorted(map(ndjson_line, alone.proposals))
 
 
-def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
+def test_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
     monkeypatch.setattr("dh_bridge.ledger.ledger.END_TIMEOUT_SECONDS", 0.01)
     sink = MemorySink()
     ledger = two(sink)
@@ -90,7 +90,7 @@ def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
     assert ledger.relay.last_error is None
 
 
-def test_a_stream_waits_for_its_own_and_not_for_what_others_go_on_to_bring(two, monkeypatch):
+def test_stream_waits_only_for_its_own_proposals(two, monkeypatch):
     monkeypatch.setattr("dh_bridge.ledger.outbox_relay._POLL_SECONDS", 0.05)
     second, third = two(MemorySink()), two(MemorySink())
     stream = threading.Thread(target=lambda: list(second.stream(read(EVENTS[1]))))
@@ -117,7 +117,7 @@ def test_a_stream_waits_for_its_own_and_not_for_what_others_go_on_to_bring(two, 
     assert second.relay.last_error is None
 
 
-def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
+def test_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
     path = str(tmp_path / "ledger.db")
     with try_delivery_lock(path) as first, try_delivery_lock(path) as second:
         assert (first, second) == (True, False)
@@ -131,7 +131,7 @@ def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
         assert other
 
 
-def test_a_process_that_is_killed_leaves_the_turn(tmp_path):
+def test_process_that_is_killed_leaves_the_turn(tmp_path):
     path = str(tmp_path / "ledger.db")
     holds = "import sys; from dh_bridge.ledger.delivery_lock import try_delivery_lock\nwith try_delivery_lock(sys.argv[1]) as acquired: print(acquired, flush=True); input()"
     process = subprocess.Popen([sys.executable, "-c", holds, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -144,7 +144,7 @@ def test_a_process_that_is_killed_leaves_the_turn(tmp_path):
         assert ours
 
 
-def test_a_turn_that_cannot_be_written_is_said(tmp_path):
+def test_delivery_lock_that_cannot_be_written_is_an_error(tmp_path):
     with (
         pytest.raises(SinkError, match="cannot open the lock file"),
         try_delivery_lock(str(tmp_path / "none" / "ledger.db")),

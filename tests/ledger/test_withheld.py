@@ -75,7 +75,7 @@ def test_lists_may_come_and_go(file, seed, monkeypatch):
     assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
-def test_what_leaves_while_it_is_withheld_leaves_later(file):
+def test_removal_during_write_filtering_is_sent_later(file):
     first = [event("COMPLETE", outputs=[dataset("d.s.a"), dataset("d.s.b")])]
     second = [event("COMPLETE", "2026-11-21T10:00:00Z", run=OTHER, outputs=[dataset("d.s.a")])]
     chosen = Settings(datahub_version="1.7", edges="last_run")
@@ -87,19 +87,19 @@ def test_what_leaves_while_it_is_withheld_leaves_later(file):
     assert list(dump_catalog(file)) == catalogue(first, second, chosen=chosen)
 
 
-def test_the_same_list_renders_nothing_again(file):
+def test_same_list_renders_nothing_again(file):
     events = groups(0)
     told(file, events, under(LISTS[0]))
     assert told(file, [], under(LISTS[0])) == []
     assert Outbox(file.connection).read_note("render again") is None
 
 
-def test_a_list_that_withheld_nothing_is_not_noted(file):
+def test_list_that_withheld_nothing_is_not_noted(file):
     told(file, groups(0), under({"aspects": ["*"]}))
     assert Outbox(file.connection).read_note("writes") is None
 
 
-def test_what_is_withheld_is_counted_by_its_rule(file):
+def test_write_filtered_proposals_are_counted_by_rule(file):
     (translation,) = told(file, groups(0), under({"aspects": ["status"]}))
     with Catalog(":memory:") as other:
         (whole,) = told(other, groups(0))
@@ -109,7 +109,7 @@ def test_what_is_withheld_is_counted_by_its_rule(file):
     assert translation.counts.proposals == len(translation.proposals)
 
 
-def test_a_batch_that_is_taken_back_counts_and_lets_nothing_go(file):
+def test_rejected_batch_neither_counts_nor_releases_aspects(file):
     events = groups(0)
     told(file, events, under(LISTS[0]))
 
@@ -135,7 +135,7 @@ class Down(SinkWrapper):
 
 
 @pytest.mark.parametrize("writes", LISTS, ids=str)
-def test_what_waited_when_the_list_came_is_put_off_too(file, writes):
+def test_write_filter_also_postpones_waiting_proposals(file, writes):
     events = groups(0)
     with Catalog(":memory:") as place:
         sink = Down(CatalogSink(place))
@@ -155,7 +155,7 @@ def test_what_waited_when_the_list_came_is_put_off_too(file, writes):
         assert list(dump_catalog(place)) == catalogue(events, chosen=ALL)
 
 
-def test_what_was_withheld_comes_alone_however_old_the_rest_is(file):
+def test_released_aspects_are_sent_alone_despite_their_age(file):
     """What nobody told of anew is not sent again, revived or kept longer: that is for runs to do."""
     events = groups(0)
     told(file, events, under({"aspects": ["data*", "status"]}))
@@ -169,7 +169,7 @@ def test_what_was_withheld_comes_alone_however_old_the_rest_is(file):
     assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
-def test_what_was_withheld_waits_for_a_place_that_takes_something(file, monkeypatch):
+def test_released_aspects_wait_for_an_available_target(file, monkeypatch):
     monkeypatch.setattr("dh_bridge.ledger.ledger.RERENDERED_PER_BATCH", 7)
     events = groups(0)
     with Catalog(":memory:") as place:

@@ -58,7 +58,7 @@ def one_by_one(events, bridge):
 
 
 @pytest.mark.parametrize("block", range(3))
-def test_each_event_by_itself_writes_a_part_of_the_folded_catalogue(block):
+def test_single_events_write_a_part_of_the_merged_catalogue(block):
     chosen = Settings(
         datahub_version="1.7", schema={"write": "never"}
     )  # columns: the last schema counts, not their union
@@ -91,7 +91,7 @@ def run_leaves(lines):
 
 
 @pytest.mark.parametrize("block", range(3))
-def test_calls_that_read_complete_runs_in_any_order_and_erase_no_leaf(block):
+def test_state_read_merges_in_any_order_without_loss(block):
     chosen = Settings(datahub_version="1.7", schema={"write": "never"})
     bridge = Bridge(chosen)
     for i in range(block * 5, block * 5 + 5):

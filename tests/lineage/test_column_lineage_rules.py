@@ -87,7 +87,7 @@ def test_each_pair_has_the_transformations_of_its_own():
     }
 
 
-def test_descriptions_of_every_output_are_kept_and_each_text_of_a_pair_once():
+def test_descriptions_of_all_outputs_are_kept_once_per_pair():
     one = lineage({"a": [of("x", {**IDENTITY, "description": "f(x)"}, {**FILTER, "description": "x > 1"})]})
     events = event(
         "COMPLETE", inputs=[dataset(IN)], outputs=[dataset(OUT, facets=one), dataset("shop.public.b", facets=one)]
@@ -99,7 +99,7 @@ def test_descriptions_of_every_output_are_kept_and_each_text_of_a_pair_once():
     }
 
 
-def test_columns_of_the_whole_dataset_and_of_several_outputs_are_marked_on_the_edge():
+def test_indirect_columns_of_all_outputs_are_on_the_edge():
     one = lineage({"a": [of("x", IDENTITY)]}, [of("day", FILTER)])
     two = lineage({"a": [of("x", IDENTITY)]}, [of("id", {**FILTER, "subtype": "JOIN"})])
     found = made(
@@ -111,7 +111,7 @@ def test_columns_of_the_whole_dataset_and_of_several_outputs_are_marked_on_the_e
     assert edge["properties"]["openlineage.columnLineage.indirect"] == "day:FILTER,id:JOIN"
 
 
-def test_a_filter_that_was_repeated_for_every_column_with_lineage_is_collapsed():
+def test_repeated_filter_column_becomes_dataset_level():
     each = of("day", FILTER)
     body = lineage({"a": [of("x", IDENTITY), each], "b": [of("y", IDENTITY), each], "constant": []})
     found = made(run(body))
@@ -119,19 +119,19 @@ def test_a_filter_that_was_repeated_for_every_column_with_lineage_is_collapsed()
     assert f"/inputDatasetFields/urn:li:schemaField:({ORDERS},day)" in added(found, "dataJobInputOutput")
 
 
-def test_a_column_that_the_schema_lacks_does_not_keep_a_filter_from_collapsing():
+def test_column_missing_in_the_schema_still_collapses_filters():
     each = of("day", FILTER)
     body = lineage({"a": [of("x", IDENTITY), each], "b": [each], "_0": [of("x", IDENTITY)]})
     found = made(run(body | schema(("a", "int", {}), ("b", "int", {}))))
     assert pairs(found) == {("DIRECT:IDENTITY", "a", "x")}
 
 
-def test_a_filter_of_some_columns_keeps_its_entries():
+def test_filter_of_some_columns_keeps_its_entries():
     body = lineage({"a": [of("day", FILTER)], "b": [of("day", FILTER)], "c": [of("x", IDENTITY)]})
     assert ("INDIRECT:FILTER", "a", "day") in pairs(made(run(body)))
 
 
-def test_dropped_entries_are_told_in_the_report_and_direct_ones_stay():
+def test_dropped_indirect_entries_are_reported():
     body = lineage({"a": [of("x", IDENTITY, FILTER), of("day", FILTER)]})
     found = made(run(body), report=True, column_lineage={"indirect": "drop"})
     assert pairs(found) == {("DIRECT:IDENTITY,INDIRECT:FILTER", "a", "x")}
@@ -141,7 +141,7 @@ def test_dropped_entries_are_told_in_the_report_and_direct_ones_stay():
     assert reasons[f"{start}[0].field"] is None
 
 
-def test_the_dataset_of_a_dropped_entry_stays_an_input():
+def test_dataset_of_a_dropped_entry_stays_an_input():
     body = lineage({"a": [of("day", FILTER, name="shop.public.other")]}, [of("id", FILTER)])
     found = made(run(body, inputs=()), report=True, column_lineage={"indirect": "drop"})
     paths = added(found, "dataJobInputOutput")
@@ -155,7 +155,7 @@ def test_the_dataset_of_a_dropped_entry_stays_an_input():
         assert said[f"{start}{source}.transformations[0].type"] == ("dropped", "policy:column_lineage.indirect")
 
 
-def test_a_dataset_that_only_column_lineage_names_becomes_an_input():
+def test_dataset_that_only_column_lineage_names_becomes_an_input():
     found = made(run(lineage({"a": [of("x", name="shop.public.other")]}), inputs=()))
     assert f"/inputDatasetEdges/{OTHER}" in added(found, "dataJobInputOutput")
 
@@ -180,7 +180,7 @@ def joined(found, urn):
         ("snowflake://acme", "DB.S.T", URN.format("snowflake", "db.s.t"), "total", "item.id"),
     ],
 )
-def test_field_paths_of_lineage_are_those_of_the_schema_without_types(namespace, name, urn, column, nested):
+def test_lineage_field_paths_equal_schema_field_paths(namespace, name, urn, column, nested):
     columns = schema(
         (column.upper() if "snowflake" in namespace else column, "int", {}),
         ("item", "struct", {"fields": [{"name": "id", "type": "int"}]}),
@@ -201,7 +201,7 @@ BODY = lineage({"a": [of("x", IDENTITY)]}, [of("day", FILTER)])
 
 
 @pytest.mark.parametrize(("target", "on_job", "on_dataset"), [("job", 1, 0), ("dataset", 0, 1), ("both", 1, 1)])
-def test_pairs_stand_where_the_setting_says(target, on_job, on_dataset):
+def test_column_pairs_are_on_the_configured_target(target, on_job, on_dataset):
     found = made(run(BODY), column_lineage={"target": target})
     entry = {("DIRECT:IDENTITY", "a", "x")}
     assert pairs(found) == (entry if on_job else set())
@@ -215,7 +215,7 @@ def test_pairs_stand_where_the_setting_says(target, on_job, on_dataset):
 
 
 @pytest.mark.parametrize("target", ["job", "dataset", "both"])
-def test_the_report_names_the_place_where_the_pairs_stand(target):
+def test_report_names_the_configured_column_lineage_target(target):
     found = made(run(BODY), report=True, column_lineage={"target": target})
     targets = {line["path"]: line["target"] for line in found.report.lines()}
     aspect = "dataJobInputOutput" if target == "job" else "upstreamLineage"
@@ -228,7 +228,7 @@ def upstreams(found, urn=TOTALS):
     return {path.removeprefix(start) for path in added(found, "upstreamLineage", urn) if path.startswith(start)}
 
 
-def test_inputs_times_outputs_are_upstreams_only_of_outputs_that_nothing_else_tells_of():
+def test_all_inputs_are_upstreams_only_without_other_lineage():
     # what the run reads is told at its start, what it wrote and from what at its end
     start = event("START", inputs=[dataset(IN), dataset("shop.public.other")])
     told = lineage({"a": [of("x")]})
@@ -244,7 +244,7 @@ def test_inputs_times_outputs_are_upstreams_only_of_outputs_that_nothing_else_te
         assert by_name == {"plain": {ORDERS, OTHER}, "columns": {ORDERS}, "explicit": {OTHER}, "nothing": set()}
 
 
-def test_a_dataset_that_is_read_and_written_is_no_upstream_of_itself():
+def test_dataset_both_read_and_written_is_not_its_own_upstream():
     found = made(
         event("COMPLETE", inputs=[dataset(IN), dataset(OUT)], outputs=[dataset(OUT)]), column_lineage={"target": "both"}
     )
@@ -261,7 +261,7 @@ def test_explicit_pairs_are_upstreams_by_a_setting_of_their_own():
     assert upstreams(found) == {ORDERS}
 
 
-def test_temporary_upstreams_are_replaced_by_what_they_were_made_of():
+def test_temporary_upstreams_are_replaced_by_their_sources():
     temporary = "shop.public.tmp"
     source = of("x", name=temporary)
     events = [
@@ -296,7 +296,7 @@ def test_runs_give_the_same_upstreams_in_any_order():
 
 @pytest.mark.parametrize("target", ["job", "dataset", "both"])
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_the_examples_are_sound_wherever_their_lineage_stands(target, profile):
+def test_examples_are_valid_under_every_lineage_target(target, profile):
     events = [
         line for file in sorted(EXAMPLES.glob("*.ndjson")) for line in file.read_text(encoding="utf-8").splitlines()
     ]

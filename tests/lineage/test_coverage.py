@@ -20,13 +20,13 @@ def outcomes(*sources, **settings):
     ("source", "settings"),
     [(orders(), {}), (orders(field=""), {}), ({"field": "a"}, {}), (orders(field="a", transformations=FILTER), DROP)],
 )
-def test_words_about_columns_that_are_not_told_reached_nothing(source, settings):
+def test_transformations_of_dropped_columns_are_reported(source, settings):
     assert outcomes(source, **settings) == [("dropped", "no-field:no input column")] * 2
     kind, words = outcomes(source, orders(field="a"), **settings)
     assert kind == ("mapped", "dataJobInputOutput.fineGrainedLineages")
     assert words[0] == "property"
 
 
-def test_a_type_that_the_told_columns_say_themselves_is_a_duplicate():
+def test_transformation_type_of_mapped_columns_is_a_duplicate():
     told = orders(field="a", transformations=[{"type": "DIRECT", "subtype": "IDENTITY"}])
     assert outcomes(told, orders())[0] == ("dropped", "duplicate-of:transformations")

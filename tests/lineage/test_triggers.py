@@ -31,13 +31,13 @@ def edges(found):
     }
 
 
-def test_an_application_with_outputs_comes_after_the_task_that_submitted_it():
+def test_application_is_downstream_of_the_submitting_task():
     said = started(outputs=[totals()], facets=FORWARDED)
     assert edges(told(said, **ON)) == {"app": {TASK}}
     assert edges(told(said)) == {"app": set()}
 
 
-def test_an_application_that_is_no_job_has_no_edges():
+def test_application_that_is_no_job_has_no_edges():
     assert edges(told(started(facets=FORWARDED), **ON)) == {}
 
 
@@ -45,12 +45,12 @@ def test_an_application_that_is_no_job_has_no_edges():
     ("name", "by", "producer"),
     [("app", "daily.load", SPARK), ("daily.load", "daily", AIRFLOW), ("app.sql", "app", SPARK), ("daily.load.query.1", "daily.load", AIRFLOW)],
 )  # fmt: skip
-def test_what_contains_a_job_and_what_nobody_can_tell_is_no_upstream(name, by, producer):
+def test_containing_or_ambiguous_job_is_no_upstream(name, by, producer):
     found = told(started(name, by=by, producer=producer, outputs=[totals()]), **ON)
     assert set().union(*edges(found).values()) == set()
 
 
-def test_a_dag_that_is_triggered_begins_after_the_task_that_triggers_it():
+def test_triggered_dag_is_downstream_of_the_triggering_task():
     tasks = {"first": {"downstream_task_ids": ["last"]}, "also": {}, "last": {"downstream_task_ids": []}}
     upstream = {
         "jobDependencies": facet(

@@ -67,14 +67,14 @@ LAWS = {
 }
 
 
-def test_every_law_of_the_code_is_tested_here():
+def test_every_merge_function_is_tested():
     used = {slot.merge for slot in vars(facts).values() if isinstance(slot, facts.FactKind)}
     assert used == {law for law, _ in LAWS.values()}
 
 
 @pytest.mark.parametrize("name", LAWS)
 @given(data=st.data())
-def test_a_law_is_commutative(name, data):
+def test_law_is_commutative(name, data):
     law, cells = LAWS[name]
     told = data.draw(cells)
     a, b = told[0], told[-1]
@@ -83,7 +83,7 @@ def test_a_law_is_commutative(name, data):
 
 @pytest.mark.parametrize("name", LAWS)
 @given(data=st.data())
-def test_a_law_is_associative(name, data):
+def test_law_is_associative(name, data):
     law, cells = LAWS[name]
     told = data.draw(cells)
     a, b, c = told[0], told[len(told) // 2], told[-1]
@@ -92,7 +92,7 @@ def test_a_law_is_associative(name, data):
 
 @pytest.mark.parametrize("name", LAWS)
 @given(data=st.data())
-def test_a_law_is_idempotent(name, data):
+def test_law_is_idempotent(name, data):
     law, cells = LAWS[name]
     told = data.draw(cells)
     folded = reduce(law, told)
@@ -137,11 +137,11 @@ EARLY, LATE = (1, 0), (2, 0)
         ),
     ],
 )
-def test_a_law_keeps_what_its_sentence_says(law, old, new, kept):
+def test_merge_function_keeps_the_expected_value(law, old, new, kept):
     assert law(old, new) == kept
 
 
-def test_an_edge_keeps_the_properties_of_the_last_run_that_has_any_whatever_came_between():
+def test_edge_keeps_the_properties_of_the_last_run_with_any():
     first, second = ((1,), ((1, "u"), (1, "u"), {"rows": "1"})), ((2,), ((2, "u"), (2, "u"), {"rows": "2"}))
     silent = ((0,), ((3, "u"), (3, "u"), {}))
     assert functions.edge_interval(functions.edge_interval(first, silent), second) == functions.edge_interval(
@@ -163,7 +163,7 @@ def test_time_goes_before_type_and_type_before_content():
     assert sorted(rising, reverse=True) == rising[::-1]
 
 
-def test_two_events_of_one_moment_are_told_apart_by_their_content_and_always_the_same_way():
+def test_events_of_equal_time_are_ordered_by_content():
     a, b = stamp(b'{"a":1}'), stamp(b'{"a":2}')
     assert (a < b) != (b < a)
     assert functions.latest((a, "a"), (b, "b")) == functions.latest((b, "b"), (a, "a"))
@@ -171,7 +171,7 @@ def test_two_events_of_one_moment_are_told_apart_by_their_content_and_always_the
     assert (a > b) == (b < a)
 
 
-def test_the_same_event_in_another_spelling_has_the_same_stamp():
+def test_same_event_in_another_spelling_has_the_same_stamp():
     spelt = [b'{"a":1,"b":[1,2]}', b'{ "b" : [1, 2],\n"a": 1 }']
     a, b = map(stamp, spelt)
     assert a == b
@@ -182,13 +182,13 @@ def test_the_same_event_in_another_spelling_has_the_same_stamp():
     assert stamp(b"{}")[2] != b"{}"
 
 
-def test_a_digest_is_worked_out_only_when_two_stamps_tie():
+def test_digest_is_worked_out_only_when_two_stamps_tie():
     a, b, c = stamp(b"no json", 1), stamp(b"no json either", 2), stamp(b"nor this", 2, 3)
     assert [a < b, b < c, a == b, a == a] == [True, True, False, True]  # noqa: PLR0124 - a stamp meets itself
     assert (a[2] < a[2], a[2] > a[2]) == (False, False)
 
 
-def test_content_that_is_nested_beyond_reading_still_has_a_digest():
+def test_digest_accepts_deeply_nested_content():
     deep = b"[" * 50_000 + b"]" * 50_000
     assert Digest(deep) == Digest(bytes(bytearray(deep)))
     assert Digest(deep) != Digest(deep + b" ")
@@ -198,7 +198,7 @@ def test_content_that_is_nested_beyond_reading_still_has_a_digest():
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), stamps(), NUMBERS), max_size=8), st.randoms())
-def test_a_fold_of_two_halves_is_the_fold_of_the_whole(statements, chance):
+def test_merge_of_two_halves_equals_the_merge_of_all_facts(statements, chance):
     def folded(some):
         cells = {}
         for entity, key, when, number in some:
@@ -220,5 +220,5 @@ def test_only_what_runs_share_is_merged_unless_all_is_asked_for():
     assert everything == cells
 
 
-def test_a_slot_and_a_tombstone_are_shown_by_name():
+def test_slot_and_a_tombstone_are_shown_by_name():
     assert json.dumps([repr(facts.TAG), repr(facts.TOMBSTONE)]) == '["<TAG>", "TOMBSTONE"]'

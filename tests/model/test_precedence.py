@@ -55,7 +55,7 @@ def both(lower, upper, **parts):
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(NAMES)), ids=lambda one: one[1])
-def test_the_first_name_wins(lower, upper):
+def test_first_name_wins(lower, upper):
     for found in both(lower[0], upper[0], job=APPLICATION, name="daily"):
         assert found.one(DPI, "dataProcessInstanceProperties")["name"] == lower[1]
     assert (
@@ -64,7 +64,7 @@ def test_the_first_name_wins(lower, upper):
     )
 
 
-def test_the_id_of_a_query_names_runs_of_queries_only():
+def test_id_of_a_query_names_runs_of_queries_only():
     run = {"externalQuery": facet(externalQueryId="q-1", source="bigquery")}
     assert told(pair(run=run, job=QUERY)).one(DPI, "dataProcessInstanceProperties")["name"] == "q-1"
     assert told(pair(run=run)).one(DPI, "dataProcessInstanceProperties")["name"] != "q-1"
@@ -92,14 +92,14 @@ def test_some_names_are_those_of_one_kind_of_run(rung, job_type, flow, names):
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(PAGES)), ids=lambda one: one[1])
-def test_the_first_page_wins(lower, upper):
+def test_first_page_wins(lower, upper):
     for found in both(lower[0], upper[0], namespace="https://base", name="daily"):
         url = found.one(DPI, "dataProcessInstanceProperties")["externalUrl"]
         assert url.replace("/running/f", "/completed/f") == lower[1]
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(USERS)), ids=lambda one: one[1])
-def test_the_first_user_wins(lower, upper):
+def test_first_user_wins(lower, upper):
     for found in both(lower[0], upper[0]):
         assert found.kept(DPI)["user"] == lower[1]
     assert told(pair(run=upper[0])).kept(DPI)["user"] == upper[1]
@@ -118,7 +118,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize("position", range(len(TYPES)))
-def test_the_type_of_a_run_is_that_of_the_first_hint(position):
+def test_type_of_a_run_is_that_of_the_first_hint(position):
     run = {key: body for one in reversed(TYPES[position:]) for key, body in one[0].items()}
     job = {key: body for one in reversed(TYPES[position:]) for key, body in one[1].items()}
     assert told(pair(run=run, job=job)).one(DPI, "dataProcessInstanceProperties")["type"] == TYPES[position][2]
@@ -136,11 +136,11 @@ def test_the_type_of_a_run_is_that_of_the_first_hint(position):
         (7, None),
     ],
 )
-def test_a_page_is_what_a_browser_can_open(value, page):
+def test_page_is_what_a_browser_can_open(value, page):
     assert precedence.web_page_url(value) == page
 
 
-def test_the_operation_is_that_of_the_first_word():
+def test_operation_type_follows_the_precedence():
     """Lifecycle, Hive, dbt, SQL, Trino, streams."""
     model = {"dbt_model": facet(config={"materialized": "table"})}
     word = {"lifecycleStateChange": facet(lifecycleStateChange="DROP")}
@@ -164,7 +164,7 @@ def test_the_operation_is_that_of_the_first_word():
     ("folder", "key", "leaf"),
     [("ol-hive-completed", "hive_query", "queryId"), ("ol-flink-completed", "flink_job", "jobId")],
 )
-def test_real_runs_are_called_by_their_native_ids(folder, key, leaf):
+def test_real_runs_are_named_by_their_native_ids(folder, key, leaf):
     seen = 0
     for path in sorted((CORPUS / folder).glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -45,12 +45,12 @@ VALUES = st.recursive(
         ({"b": 1, "a": None}, '{"a":null,"b":1}'),
     ],
 )
-def test_a_value_is_text_or_compact_json_with_sorted_names(value, written):
+def test_value_is_text_or_compact_json_with_sorted_names(value, written):
     assert json_text(value) == written
     assert property_text("k", value) == written
 
 
-def test_a_null_says_nothing():
+def test_null_becomes_no_property():
     assert property_text("k", None) is None
     assert flatten("a", {"b": None, "c": {"d": None, "e": 1}}) == {"a.c.e": "1"}
 
@@ -60,12 +60,12 @@ def test_members_become_paths_and_lists_stay_one_value():
     assert flatten("p", said) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.g": ""}
 
 
-def test_what_is_empty_is_no_property():
+def test_empty_values_become_no_property():
     assert flatten("p", {"a": {"b": {}, "c": [], "d": None, "e": {"f": {}}}, "g": {}, "h": []}) == {}
     assert flatten("p", {"a": [[], {}], "b": 0, "c": False}) == {"p.a": "[[],{}]", "p.b": "0", "p.c": "false"}
 
 
-def test_a_long_value_is_cut_to_what_datahub_indexes_and_tells_what_is_missing():
+def test_long_value_is_truncated_with_length_and_digest():
     long = "x" * 10_000
     found = truncate(long)
     assert MAX_VALUE_CHARS - 4 < len(found) <= MAX_VALUE_CHARS
@@ -75,7 +75,7 @@ def test_a_long_value_is_cut_to_what_datahub_indexes_and_tells_what_is_missing()
     assert truncate("x" * MAX_VALUE_CHARS) == "x" * MAX_VALUE_CHARS
 
 
-def test_a_stack_trace_keeps_its_head_and_its_cause():
+def test_stack_trace_keeps_its_head_and_its_cause():
     trace = "A" * 3000 + "B" * 3000 + "C" * 3000
     found = truncate_middle(trace)
     assert found.startswith("A" * 2600)
@@ -100,7 +100,7 @@ def test_every_json_value_has_a_bounded_text(value):
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=600), max_size=400))
-def test_an_aspect_holds_at_most_200_properties_and_64_kibibytes(properties):
+def test_aspect_has_at_most_200_properties_and_64_kib(properties):
     left = limit_properties(properties)
     assert len(left) <= MAX_PROPERTIES
     assert (
@@ -111,7 +111,7 @@ def test_an_aspect_holds_at_most_200_properties_and_64_kibibytes(properties):
     assert list(left) == sorted(properties)[: len(left)] or left == properties
 
 
-def test_the_last_names_of_the_alphabet_go_first():
+def test_last_names_of_the_alphabet_go_first():
     left = limit_properties({f"k{number:03}": "v" for number in range(300)})
     assert list(left) == [f"k{number:03}" for number in range(200)]
     assert len(limit_properties({f"k{number:03}": "v" * 3000 for number in range(100)})) < 30

@@ -12,7 +12,7 @@ from dh_bridge.settings.naming import NamingSettings
 HOST = "postgres://db:5432"
 
 
-def test_a_name_is_worked_out_once_and_a_long_one_anew():
+def test_naming_caches_short_names_only():
     naming = Naming(NamingSettings())
     assert naming(HOST, "shop.public.orders") is naming(HOST, "shop.public.orders")
     long = "shop.public." + "x" * 5000

@@ -54,13 +54,13 @@ PAIRS = [
 ]
 
 
-def test_the_patterns_make_hundreds_of_pairs():
+def test_patterns_make_hundreds_of_pairs():
     assert len(PAIRS) > 500
     assert {pair[0] for pair in PAIRS} == set(SYSTEMS)
 
 
 @pytest.mark.parametrize("stem", SYSTEMS)
-def test_what_a_system_generates_is_claimed_by_nobody_else(stem):
+def test_generated_names_match_only_their_own_system(stem):
     for _, namespace, name, select in [pair for pair in PAIRS if pair[0] == stem]:
         assert claimants(namespace, name, select) <= {stem}, (namespace, name)
         assert NAMING(namespace, name, select=select).system == stem, (namespace, name)
@@ -74,7 +74,7 @@ def test_each_namespace_pattern_is_read_by_its_own_system(stem):
             assert stem in {match.reader.id for match in matches}, namespace
 
 
-def test_a_select_system_never_answers_unasked():
+def test_select_system_never_answers_unasked():
     for stem, namespace, name, select in PAIRS:
         if select is not None:
             assert NAMING(namespace, name).system != stem

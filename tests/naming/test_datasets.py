@@ -11,7 +11,7 @@ UNTOLD = {"namespace": "shop", "name": "--UNKNOWN--", "facets": {"storage": face
 FILE = {"namespace": "shop", "name": "/data/features.csv"}
 
 
-def test_what_hamilton_knows_no_name_of_is_no_dataset():
+def test_hamilton_default_name_is_no_dataset():
     """Every loader and saver without a file or a table is called so: it would join jobs that share nothing."""
     found = told(
         event("RUNNING", inputs=[UNTOLD], outputs=[UNTOLD], **HAMILTON),

@@ -29,7 +29,7 @@ NAMING = Naming(NamingSettings())
 
 
 @pytest.mark.parametrize(("stem", "example"), EXAMPLES)
-def test_an_example_gets_its_urn_level_endpoint_and_fqn(stem, example):
+def test_example_gets_its_urn_level_endpoint_and_fqn(stem, example):
     name = NAMING(example["namespace"], example["name"], select=example.get("select"))
     assert name.urn == example["urn"]
     assert name.endpoint == example.get("endpoint", example["urn"])
@@ -42,18 +42,18 @@ def test_an_example_gets_its_urn_level_endpoint_and_fqn(stem, example):
 
 
 @pytest.mark.parametrize("stem", SHEETS)
-def test_a_sheet_is_as_its_schema_says(stem):
+def test_mapping_file_matches_its_schema(stem):
     jsonschema.validate(SHEETS[stem], SCHEMA)
 
 
-def test_the_schema_itself_is_sound_and_closed():
+def test_schema_of_mappings_is_valid_and_closed():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["additionalProperties"] is False
     assert "examples" in SCHEMA["required"]
 
 
 @pytest.mark.parametrize("stem", SHEETS)
-def test_keys_stand_in_one_order_and_the_examples_last(stem):
+def test_mapping_keys_are_in_order_with_examples_last(stem):
     keys = list(SHEETS[stem])
     order = list(SCHEMA["properties"])
     assert keys == sorted(keys, key=order.index)
@@ -61,7 +61,7 @@ def test_keys_stand_in_one_order_and_the_examples_last(stem):
 
 
 @pytest.mark.parametrize("stem", SHEETS)
-def test_templates_ask_only_for_parts_that_some_pattern_gives(stem):
+def test_templates_use_only_parts_of_some_pattern(stem):
     sheet = SHEETS[stem]
     given = {"authority", "hostport", "host", "port"}
     for row in [*sheet["namespaces"], *sheet["names"]]:
@@ -75,7 +75,7 @@ def test_templates_ask_only_for_parts_that_some_pattern_gives(stem):
     assert wanted - given <= {"folders"}
 
 
-def test_every_urn_of_the_examples_is_one_that_datahub_takes():
+def test_every_urn_of_the_examples_is_valid():
     urns = [example.values[1]["urn"] for example in EXAMPLES] + [
         example.values[1].get("endpoint") for example in EXAMPLES
     ]

@@ -115,7 +115,7 @@ def test_reverse_never_crashes_and_never_guesses(text):
 
 @given(path=st.text(st.characters(codec="utf-8", exclude_characters="="), min_size=600, max_size=700))
 @settings(max_examples=40, deadline=None)
-def test_a_long_name_is_cut_and_still_told_apart(path):
+def test_long_names_are_cut_and_stay_distinct(path):
     first = PLAIN("kafka://b", path + "a")
     second = PLAIN("kafka://b", path + "b")
     assert "name-cut" in first.notes
@@ -123,7 +123,7 @@ def test_a_long_name_is_cut_and_still_told_apart(path):
     assert first.urn != second.urn
 
 
-def test_a_cut_name_is_the_longest_prefix_and_a_digest_of_the_whole():
+def test_cut_name_is_the_longest_prefix_with_a_digest():
     name = "a" * 600
     named = PLAIN("kafka://b", name)
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -135,7 +135,7 @@ def test_a_cut_name_is_the_longest_prefix_and_a_digest_of_the_whole():
     assert not is_urn(named.urn.replace("--", "a--"))
 
 
-def test_a_digest_of_a_long_name_covers_the_instance():
+def test_digest_of_a_long_name_covers_the_instance():
     naming = Naming(NamingSettings(rules=(NamingRule(namespace="kafka://{*any}", platform_instance="eu"),)))
     named = naming("kafka://b", "a" * 600)
     assert named.dataset_name.endswith("--" + hashlib.sha256(b"eu." + b"a" * 600).hexdigest()[:16])
@@ -143,7 +143,7 @@ def test_a_digest_of_a_long_name_covers_the_instance():
 
 
 @pytest.mark.parametrize("name", ["", " ", "\n", ".", "None", "null.None", '""'])
-def test_a_name_without_any_part_is_withheld_as_malformed(name):
+def test_name_without_any_part_is_withheld_as_malformed(name):
     assert PLAIN("postgres://h", name).skip == "malformed"
     assert PLAIN("", "").skip == "malformed"
 

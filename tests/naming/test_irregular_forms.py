@@ -54,7 +54,7 @@ def test_every_form_of_an_arn_of_glue_names_one_table(namespace, name):
     assert NAMING(namespace, name).urn == "urn:li:dataset:(urn:li:dataPlatform:glue,crm.buyers,PROD)"
 
 
-def test_a_database_of_glue_is_no_table():
+def test_database_of_glue_is_no_table():
     assert NAMING(ARN, "database/crm").level == "database"
 
 
@@ -73,7 +73,7 @@ def test_irregular_forms(namespace, name, expected):
         ("file", "/a/b/"),
     ],
 )
-def test_the_name_of_a_path_in_dataplex_ends_without_a_slash(namespace, name):
+def test_name_of_a_path_in_dataplex_ends_without_a_slash(namespace, name):
     named = NAMING(namespace, name)
     assert named.fqn == NAMING(namespace, name.rstrip("/")).fqn
     assert not named.fqn.endswith("/")

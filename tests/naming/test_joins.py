@@ -31,13 +31,13 @@ def _cases():
             yield pytest.param(vector, pair, id=label)
 
 
-def test_the_vectors_are_all_there():
+def test_vectors_are_all_there():
     assert len(VECTORS) == 251
     assert sum(len(vector.get("other_forms", [])) for vector in VECTORS) > 50
 
 
 @pytest.mark.parametrize(("vector", "pair"), list(_cases()))
-def test_a_name_joins_what_the_connector_wrote(vector, pair):
+def test_name_joins_what_the_connector_wrote(vector, pair):
     naming = naming_of(vector["settings"]["env"], vector["settings"].get("platform_instance"))
     name = naming(pair["namespace"], pair["name"], select=SELECT.get(vector["system"]))
     assert name.endpoint == name.urn == vector["expected_urn"]

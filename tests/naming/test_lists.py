@@ -31,17 +31,17 @@ LIST = event(inputs=[dataset("orders;returns", KAFKA, facets={}), dataset("a;b")
         ("s3://lake", "a,b", ("a,b",)),
     ],
 )
-def test_a_name_is_taken_apart_where_its_system_says_so(namespace, name, names):
+def test_listed_names_are_split_by_the_rules_of_the_system(namespace, name, names):
     assert tuple(Naming(NamingSettings()).listed_names(namespace, name)) == names
 
 
-def test_the_datasets_of_an_event_are_those_that_its_entries_list():
+def test_datasets_of_an_event_are_those_that_its_entries_list():
     (body,) = packed([LIST])
     found = [one.name for one in datasets_of(parse_event(body, "here"), Naming(NamingSettings()))]
     assert found == ["orders", "returns", "a;b", "all"]
 
 
-def test_what_moves_with_the_settings_are_the_datasets_of_a_list():
+def test_identity_diff_moves_each_dataset_of_a_list():
     (body,) = packed([LIST])
     moves = IdentityDiff(Options(Settings()), Options(Settings(naming={"env": "DEV"})))
     moves.see(parse_event(body, "here"))

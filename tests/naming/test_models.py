@@ -36,14 +36,14 @@ def overlay(tmp_path):
     return tmp_path
 
 
-def test_a_new_system_is_one_file(overlay):
+def test_new_system_is_one_file(overlay):
     (overlay / "naming" / "house.yaml").write_text(SHEET)
     named = Naming(NamingSettings(), overlay)("house://h", "kitchen.pots")
     assert named.urn == "urn:li:dataset:(urn:li:dataPlatform:house,kitchen.pots,PROD)"
     assert named.rule == "house: house://{host} + {room}.{*table}"
 
 
-def test_a_file_of_the_user_shadows_ours(overlay):
+def test_file_of_the_user_shadows_ours(overlay):
     (overlay / "naming" / "kafka.yaml").write_text(SHEET.replace("house://{host}", "kafka://{host}"))
     assert Naming(NamingSettings(), overlay)("kafka://h", "a.b").platform == "house"
     assert Naming(NamingSettings())("kafka://h", "a.b").platform == "kafka"
@@ -59,7 +59,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN)
-def test_a_broken_sheet_is_refused_by_name(text, message):
+def test_invalid_mapping_is_refused_with_its_location(text, message):
     with pytest.raises(MappingError, match=message) as error:
         parse_system(text, "x", "x.yaml")
     assert error.value.location == "x.yaml"
@@ -67,7 +67,7 @@ def test_a_broken_sheet_is_refused_by_name(text, message):
 
 @pytest.mark.parametrize("folder", ["naming", "producers"])
 @pytest.mark.parametrize("broken", ["folder", "latin-1"])
-def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, folder, broken):
+def test_file_that_cannot_be_read_is_refused_by_name(tmp_path, folder, broken):
     file = tmp_path / folder / "house.yaml"
     file.parent.mkdir()
     if broken == "folder":
@@ -79,23 +79,23 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, folder, broken)
     assert error.value.location == str(file)
 
 
-def test_a_broken_pattern_is_refused_at_the_start(overlay):
+def test_broken_pattern_is_refused_at_the_start(overlay):
     (overlay / "naming" / "house.yaml").write_text(SHEET.replace("house://{host}", "house://{host"))
     with pytest.raises(MappingError, match=r"house\.yaml"):
         Naming(NamingSettings(), overlay)
 
 
-def test_the_examples_are_not_read_at_run_time():
+def test_examples_are_not_read_at_run_time():
     assert parse_system(SHEET + "- {broken", "x", "x.yaml").platform == "house"
 
 
-def test_an_answer_is_made_once():
+def test_answer_is_made_once():
     naming = Naming(NamingSettings())
     assert naming("kafka://b", "t") is naming("kafka://b", "t")
     assert naming("kafka://b", "t", select="delta") is not naming("kafka://b", "t")
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_cache_size_is_bounded(monkeypatch):
     monkeypatch.setattr("dh_bridge.naming.naming._MAX_CACHED_NAMES", 4)
     monkeypatch.setattr("dh_bridge.naming.naming._MAX_CACHED_NAMESPACES", 4)
     monkeypatch.setattr("dh_bridge.naming.containers._MAX_CACHED_NAMES", 4)

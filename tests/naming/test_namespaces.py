@@ -73,7 +73,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("namespace", "expected"), FORMS)
-def test_a_namespace_has_one_form(namespace, expected):
+def test_namespace_has_one_form(namespace, expected):
     assert canonical_namespace(namespace).text == expected
     assert canonical_namespace(expected).text == expected
 
@@ -91,7 +91,7 @@ ROOTS = [
 
 
 @pytest.mark.parametrize(("namespace", "root", "path"), ROOTS)
-def test_a_file_namespace_has_a_root_and_a_path(namespace, root, path):
+def test_file_namespace_has_a_root_and_a_path(namespace, root, path):
     found = canonical_namespace(namespace)
     assert (found.root, found.path) == (root, path)
 
@@ -110,7 +110,7 @@ UNDER = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "expected"), UNDER)
-def test_a_name_that_is_a_path_belongs_under_the_path_of_its_namespace(namespace, name, expected):
+def test_path_name_is_joined_to_the_path_of_its_namespace(namespace, name, expected):
     assert NAMING(namespace, name).urn == f"urn:li:dataset:(urn:li:dataPlatform:{expected},PROD)"
 
 
@@ -144,7 +144,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("namespace", "expected"), SHOWN)
-def test_a_namespace_is_shown_without_its_secrets(namespace, expected):
+def test_namespace_is_shown_without_its_secrets(namespace, expected):
     assert safe_namespace(namespace) == expected
     assert NAMING(namespace, "x").safe_namespace == expected
 
@@ -169,7 +169,7 @@ def test_hosts_and_ports():
     assert split_host_port("[::1]:5") == ("[::1]", "5")
 
 
-def test_variants_are_each_host_with_and_without_the_default_port():
+def test_namespace_variants_cover_each_host_and_default_port():
     assert set(namespace_variants("kafka://a:9092,b:9093", 9092)) == {
         "kafka://a:9092,b:9093",
         "kafka://a:9092",
@@ -180,5 +180,5 @@ def test_variants_are_each_host_with_and_without_the_default_port():
     assert list(namespace_variants("bigquery", None)) == ["bigquery"]
 
 
-def test_an_ipv6_host_is_a_host():
+def test_ipv6_host_is_a_host():
     assert NAMING("postgres://[2001:db8::1]:5432", "a.b.c").fqn == "postgresql:`[2001:db8::1]:5432`.a.b.c"

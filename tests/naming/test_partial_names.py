@@ -37,18 +37,18 @@ SPLITS = [
 
 
 @pytest.mark.parametrize(("name", "parts"), SPLITS)
-def test_a_sql_name_is_split_outside_of_its_quotes(name, parts):
+def test_sql_name_is_split_outside_of_its_quotes(name, parts):
     assert split_name(name) == parts
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
-def test_quoted_parts_come_back_whole(parts):
+def test_quoted_name_parts_are_split_unchanged(parts):
     for open_, close in ('""', "``", "[]"):
         name = ".".join(open_ + part.replace(close, close * 2) + close for part in parts)
         assert split_name(name) == parts
 
 
-def test_backticks_around_a_whole_name_are_unwrapped_once():
+def test_backticks_around_a_full_name_are_stripped_once():
     assert strip_backticks("`a.b`") == "a.b"
     assert strip_backticks("`a`.`b`") == "`a`.`b`"
     assert strip_backticks("``") == "``"
@@ -61,7 +61,7 @@ def test_db2_keeps_the_case_of_quoted_parts():
     assert isinstance(split_name('"a"')[0], QuotedPart)
 
 
-def test_oracle_and_hana_columns_follow_the_dialect_and_snowflake_columns_are_lower():
+def test_column_case_follows_the_dialect_of_the_platform():
     naming = Naming(NamingSettings())
     oracle, hana = naming("oracle://h", "X.HR.T"), naming("sap://h", "S.T")
     assert [oracle.spell_column(text) for text in ("ID", "Id", "USER", "A B", "_X", "1", "")] == [
@@ -95,7 +95,7 @@ DOTTED = [
 
 
 @pytest.mark.parametrize(("text", "parts", "found"), DOTTED)
-def test_a_dotted_pattern_reads_parts(text, parts, found):
+def test_dotted_pattern_reads_parts(text, parts, found):
     assert DottedPattern(text, tokenize(text, "")).match(parts) == found
 
 
@@ -132,7 +132,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("pattern", "namespace", "text", "found"), TEXTS)
-def test_a_pattern_reads_text(pattern, namespace, text, found):
+def test_pattern_reads_text(pattern, namespace, text, found):
     assert NamingPattern(pattern, "", namespace=namespace).match(text) == found
 
 
@@ -161,34 +161,34 @@ FILLS = [
 
 
 @pytest.mark.parametrize(("text", "values", "made"), FILLS)
-def test_a_template_lets_missing_parts_vanish(text, values, made):
+def test_template_lets_missing_parts_vanish(text, values, made):
     assert NameTemplate(text, "").fill(values) == made
 
 
-def test_an_exact_template_wants_its_parts():
+def test_exact_template_wants_its_parts():
     assert NameTemplate("{a}.{b}", "").fill_exactly({"a": "1"}) is None
     assert NameTemplate("{a}.{b=2}", "").fill_exactly({"a": "1"}) == "1.2"
     assert NameTemplate("[{a}]{b=2}{c}", "").fill_exactly({"a": "1"}) is None
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{a", "{a b}", "[x", "x]", "{a=b=c}{"])
-def test_a_pattern_that_cannot_be_read_is_refused_with_its_place(text):
+def test_invalid_pattern_is_refused_with_its_location(text):
     with pytest.raises(MappingError, match="here"):
         tokenize(text, "here")
 
 
 @given(st.text(min_size=1))
-def test_a_quoted_segment_comes_back(text):
+def test_quoted_segment_comes_back(text):
     assert unquote_segment(quote_segment(text)) == text or text[0] == "`"
 
 
-def test_what_an_fqn_quotes():
+def test_fqn_segments_are_quoted_if_needed():
     assert [quote_segment(text) for text in ("a", "a.b", "a:b", "a b", "a`b", "a/b", "a-b=c,d($@", "a\u00a0b")] == [
         "a", "`a.b`", "`a:b`", "`a b`", "`a``b`", "a/b", "a-b=c,d($@", "`a\u00a0b`",
     ]  # fmt: skip
 
 
-def test_an_fqn_needs_all_of_its_parts_and_has_a_limit():
+def test_fqn_needs_all_of_its_parts_and_has_a_limit():
     template = FqnTemplate("x:{a}.[{d}:]{b}", "")
     assert template.fill({"a": "1", "b": "2"}) == "x:1.2"
     assert template.fill({"a": "1", "b": "2", "d": "3"}) == "x:1.`3:2`"
@@ -230,7 +230,7 @@ def test_date_shards_and_wildcards_fall_to_their_table(table, base):
     assert strip_bigquery_shard(table, "ds") == base
 
 
-def test_decorators_and_snapshots_are_taken_off():
+def test_bigquery_decorators_are_stripped():
     assert strip_bigquery_decorator("t$20240101") == "t"
     assert strip_bigquery_decorator("t@1624046611000") == "t"
     assert strip_bigquery_decorator("t@-3600000--1") == "t"

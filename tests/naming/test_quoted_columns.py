@@ -36,7 +36,7 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "column", "expected"), COLUMNS)
-def test_a_column_loses_the_quotes_of_its_platform(namespace, name, column, expected):
+def test_column_loses_the_quotes_of_its_platform(namespace, name, column, expected):
     assert NAMING(namespace, name).spell_column(column) == expected
 
 

@@ -45,7 +45,7 @@ FILES = [
 
 
 @check(FILES)
-def test_a_name_with_the_extension_of_a_file_is_a_path_and_others_stay_tables(namespace, name, expected):
+def test_name_with_a_file_extension_is_a_path(namespace, name, expected):
     assert NAMING(namespace, name).urn == urn(expected)
 
 
@@ -112,12 +112,12 @@ LEVELS = [
 
 
 @check(LEVELS)
-def test_a_level_in_the_namespace_is_part_of_a_name_that_lacks_it(namespace, name, expected):
+def test_level_in_the_namespace_is_part_of_a_name_that_lacks_it(namespace, name, expected):
     named = NAMING(namespace, name)
     assert (named.endpoint, named.skip) == (urn(expected), None)
 
 
-def test_a_schema_of_a_full_name_stays_a_container_without_a_level_in_the_namespace():
+def test_schema_is_a_container_without_a_namespace_level():
     assert NAMING("trino://t:8080", "lake.sales").level == "schema"
     assert NAMING("bigquery", "acme-eu.raw").level == "dataset"
     assert NAMING("mongodb://m", "crm").level == "database"
@@ -160,7 +160,7 @@ PLATFORMS = [
 
 
 @check(PLATFORMS)
-def test_the_id_or_an_alias_of_a_platform_is_no_unknown_namespace(namespace, name, expected):
+def test_id_or_an_alias_of_a_platform_is_no_unknown_namespace(namespace, name, expected):
     named = NAMING(namespace, name)
     assert (named.endpoint, named.skip) == (urn(expected), None)
     assert "unknown-namespace" not in named.notes
@@ -169,7 +169,7 @@ def test_the_id_or_an_alias_of_a_platform_is_no_unknown_namespace(namespace, nam
 @pytest.mark.parametrize(
     "namespace", ["food_delivery", "acme://h", "es", "ch", "default", "http://h:80", "unknown", ""]
 )
-def test_other_words_stay_unknown(namespace):
+def test_unrecognised_namespaces_stay_unknown(namespace):
     assert NAMING(namespace, "orders").platform == "unknown"
 
 
@@ -198,7 +198,7 @@ IDENTIFIERS = [
 
 
 @pytest.mark.parametrize(("namespace", "expected"), IDENTIFIERS)
-def test_a_namespace_that_is_the_whole_identifier_is_read(namespace, expected):
+def test_namespace_alone_can_identify_the_dataset(namespace, expected):
     named = NAMING(namespace, "")
     assert (named.endpoint, named.skip) == (urn(expected), None)
     assert (named.namespace, named.name) == (namespace, "")
@@ -209,13 +209,13 @@ def test_a_namespace_that_is_the_whole_identifier_is_read(namespace, expected):
     ["postgres://p:5432/crm", "mysql://m/crm", "mongodb://m/crm", "trino://t:8080/lake", "trino://t:8080/lake.crm",
      "azurecosmos://a.documents.azure.com/dbs/crm", "postgres://p:5432", "postgres", "duckdb:///data/x.duckdb", "food"],
 )  # fmt: skip
-def test_a_database_or_a_server_alone_is_no_dataset(namespace):
+def test_database_or_a_server_alone_is_no_dataset(namespace):
     named = NAMING(namespace, "")
     assert named.endpoint is None
     assert named.skip in {"no-dataset", "malformed"}
 
 
-def test_a_text_behind_a_scheme_stands_before_the_name():
+def test_custom_scheme_authority_prefixes_the_name():
     assert NAMING("custom:acme", "Buyers").urn == urn("external,acme.Buyers")
     assert NAMING("custom:acme", "Buyers").fqn == "custom:acme.Buyers"
 
@@ -238,7 +238,7 @@ QUERIES = [
 
 
 @check(QUERIES, "namespace, name")
-def test_a_query_is_no_dataset(namespace, name):
+def test_query_is_no_dataset(namespace, name):
     named = NAMING(namespace, name)
     assert (named.urn, named.endpoint, named.skip) == (None, None, "policy:query")
 
@@ -255,7 +255,7 @@ def test_a_query_is_no_dataset(namespace, name):
         ("postgres://p:5432", 'crm.public."select a from b"', ""),
     ]
 )
-def test_a_name_with_words_of_sql_is_still_a_table(namespace, name, expected):  # noqa: ARG001
+def test_name_with_sql_keywords_is_still_a_table(namespace, name, expected):  # noqa: ARG001
     assert NAMING(namespace, name).skip is None
 
 
@@ -275,9 +275,9 @@ STATED = [
 
 
 @check(STATED)
-def test_a_database_that_was_stated_is_kept(namespace, name, expected):
+def test_database_that_was_stated_is_kept(namespace, name, expected):
     assert NAMING(namespace, name).endpoint == urn(expected)
 
 
-def test_a_default_schema_is_not_invented_without_a_database():
+def test_default_schema_is_not_invented_without_a_database():
     assert NAMING("mssql://h:1433", "None.None.buyers").endpoint == urn("mssql,buyers")

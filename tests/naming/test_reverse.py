@@ -60,7 +60,7 @@ UNIQUE = [
 
 
 @pytest.mark.parametrize(("text", "pair"), UNIQUE)
-def test_what_keeps_its_server_leads_back(text, pair):
+def test_urn_with_its_server_is_reversed_to_its_source(text, pair):
     assert NAMING.reverse(text) == [pair]
     named = NAMING(*pair)
     assert text in (named.endpoint, named.fqn)
@@ -93,11 +93,11 @@ LOST = [
 
 
 @pytest.mark.parametrize("text", LOST)
-def test_what_lost_its_server_has_no_candidate(text):
+def test_urn_without_its_server_has_no_candidate(text):
     assert NAMING.reverse(text) == []
 
 
-def test_one_fqn_of_two_schemes_has_two_candidates():
+def test_fqn_of_two_schemes_has_two_candidates():
     found = NAMING.reverse("abs:acct.cont.`data/orders.csv`")
     assert found == [
         ("abfss://cont@acct.dfs.core.windows.net", "data/orders.csv"),
@@ -105,7 +105,7 @@ def test_one_fqn_of_two_schemes_has_two_candidates():
     ]
 
 
-def test_the_instance_of_a_rule_is_taken_off():
+def test_platform_instance_is_stripped_when_reversing():
     naming = Naming(NamingSettings(rules=(NamingRule(namespace="{*any}", platform_instance="eu"),)))
     assert naming.reverse(urn("s3", "eu.b/x")) == [("s3://b", "x")]
     assert naming.reverse(urn("s3", "b/x")) == []

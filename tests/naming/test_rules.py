@@ -49,13 +49,13 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("pattern", "namespace", "about"), MATCHES)
-def test_a_rule_is_compared_with_every_spelling_of_the_namespace(pattern, namespace, about):
+def test_rule_is_compared_with_every_spelling_of_the_namespace(pattern, namespace, about):
     named = naming(rule(pattern, env="QA"))(namespace, "a.b.c")
     assert named.env == ("QA" if about else "PROD")
     assert (f"naming.rules[0] {pattern}" in named.rule) == about
 
 
-def test_a_rule_can_be_about_the_empty_namespace():
+def test_rule_can_be_about_the_empty_namespace():
     """Flink sends it for every table whose connector names no place: files, and those of catalogues."""
     table = "default_catalog.default_database.orders"
     found = naming(rule("", name=table, platform="file", rename="/data/orders"), rule("", env="QA"))
@@ -65,7 +65,7 @@ def test_a_rule_can_be_about_the_empty_namespace():
     assert found("", "orders").rule == "unknown namespace; naming.rules[1] ''"
 
 
-def test_the_rule_with_the_most_literal_text_wins_wherever_it_stands():
+def test_rule_with_the_most_literal_text_wins_in_any_order():
     rules = [
         rule("postgres://{*any}", platform_instance="all"),
         rule("postgres://eu-1:5432", platform_instance="one"),
@@ -80,7 +80,7 @@ def test_the_rule_with_the_most_literal_text_wins_wherever_it_stands():
         assert named("postgres://eu-1:5432", "shop.tmp.t").env == "QA"
 
 
-def test_an_instance_is_the_prefix_of_the_name_and_part_of_the_containers():
+def test_platform_instance_prefixes_name_and_containers():
     named = naming(rule("postgres://{*any}", platform_instance="pg_eu"))("postgres://h:5432", "shop.public.Orders")
     assert named.urn == urn("postgres", "pg_eu.shop.public.Orders")
     assert named.dataset_name == "shop.public.Orders"
@@ -94,13 +94,13 @@ def test_env_moves_the_containers_that_hash_it():
     assert naming(env="DEV")("mongodb://h", "shop.o").containers == naming()("mongodb://h", "shop.o").containers
 
 
-def test_bigquery_ignores_an_instance_and_says_so():
+def test_bigquery_ignores_an_instance_and_adds_a_note():
     named = naming(rule("bigquery", platform_instance="x"))("bigquery", "p.d.t")
     assert (named.urn, named.instance, named.notes) == (urn("bigquery", "p.d.t"), None, ("instance-ignored",))
 
 
 @pytest.mark.parametrize("system", ["dynamodb", "kinesis"])
-def test_an_instance_replaces_the_account_of_aws_streams_and_tables(system):
+def test_instance_replaces_the_account_of_aws_streams_and_tables(system):
     arn = f"arn:aws:{system}:us-east-1:123456789012"
     assert naming()(arn, "x").urn == urn(system, "123456789012.us-east-1.x")
     assert naming()(arn, "x").instance == "123456789012"
@@ -167,19 +167,19 @@ def test_defaults_complete_a_name(namespace, name, more, expected):
         ("mysql://h", "shop.orders", urn("mysql", "shop.orders")),
     ],
 )
-def test_a_schema_completes_the_name_of_a_database_and_a_table(namespace, name, expected):
+def test_schema_completes_the_name_of_a_database_and_a_table(namespace, name, expected):
     """Spark writes ``database.table`` of a JDBC table that it was given without its schema."""
     named = naming(rule("{*any}", default_schema="public"))(namespace, name)
     assert (named.urn, named.level) == (expected, "table")
 
 
-def test_a_completed_name_has_its_containers_and_fqn():
+def test_completed_name_has_its_containers_and_fqn():
     named = naming(rule("postgres://{*any}", default_database="shop"))("postgres://h", "public.orders")
     assert named.fqn == "postgresql:`h:5432`.shop.public.orders"
     assert named.containers == naming()("postgres://h", "shop.public.orders").containers
 
 
-def test_a_default_that_is_not_enough_changes_nothing():
+def test_default_that_is_not_enough_changes_nothing():
     with_rule, without = naming(rule("postgres://{*any}", default_database="shop")), naming()
     assert with_rule("postgres://h", "orders").endpoint == without("postgres://h", "orders").endpoint
 
@@ -192,7 +192,7 @@ def test_databases_can_be_mapped():
     assert named("fabric-warehouse://x", "Other.dbo.Orders").urn == urn("fabric-onelake", "Other.dbo.Orders")
 
 
-def test_parts_stand_in_for_what_the_namespace_lacks():
+def test_rule_parts_fill_in_missing_namespace_parts():
     named = naming(
         rule("snowflake", parts={"account": "org-acct"}), rule("spanner://p:i", parts={"instance": "regional-eu.i"})
     )
@@ -215,7 +215,7 @@ PLATFORMS = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "platform", "expected", "system", "fqn"), PLATFORMS)
-def test_a_platform_by_rule_brings_its_own_naming(namespace, name, platform, expected, system, fqn):
+def test_platform_by_rule_brings_its_own_naming(namespace, name, platform, expected, system, fqn):
     named = naming(rule(namespace, platform=platform))(namespace, name)
     assert named.endpoint == expected
     assert named.platform == platform
@@ -225,7 +225,7 @@ def test_a_platform_by_rule_brings_its_own_naming(namespace, name, platform, exp
         assert named.containers == naming()(f"{named.system}://h", name).containers
 
 
-def test_unknown_namespaces_get_a_platform_and_a_database_by_rule():
+def test_unknown_namespace_gets_platform_and_database_by_rule():
     named = naming(rule("food_delivery", platform="postgres", default_database="food", platform_instance="eu"))
     assert named("food_delivery", "public.orders").urn == urn("postgres", "eu.food.public.orders")
 
@@ -233,7 +233,7 @@ def test_unknown_namespaces_get_a_platform_and_a_database_by_rule():
 @pytest.mark.parametrize(
     ("namespace", "name"), [("s3://minio:9000", "/lake/raw/orders/dt=1"), ("s3://minio:9000/lake", "raw/orders")]
 )
-def test_the_bucket_of_an_unknown_server_is_the_first_folder(namespace, name):
+def test_bucket_of_an_unknown_server_is_the_first_folder(namespace, name):
     named = naming(rule("s3://minio:9000[/{*bucket}]", platform="s3"))
     assert named(namespace, name).urn == urn("s3", "lake/raw/orders")
 
@@ -265,14 +265,14 @@ def test_names_paths_and_systems_by_rule(namespace, name, said, expected):
     assert naming(rule(namespace, **said))(namespace, name).endpoint == expected
 
 
-def test_a_catalogue_by_rule_makes_the_second_part_a_database():
+def test_catalogue_by_rule_makes_the_second_part_a_database():
     place = "awsathena://athena.us-east-1.amazonaws.com"
     assert naming()(place, "mine.sales").level == "table"
     own = rule(place, name="mine.{*rest}", rename="AwsDataCatalog.{*rest}")
     assert naming(own)(place, "mine.sales").level == "database"
 
 
-def test_the_hive_metastore_source_has_other_containers():
+def test_hive_metastore_source_has_other_containers():
     named = naming(rule("hive://h", variants={"hive-metastore"}))("hive://h", "sales.orders")
     assert named.containers[0] == "urn:li:container:1d0c71c4254f1f0f4e37a5454c1b088b"
     assert named.urn == urn("hive", "sales.orders")
@@ -286,7 +286,7 @@ def test_several_addresses_are_one_location():
     assert named("hdfs://other:8020", "/x").urn == urn("hdfs", "other:8020/x")
 
 
-def test_an_alias_in_a_list_of_hosts_is_seen_through_the_default_port():
+def test_alias_in_a_host_list_matches_with_the_default_port():
     locations = {"postgres://main:5432": ("postgres://replica:5432",)}
     assert naming(locations=locations)("postgres://replica,x", "a.b.c").fqn == "postgresql:`main:5432`.a.b.c"
 
@@ -297,7 +297,7 @@ def test_project_numbers_are_linted_and_mapped():
     assert (named.urn, named.fqn, named.notes) == (urn("bigquery", "my-proj.d.t"), "bigquery:my-proj.d.t", ())
 
 
-def test_an_hdfs_authority_can_be_a_databricks_workspace():
+def test_hdfs_authority_can_be_a_databricks_workspace():
     assert naming()("hdfs://ws", "/mnt/x").notes == ("hdfs-or-dbfs",)
     named = naming(locations={"dbfs://ws": ("hdfs://ws",)})("hdfs://ws", "/mnt/x")
     assert (named.urn, named.fqn, named.notes) == (urn("dbfs", "/mnt/x"), "dbfs:ws.mnt/x", ())
@@ -333,12 +333,12 @@ def test_compatibility_switches(said, namespace, name, expected):
     assert naming(**said)(namespace, name).urn == expected
 
 
-def test_the_instance_keeps_its_case_when_urns_are_lowered():
+def test_instance_keeps_its_case_when_urns_are_lowered():
     named = naming(rule("kafka://b", platform_instance="EU"), urn_to_lower=True)
     assert named("kafka://b", "Topic").urn == urn("kafka", "EU.topic")
 
 
-def test_a_dataset_in_memory_has_a_name_by_choice():
+def test_dataset_in_memory_has_a_name_by_choice():
     kept = Naming(NamingSettings(), keep_in_memory=True)
     assert kept("inmemory://", "step 1").urn == urn("unknown", "inmemory:///step 1")
 
@@ -383,23 +383,23 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("said", "message"), BROKEN)
-def test_a_broken_rule_is_refused_at_the_start_by_its_key(said, message):
+def test_broken_rule_is_refused_at_the_start_by_its_key(said, message):
     with pytest.raises(SettingsError, match=message):
         naming(NamingRule(**said))
 
 
-def test_a_new_name_takes_parts_of_both_patterns_and_defaults():
+def test_rename_uses_parts_of_both_patterns_and_defaults():
     said = rule("postgres://{host}", name="{schema}.{table}", rename="{host}.{schema}.{*table}_{kind=raw}")
     assert naming(said)("postgres://db", "s.t").urn == urn("postgres", "db.s.t_raw")
 
 
-def test_every_part_of_a_system_can_be_given_by_a_rule():
+def test_every_part_of_a_system_can_be_set_by_a_rule():
     for system in naming().systems():
         given = {name for row in system.namespaces for name in NamingPattern(row.pattern, "", namespace=True).names}
         naming(rule("x", parts=dict.fromkeys(given | {"table"}, "1")))
 
 
-def test_a_broken_location_is_refused_at_the_start_by_its_key():
+def test_broken_location_is_refused_at_the_start_by_its_key():
     with pytest.raises(SettingsError, match=r"naming.locations.x:"):
         naming(locations={"x": ("{",)})
 

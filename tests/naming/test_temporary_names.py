@@ -102,7 +102,7 @@ CASE_FILES = [
 
 
 @pytest.mark.parametrize(("file", "expected", "made", "source"), CASE_FILES)
-def test_a_case_writes_lasting_datasets_alone_and_lineage_skips_the_others(file, expected, made, source):
+def test_case_writes_lasting_datasets_alone_and_lineage_skips_the_others(file, expected, made, source):
     translation = written(lines(file))
     assert dataset_names(translation) == expected
     text = repr(translation.proposals)

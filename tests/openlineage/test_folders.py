@@ -27,7 +27,7 @@ def names(folder):
     return [file.relative_to(folder).as_posix() for file in event_files(folder)]
 
 
-def test_what_is_hidden_is_no_event_file(folder):
+def test_hidden_files_are_no_event_files(folder):
     assert names(folder) == ["a.json", "day/b.json"]
 
 
@@ -82,14 +82,14 @@ def test_folder_that_is_named_may_be_a_link_itself(folder):
         ("dead.ndjson", False),
     ],
 )
-def test_a_file_that_is_not_there_yet_is_known_as_one_that_will_be_read(folder, name, read):
+def test_event_file_is_recognised_before_it_exists(folder, name, read):
     other = folder.parent / "other"
     other.mkdir()
     (folder / "today").symlink_to(other)
     assert is_event_file_of(folder, (folder.parent / name).resolve()) is read
 
 
-def test_a_folder_that_may_not_be_listed_is_a_dead_letter_and_the_others_are_read(folder, monkeypatch):
+def test_unreadable_folder_is_one_dead_letter(folder, monkeypatch):
     """As root one may list everything, so the system's answer is given for it."""
     (folder / "locked").mkdir()
     listed, opened = os.scandir, os.open

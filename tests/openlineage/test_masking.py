@@ -68,7 +68,7 @@ def by_ledger(raw, settings):
 
 @pytest.mark.parametrize("way", [by_call, by_report, by_stream, by_fold, by_ledger])
 @pytest.mark.parametrize("where", ["job", "dataset", "both"])
-def test_descriptions_of_columns_are_masked_on_every_way(way, where):
+def test_column_descriptions_are_masked_in_every_output(way, where):
     (raw,) = packed([EVENT])
     written = repr(way(raw, Settings(column_lineage={"target": where})))
     assert SECRET not in written

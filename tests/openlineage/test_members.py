@@ -18,7 +18,7 @@ WITH_COMMAS = b'{"a,b": [1, 2, {"c": ",,,"}], "d": "\\",\\\\"}'
     [b"0", b"{}", b"[]", b"null", b'""', b"[[],[]]", WITH_COMMAS, b"NaN", b'"\\udce9"', b"1e999", b'"\xff"', b'{"a": "\xc3"}', "ü".encode()],
     ids=lambda member: member.decode("latin-1"),
 )  # fmt: skip
-def test_as_many_as_may_be_are_members_and_one_more_is_told(member):
+def test_array_members_are_split_up_to_the_limit(member):
     if member == "ü".encode():
         member = b'"%s"' % member
     array = b"[%s]" % b" , ".join([member] * 100)
@@ -29,7 +29,7 @@ def test_as_many_as_may_be_are_members_and_one_more_is_told(member):
 
 
 @pytest.mark.parametrize("broken", [b"[0, 0, 0", b"[0, 0, 0] 0", b"[0, 0, 0,]", b'[0, 0, "\xff", {]'])
-def test_an_array_that_is_none_is_no_json_however_few_may_be(broken):
+def test_array_that_is_none_is_no_json_however_few_may_be(broken):
     for most in (None, 1, 3, 4):
         with pytest.raises((msgspec.DecodeError, EventError)):
             split_array(broken, "here", most)
@@ -41,7 +41,7 @@ def test_an_array_that_is_none_is_no_json_however_few_may_be(broken):
     ("odd", "rest"),
     [(b"0", b"0"), (b"NaN", b"0"), (b"NaN", b'""'), (b'"\xff"', b"0"), (b"1e999", b"0"), (b'"\\udce9"', b"0")],
 )
-def test_an_array_of_too_many_takes_no_memory_of_theirs(odd, rest):
+def test_oversized_array_is_refused_with_little_memory(odd, rest):
     array = b"[%s]" % b",".join([odd, *[rest] * 1_000_000])
     tracemalloc.start()
     try:

@@ -22,7 +22,7 @@ def without(document, *keys):
 # -- the strict path -------------------------------------------------------------------------------------------------
 
 
-def test_a_run_event_is_typed_and_its_facets_stay_raw():
+def test_run_event_is_typed_and_its_facets_stay_raw():
     said = event(
         "complete",
         run_facets={"a": {"x": 1}},
@@ -43,7 +43,7 @@ def test_a_run_event_is_typed_and_its_facets_stay_raw():
     assert list(found.outputs[0].output_facets) == ["e"]
 
 
-def test_a_job_event_has_no_run_and_a_dataset_event_only_its_dataset():
+def test_job_event_has_no_run_and_dataset_event_one_dataset():
     job = parsed(job_event(inputs=[dataset("s.t")]))
     assert (job.kind, job.run_id, job.name, len(job.inputs)) == ("job", "", "etl.load", 1)
     alone = parsed(dataset_event(dataset("s.t", facets={"schema": {}})))
@@ -63,7 +63,7 @@ def test_a_job_event_has_no_run_and_a_dataset_event_only_its_dataset():
         (5, {"run": {"runId": "1"}, "job": {}}, "run"),
     ],
 )
-def test_the_kind_is_what_the_schema_url_says_where_the_shape_can_be_it(url, shape, kind):
+def test_event_kind_follows_the_schema_url_if_it_fits(url, shape, kind):
     said = {"eventTime": T0, **shape}
     assert parsed(said if url is None else {**said, "schemaURL": url}).kind == kind
 
@@ -79,17 +79,17 @@ def test_whatever_is_optional_may_be_missing_or_null(missing):
 
 
 @pytest.mark.parametrize("bag", ["facets", "inputFacets", "outputFacets"])
-def test_a_null_bag_is_an_absent_one(bag):
+def test_null_facets_are_absent_facets(bag):
     found = parsed(event(inputs=[dataset("s.t", **{bag: None})], run_facets=None))
     assert (found.inputs[0].facets, found.run_facets, found.notes) == ({}, {}, ())
 
 
 @pytest.mark.parametrize("run_id", ["scheduled__2026-11-20", "42", "  spaced ", "a/b?c"])
-def test_a_run_id_need_not_be_a_uuid(run_id):
+def test_run_id_need_not_be_a_uuid(run_id):
     assert parsed(event(run=run_id)).run_id == run_id
 
 
-def test_a_time_without_a_zone_leaves_a_note():
+def test_time_without_a_zone_leaves_a_note():
     assert parsed(event(time="2026-11-20T10:00:00")).notes == ("zone-less",)
     assert parsed(event(time="2026-11-20T10:00:00.123456789Z")).time % 1_000_000 == 123_456
 
@@ -105,13 +105,13 @@ def test_a_time_without_a_zone_leaves_a_note():
         ("\ud83dx\U0001f600\ud83d\U0001f600", "\\ud83dx\U0001f600\\ud83d\U0001f600"),
     ],
 )
-def test_half_a_character_is_told_in_plain_letters_and_the_rest_stays(said, read):
+def test_lone_surrogate_is_escaped_and_the_rest_is_kept(said, read):
     found = parsed(event(job=f"job {said}", run_facets={"m": {"message": said, "mean": float("nan")}}))
     assert found.name == f"job {read}"
     assert json.loads(bytes(found.run_facets["m"])) == {"message": read, "mean": None}
 
 
-def test_what_json_has_no_number_for_says_nothing_and_the_rest_stays():
+def test_non_finite_number_becomes_null():
     bag = {"m": {"a": float("nan"), "b": [-float("inf"), 1.5], "c": 'NaN, "Infinity" -Infinity', "NaN": float("inf")}}
     found = parsed(event(run_facets=bag))  # as Python's json writes it
     assert json.loads(bytes(found.run_facets["m"])) == {**bag["m"], "a": None, "b": [None, 1.5], "NaN": None}
@@ -141,21 +141,21 @@ MENDED = {
 
 
 @pytest.mark.parametrize("case", MENDED)
-def test_one_bad_part_is_noted_and_the_rest_of_the_event_stays(case):
+def test_malformed_part_is_noted_and_the_rest_is_kept(case):
     said, notes = MENDED[case]
     found = parsed(said)
     assert found.notes == notes
     assert (found.kind, found.run_id) == ("run", said["run"]["runId"])
 
 
-def test_numbers_serve_as_names_and_the_good_datasets_beside_a_bad_one_stay():
+def test_numeric_name_is_text_and_a_bad_input_has_no_name():
     found = parsed(event(job=5, inputs=[None, dataset("s.t", facets={"a": {"b": [1, {"c": None}]}})]))
     assert found.name == "5"
     assert [one.name for one in found.inputs] == ["", "s.t"]
     assert json.loads(bytes(found.inputs[1].facets["a"])) == {"b": [1, {"c": None}]}
 
 
-def test_a_dataset_event_is_mended_as_well():
+def test_dataset_event_with_malformed_parts_is_repaired():
     found = parsed(dataset_event({"namespace": "ns", "name": 7, "facets": "x"}))
     assert (found.dataset.name, found.dataset.facets) == ("7", {})
     assert found.notes == ("malformed:$.dataset.name", "malformed:$.dataset.facets")
@@ -205,7 +205,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_used_is_refused_with_its_place_and_a_reason(case):
+def test_invalid_event_is_refused_with_reason_and_remedy(case):
     raw, reason = REFUSED[case]
     with pytest.raises(EventError) as refused:
         parse_event(raw, "here")

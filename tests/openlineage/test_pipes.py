@@ -20,7 +20,7 @@ def ends():
     os.close(writing)
 
 
-def test_what_is_written_is_read_at_once_and_the_end_is_the_end():
+def test_pipe_data_is_read_at_once_until_the_end():
     reading, writing = os.pipe()
     pipe = io.BufferedReader(InterruptiblePipe(reading), 1024)
     for said in (b"one\n", b"two\n" * 1000):
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_at_once_and_the_end_is_the_end():
 @pytest.mark.skipif(
     not hasattr(signal, "pthread_kill"), reason="signals to one thread are POSIX: run it on Linux or macOS"
 )
-def test_ctrl_c_that_did_not_break_off_the_wait_is_heard_soon(ends):
+def test_interrupt_during_a_blocked_read_is_raised_soon(ends):
     reading, writing = ends
 
     def interrupt():

@@ -91,7 +91,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_every_form_of_a_file_gives_its_events_with_their_places(told, form, packed):
+def test_every_file_format_yields_events_with_locations(told, form, packed):
     content, places = FORMS[form]
     found = told(gzip.compress(content) if packed else content)
     assert [place for place, _ in found] == places
@@ -99,7 +99,7 @@ def test_every_form_of_a_file_gives_its_events_with_their_places(told, form, pac
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", BOM, b"[]", b"[ ]\n", gzip.compress(b"", mtime=0)])
-def test_an_empty_file_is_no_event_and_no_dead_letter(told, content):
+def test_empty_file_is_no_event_and_no_dead_letter(told, content):
     assert told(content) == []
 
 
@@ -108,7 +108,7 @@ def test_an_empty_file_is_no_event_and_no_dead_letter(told, content):
 @pytest.mark.parametrize(
     "broken", [b'{"eventTime": "2026', b"}", b"not json at all", b'{"a": }', b"\xff\xfe{}", b"7", b"{}"]
 )
-def test_a_broken_line_is_a_dead_letter_and_the_lines_around_it_are_read(told, broken, at, packed):
+def test_broken_line_is_a_dead_letter_between_its_neighbours(told, broken, at, packed):
     content = b"\n".join([*LINES[:at], broken, *LINES[at:]])
     found = told(gzip.compress(content) if packed else content)
     assert [place for place, _ in found] == [f"events.json:{n}" for n in (1, 2, 3, 4)]
@@ -116,7 +116,7 @@ def test_a_broken_line_is_a_dead_letter_and_the_lines_around_it_are_read(told, b
     assert f"events.json:{at + 1}" in found[at][1]
 
 
-def test_a_stream_whose_first_line_is_broken_is_not_read_to_its_end():
+def test_stream_with_a_broken_first_line_is_read_lazily():
     taken = []
 
     class Endless(io.RawIOBase):
@@ -136,7 +136,7 @@ def test_a_stream_whose_first_line_is_broken_is_not_read_to_its_end():
     assert len(taken) < 110
 
 
-def test_a_dead_letter_carries_the_bytes_that_came(tmp_path):
+def test_dead_letter_keeps_the_original_bytes(tmp_path):
     (tmp_path / "e.ndjson").write_bytes(b"\xff broken\n" + LINES[0])
     letter, good = read_events([tmp_path / "e.ndjson"])
     assert isinstance(letter, DeadLetter)
@@ -144,7 +144,7 @@ def test_a_dead_letter_carries_the_bytes_that_came(tmp_path):
     assert letter.row() == {"place": letter.location, "reason": letter.reason, "event": "\\xff broken"}
 
 
-def test_a_broken_member_of_an_array_leaves_the_others(told):
+def test_broken_member_of_an_array_leaves_the_others(told):
     found = told(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
     assert [place for place, _ in found] == [f"events.json:1[{n}]" for n in range(5)]
     assert [found[0][1], found[4][1]] == ["run-0", "run-1"]
@@ -152,13 +152,13 @@ def test_a_broken_member_of_an_array_leaves_the_others(told):
 
 
 @pytest.mark.parametrize("content", [PRETTY[:-20], b"[" + LINES[0] + b",\n", b"[1,\n2", b'{\n"a": 1\n}\n}'])
-def test_a_document_that_breaks_off_is_one_dead_letter(told, content):
+def test_document_that_breaks_off_is_one_dead_letter(told, content):
     ((place, reason),) = told(content)
     assert place == "events.json"
     assert "not" in reason
 
 
-def test_a_gzip_that_breaks_off_gives_the_events_before_the_break(told):
+def test_truncated_gzip_yields_the_events_before_the_break(told):
     noise = random.Random(1)  # noqa: S311 - noise, not secrets
     events = [event(run=f"run-{n}", run_facets={"noise": {"x": noise.random()}}) for n in range(2000)]
     content = gzip.compress("\n".join(map(json.dumps, events)).encode())
@@ -169,7 +169,7 @@ def test_a_gzip_that_breaks_off_gives_the_events_before_the_break(told):
     assert found[-1][1].startswith("cannot read the file: ")
 
 
-def test_of_a_gzip_that_breaks_off_no_event_before_the_break_is_lost(told):
+def test_truncated_gzip_loses_no_complete_event(told):
     lines = b"".join(json.dumps(event(run=f"run-{n}")).encode() + b"\n" for n in range(2000))
     found = told(gzip.compress(lines)[:-8], "events.ndjson.gz")  # all but the check at its end
     assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(2000)]
@@ -177,12 +177,12 @@ def test_of_a_gzip_that_breaks_off_no_event_before_the_break_is_lost(told):
 
 
 @pytest.mark.parametrize("cut", [3, 12, 40])
-def test_a_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
+def test_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
     ((place, reason),) = told(gzip.compress(LINES[0])[:cut])
     assert (place, reason[:22]) == ("events.json", "cannot read the file: ")
 
 
-def test_a_gzip_whose_data_is_damaged_is_one_dead_letter(told):
+def test_damaged_gzip_is_one_dead_letter(told):
     content = bytearray(gzip.compress(LINES[0]))
     content[12:40] = b"\xff" * 28
     assert [reason[:22] for _, reason in told(bytes(content))] == ["cannot read the file: "]
@@ -192,19 +192,19 @@ def test_a_gzip_whose_data_is_damaged_is_one_dead_letter(told):
     ("form", "indent"),
     [("{}", None), ("{}", 1), ("[{},{}]", None), ("[{},{}]", 1), ("[\n{},\n{}\n]", None), ("{}\n{}", None)],
 )
-def test_an_event_with_a_number_that_json_does_not_know_is_read(told, form, indent):
+def test_event_with_a_number_that_json_does_not_know_is_read(told, form, indent):
     said = json.dumps(event(run="r", run_facets={"m": {"mean": float("nan"), "note": "NaN"}}), indent=indent)
     found = told(form.replace("{}", said).encode())
     assert [run for _, run in found] == ["r"] * form.count("{}")
 
 
 @pytest.mark.parametrize("form", ["{}", "[{},{}]", "{}\n{}", "[\n{}\n,{}]"])
-def test_an_event_with_half_a_character_is_read(told, form):
+def test_event_with_half_a_character_is_read(told, form):
     said = json.dumps(event(run="r", run_facets={"m": {"message": "caf\udce9"}}))
     assert [run for _, run in told(form.replace("{}", said).encode())] == ["r"] * form.count("{}")
 
 
-def test_dead_letters_can_be_told_again(told):
+def test_dead_letters_can_be_read_again(told):
     bad = [b'{"eventTime": 1}', b"[1, {]", b'{"a": "caf\xe9"}', b""]
     letters = [
         DeadLetter(f"old:{number}", "why", raw).row() for number, raw in enumerate([LINES[0], *bad, b"[%s]" % LINES[1]])
@@ -222,14 +222,14 @@ def test_dead_letters_can_be_told_again(told):
     )
 
 
-def test_a_dead_letter_is_not_opened_where_there_is_a_bound():
+def test_dead_letter_is_not_opened_where_there_is_a_bound():
     letter = json.dumps(DeadLetter("old", "why", b"[%s]" % b",".join([LINES[0]] * 5)).row()).encode()
     assert len(list(events_of(letter, "x"))) == 5
     (kept,) = events_of(letter, "x", max_events=3)
     assert kept.raw == letter
 
 
-def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
+def test_letter_in_a_letter_and_what_only_looks_like_one(told):
     twice = DeadLetter("a", "b", json.dumps(DeadLetter("c", "d", LINES[0]).row()).encode()).row()
     assert told(json.dumps(twice).encode()) == [("events.json:1", "run-0")]
     for other in ({**twice, "more": 1}, {**twice, "event": 1}, {"event": twice["event"]}):
@@ -237,7 +237,7 @@ def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
         assert "run, job and dataset are missing" in reason
 
 
-def test_what_is_broken_behind_documents_is_a_dead_letter_with_all_that_follows():
+def test_broken_document_ends_the_input_as_one_dead_letter():
     *good, letter = events_of(LINES[0] + b" " + LINES[1] + b' {"eventTime": "2026' + LINES[2], "x")
     assert [(one.location, one.run_id) for one in good] == [("x[0]", "run-0"), ("x[1]", "run-1")]
     assert (letter.location, letter.raw) == ("x[2]", b'{"eventTime": "2026' + LINES[2])
@@ -250,7 +250,7 @@ def test_documents_that_are_dead_letters_are_opened(told):
 
 
 @pytest.mark.parametrize("more", [{"eventType": "START"}, {"events": {}}, {"totalCount": "3"}])
-def test_what_only_looks_like_a_page_is_a_dead_letter(more):
+def test_page_lookalike_is_a_dead_letter(more):
     raw = json.dumps({"events": RUNS, **more}).encode()
     assert [one.raw for one in events_of(raw, "x")] == [raw]
 
@@ -265,7 +265,7 @@ def test_nothing_is_looked_for_within_what_has_a_bound(sent):
     assert [one.raw for one in events_of(sent, "x", max_events=9)] == [sent]
 
 
-def test_lines_that_have_a_bound_are_as_many_as_it_says():
+def test_line_limit_is_enforced():
     sent = b"\n".join(LINES[:3])
     assert [one.location for one in events_of(sent, "x", max_events=3)] == ["x:1", "x:2", "x:3"]
     with pytest.raises(EventError, match="more than 2 lines"):
@@ -274,14 +274,14 @@ def test_lines_that_have_a_bound_are_as_many_as_it_says():
     assert [one.location for one in events_of(pretty, "x", max_events=2)] == ["x"]
 
 
-def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
+def test_broken_array_is_kept_unrepaired():
     broken = b'[{"a": NaN}, {"b": "NaN"]'
     (letter,) = events_of(broken, "x")
     assert letter.raw == broken
     assert "not a JSON array" in letter.reason
 
 
-def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
+def test_missing_file_is_one_dead_letter(tmp_path):
     (tmp_path / "there.json").write_bytes(LINES[0])
     found = summary(read_events([tmp_path / "gone.json", tmp_path / "there.json"]), tmp_path)
     assert found[0][0] == "gone.json"
@@ -289,7 +289,7 @@ def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
     assert found[1:] == [("there.json:1", "run-0")]
 
 
-def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
+def test_folder_is_read_in_order_despite_bad_files(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.ndjson").write_bytes(LINES[0])
     (tmp_path / "b.gz").write_bytes(gzip.compress(LINES[0])[:20])
@@ -304,7 +304,7 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
     assert all(reason.startswith("cannot read the file") for _, reason in found[1:3])
 
 
-def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
+def test_skipped_files_of_a_folder_are_reported(tmp_path):
     (tmp_path / "sub").mkdir()
     for name in ("a.json", "part-00000", ".c.crc"):
         (tmp_path / name).write_bytes(LINES[0])
@@ -316,12 +316,12 @@ def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
     assert passed == [tmp_path / "sub" / "b.parquet"]
 
 
-def test_a_file_that_is_named_is_read_whatever_its_suffix(told):
+def test_file_that_is_named_is_read_whatever_its_suffix(told):
     assert told(LINES[0], "events.out") == [("events.out:1", "run-0")]
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_a_dash_is_the_standard_input(packed):
+def test_dash_is_the_standard_input(packed):
     content = b"\n".join(LINES)
     pipe = io.BytesIO(gzip.compress(content) if packed else content)
     assert summary(read_events(["-"], stdin=pipe)) == [(f"stdin:{n + 1}", f"run-{n}") for n in range(3)]
@@ -350,23 +350,23 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("reason", STRANGE)
-def test_a_file_of_another_kind_is_one_message(told, reason):
+def test_file_of_another_kind_is_one_message(told, reason):
     assert told(STRANGE[reason]) == [("events.json", reason)]
 
 
 @pytest.mark.parametrize("document", [RUNS[0], RUNS])
 @pytest.mark.parametrize("coding", ["UTF-16", "UTF-16-LE", "UTF-16-BE", "UTF-32", "UTF-32-LE", "UTF-32-BE"])
-def test_a_file_in_another_unicode_is_one_message_with_a_mark_or_without(told, coding, document):
+def test_file_in_utf_16_or_utf_32_is_one_dead_letter(told, coding, document):
     reason = f"{coding[:6]} text, not JSON (save it as UTF-8)"
     assert told("\n".join([json.dumps(document)] * 3).encode(coding)) == [("events.json", reason)]
 
 
-def test_a_pipe_that_breaks_off_is_a_dead_letter():
+def test_pipe_that_breaks_off_is_a_dead_letter():
     pipe = io.BytesIO(gzip.compress(LINES[0])[:30])
     assert [reason[:22] for _, reason in summary(read_events(["-"], stdin=pipe))] == ["cannot read the file: "]
 
 
-def test_the_real_standard_input_is_read_when_none_is_given(monkeypatch):
+def test_stdin_is_the_default_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LINES[0])))
     assert summary(read_events(["-"])) == [("stdin:1", "run-0")]
 
@@ -401,6 +401,6 @@ def test_bytes_are_an_event_or_an_array_of_them():
     assert letter.reason.startswith("not a JSON array of events")
 
 
-def test_job_and_dataset_events_stand_beside_run_events(told):
+def test_job_and_dataset_events_are_read_beside_run_events(told):
     found = told(LINES[0] + b"\n" + json.dumps(job_event()).encode())
     assert found == [("events.json:1", "run-0"), ("events.json:2", "")]

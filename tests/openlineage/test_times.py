@@ -48,17 +48,17 @@ def read(text, *zone):
 
 
 @pytest.mark.parametrize("text", READABLE)
-def test_a_time_is_read_to_the_microsecond_whatever_its_spelling(text):
+def test_time_is_read_to_the_microsecond_whatever_its_spelling(text):
     assert read(text) == READABLE[text]
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
-def test_what_is_no_time_is_refused(text):
+def test_invalid_time_is_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - parsing.py turns any of them into an EventError
         parse_time(text)
 
 
-def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
+def test_time_without_zone_uses_the_configured_zone():
     assert read("2025-11-20T13:00:00", timezone(timedelta(hours=1))) == (NOON, False)
     assert read("2025-11-20T12:00:00Z", timezone(timedelta(hours=1))) == (NOON, True)
 
@@ -67,7 +67,7 @@ def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
     st.datetimes(timezones=st.timezones() | st.just(timezone.utc)).filter(lambda t: 2 < t.year < 9998),
     st.sampled_from(["T", " "]),
 )
-def test_any_time_of_a_calendar_is_read_as_the_instant_that_it_is(moment, separator):
+def test_time_with_any_offset_is_read_as_its_instant(moment, separator):
     fixed = moment.astimezone(timezone(timedelta(seconds=moment.utcoffset().total_seconds() // 60 * 60)))
     assert read(fixed.isoformat(sep=separator)) == (to_micros(moment), True)
 
@@ -84,12 +84,12 @@ def test_any_time_of_a_calendar_is_read_as_the_instant_that_it_is(moment, separa
         (-(10**20), str(-(10**20))),
     ],
 )
-def test_a_time_is_written_without_the_fraction_that_it_has_not_and_as_a_number_where_no_calendar_has_it(time, text):
+def test_time_is_formatted_without_an_empty_fraction(time, text):
     assert format_iso(time) == text
 
 
 @given(st.datetimes(timezones=st.just(timezone.utc)).filter(lambda t: t.year > 1))
-def test_what_is_written_is_read_as_the_same_time(moment):
+def test_formatted_time_is_parsed_to_the_same_value(moment):
     assert read(format_iso(to_micros(moment))) == (to_micros(moment), True)
 
 
@@ -102,5 +102,5 @@ def test_what_is_written_is_read_as_the_same_time(moment):
         ("2025-11-20T12:00:00+00:00Z", 0, True),
     ],
 )
-def test_a_time_knows_the_zone_that_it_states(text, offset, has_two_zones):
+def test_time_knows_the_zone_that_it_states(text, offset, has_two_zones):
     assert parse_time(text)[1:] == (offset, has_two_zones)

@@ -54,12 +54,12 @@ def beyond(raws):
     return batch - ledger, sorted(ledger - batch)
 
 
-def test_what_producers_sent_ends_as_with_a_ledger():
+def test_producer_examples_end_as_with_a_ledger():
     assert beyond([one.raw for one in examples()]) == (set(), [])
 
 
 @needs_corpus
-def test_the_corpus_ends_as_with_a_ledger():
+def test_corpus_ends_as_with_a_ledger():
     assert beyond([one.raw for one in corpus()]) == (set(), [])
 
 
@@ -69,5 +69,5 @@ def test_generated_runs_end_as_with_a_ledger(block):
     assert {i: lines for i, lines in found.items() if lines != (set(), [])} == {}
 
 
-def test_a_run_without_a_start_is_written_as_with_a_ledger():
+def test_run_without_a_start_is_written_as_with_a_ledger():
     assert beyond(sent([event("COMPLETE")])) == (set(), [])

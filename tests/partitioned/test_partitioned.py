@@ -48,22 +48,22 @@ def test_generated_tries_end_the_same_in_parts():
 
 
 @pytest.mark.parametrize("case", OTHER)
-def test_settings_that_look_beyond_one_run_hold_in_parts_too(case):
+def test_cross_run_settings_work_in_partitions(case):
     settings = Settings(**OTHER[case])
     assert [i for i in range(25) if differs(sent(group(SEED, i)), settings)] == []
 
 
-def test_what_producers_really_sent_ends_the_same_in_parts():
+def test_producer_examples_end_the_same_in_partitions():
     assert not differs([one.raw for one in examples()], Settings(datahub_version="1.7"))
 
 
 @needs_corpus
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_the_corpus_ends_the_same_in_parts(profile):
+def test_corpus_ends_the_same_in_parts(profile):
     assert not differs([one.raw for one in corpus()], Settings(datahub_version=profile))
 
 
-def test_a_run_that_another_one_names_waits_for_it():
+def test_run_that_another_one_names_waits_for_it():
     run = "018cc251-f400-734d-88b3-1e3d63fe6210"
     other = "018cc251-f400-734d-88b3-1e3d63fe6211"
     target = {"type": "JOB", "runId": other, "namespace": "ns", "name": "etl.other"}
@@ -84,13 +84,13 @@ def test_a_run_that_another_one_names_waits_for_it():
     assert b"d.s.x" in inputs
 
 
-def test_tests_that_dbt_skipped_are_told_from_failed_ones_in_another_part():
+def test_skipped_dbt_tests_are_recognised_across_partitions():
     events = [one.raw for one in examples() if "dbt.ndjson" in one.location]
     _, late = in_parts(events, Settings())
     assert late > 0
 
 
-def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
+def test_record_without_an_event_is_a_dead_letter():
     runs = PartitionTranslator(Bridge().options, Bridge().zone)
     good = to_record(parse_event(sent([event()])[0], "a"), Bridge().options)
     found = items(runs, [EventRecord("x", 0, "b:2", b"{"), good])
@@ -99,7 +99,7 @@ def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
     assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
 
 
-def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
+def test_run_with_very_many_events_has_bounded_memory():
     query = {"sql": {"query": "select 1", "_producer": SPARK, "_schemaURL": "x"}}
     texts = [
         json.dumps(event("RUNNING", "@", inputs=[dataset("d.s.a")], job_facets=query)),
@@ -120,7 +120,7 @@ def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
     assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
 
 
-def test_a_job_stands_alone_unless_it_may_be_the_twin_of_its_flow():
+def test_job_has_its_own_group_unless_it_may_be_a_flow_job():
     flow = "urn:li:dataFlow:(spark,live.app,ns)"
     assert group_of(f"urn:li:dataJob:({flow},app.insert)", {}) == f"urn:li:dataJob:({flow},app.insert)"
     assert group_of(f"urn:li:dataJob:({flow},app)", {}) == flow
@@ -136,7 +136,7 @@ def test_a_job_stands_alone_unless_it_may_be_the_twin_of_its_flow():
 )
 @example("app" * 150, "ns", SPARK, "live")
 @example("ä,(" * 60, "n" * 300, AIRFLOW, None)
-def test_every_twin_is_of_its_flows_group(name, namespace, producer, instance):
+def test_flow_job_is_in_the_group_of_its_flow(name, namespace, producer, instance):
     """Also where names are cut, and where an instance comes before the flow's."""
     rules = [{"namespace": ".*", "instance": instance}] if instance else []
     identity = bridge(Settings(identity={"rules": rules})).options.identity

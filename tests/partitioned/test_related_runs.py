@@ -38,13 +38,13 @@ def differs(raws, settings):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_producers_sent_ends_the_same_in_families(mode):
+def test_producer_examples_end_the_same_by_related_runs(mode):
     assert not differs([one.raw for one in examples()], Settings(datahub_version="1.7", identity=MODES[mode]))
 
 
 @needs_corpus
 @pytest.mark.parametrize("mode", ["and into applications", "ids of the plugin", "ids of the endpoint"])
-def test_the_corpus_ends_the_same_in_families(mode):
+def test_corpus_ends_the_same_in_families(mode):
     assert not differs([one.raw for one in corpus()], Settings(datahub_version="1.7", identity=MODES[mode]))
 
 
@@ -54,13 +54,13 @@ def test_generated_runs_end_the_same_in_families(mode):
     assert [i for i in range(12) if differs(sent(group(SEED, i)), settings)] == []
 
 
-def test_families_are_what_links_hold_together_in_any_order():
+def test_linked_runs_form_one_group_in_any_order():
     links = [("c", "d"), ("a", "b"), ("e", "e"), ("d", "b")]
     expected = {"a": "a", "b": "a", "c": "a", "d": "a", "e": "e"}
     assert group_runs(links) == group_runs(reversed(links)) == expected
 
 
-def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it_or_may():
+def test_run_links_only_to_a_parent_it_may_merge_into():
     parent = {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}
     facets = {"parent": parent}
     for name, linked in (("etl.load.query.1", 1), ("unknown", 1), ("etl.other", 0)):
@@ -71,7 +71,7 @@ def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it_or_may():
     assert list(RunLinks(made.options, made.zone).linked_urns(EventRecord("k", 0, "p", b"{"))) == []
 
 
-def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the_same_in_families():
+def test_operation_with_a_late_parent_joins_its_related_runs():
     above = {"parent": {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}}
     story = [
         event("RUNNING", "2026-11-20T10:00:05Z", job="unknown", producer=AIRFLOW, run_facets=above),
@@ -93,7 +93,7 @@ def test_stream_refuses_settings_that_make_families(identity, where):
     reject_grouping(Settings())
 
 
-def test_event_that_the_settings_refuse_is_a_dead_letter_and_counted_as_nothing_else():
+def test_refused_event_is_counted_only_as_a_dead_letter():
     settings = Settings(naming={"unknown": "fail"})
     made = Bridge(settings)
     (raw,) = sent([event("START", outputs=[dataset("t", "nowhere://x")])])

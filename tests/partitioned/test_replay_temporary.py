@@ -27,7 +27,7 @@ def run(number, reads, writes, said):
 
 @pytest.mark.parametrize("mode", ["drop_edges", "collapse"])
 @pytest.mark.parametrize("parts", [1, 2, 5])
-def test_what_a_run_of_another_part_calls_temporary_is_so_for_all(mode, parts):
+def test_temporary_mark_applies_across_partitions(mode, parts):
     settings = Settings(temporary={"dataset_type": mode}, datahub_version="1.7")
     raws = sent([run(number, *told) for number, told in enumerate(STORY, 1)])
     whole = dumped(Bridge(settings).translate(raws).proposals)

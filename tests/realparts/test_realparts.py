@@ -32,7 +32,7 @@ def running(pid):
 
 
 @pytest.mark.kafka
-def test_the_broker_takes_messages_and_gives_them_back_in_order(kafka):
+def test_broker_returns_messages_in_order(kafka):
     topic = kafka.topic()
     sent(kafka.bootstrap, topic, [b"%d" % number for number in range(3000)])
     assert [message.value() for message in kafka.messages(topic)] == [b"%d" % number for number in range(3000)]
@@ -40,13 +40,13 @@ def test_the_broker_takes_messages_and_gives_them_back_in_order(kafka):
 
 
 @pytest.mark.kafka
-def test_the_registry_speaks_confluent_s_api(registry):
+def test_registry_implements_the_confluent_api(registry):
     assert isinstance(registry.get("/subjects"), list)
 
 
 @pytest.mark.kafka
 @pytest.mark.slow
-def test_a_killed_broker_comes_back_with_its_messages_on_its_port(own_broker):
+def test_killed_broker_comes_back_with_its_messages_on_its_port(own_broker):
     topic = own_broker.topic()
     sent(own_broker.bootstrap, topic, [b"before"])
     own_broker.kill()
@@ -59,7 +59,7 @@ def test_a_killed_broker_comes_back_with_its_messages_on_its_port(own_broker):
 @pytest.mark.kafka
 @pytest.mark.slow
 @pytest.mark.usefixtures("java_parts")
-def test_a_broker_starts_where_one_has_ended(tmp_path):
+def test_broker_starts_where_one_has_ended(tmp_path):
     for _ in "ab":
         broker = Broker(tmp_path)
         broker.start()
@@ -69,7 +69,7 @@ def test_a_broker_starts_where_one_has_ended(tmp_path):
 
 @pytest.mark.kafka
 @pytest.mark.usefixtures("java_parts")
-def test_a_broker_whose_folder_cannot_be_made_ready_says_why(tmp_path):
+def test_broker_with_an_unusable_folder_names_the_reason(tmp_path):
     (tmp_path / "data").write_text("a file where the folder of logs should be")
     with pytest.raises(NotReadyError, match="data"):
         Broker(tmp_path)
@@ -93,7 +93,7 @@ def started_in(folder, starts):
     return shared(folder, start)
 
 
-def test_what_is_shared_starts_once_and_ends_with_the_last(tmp_path):
+def test_shared_process_starts_once_and_ends_with_its_last_user(tmp_path):
     starts = []
     code = (
         f"import sys; sys.path.insert(0, {str(HERE.parent)!r})\n"
@@ -132,7 +132,7 @@ def test_nothing_outlives_tests_that_are_killed(tmp_path):
     assert not running(pid)
 
 
-def test_a_program_that_ends_too_early_shows_its_log(tmp_path):
+def test_program_that_ends_too_early_shows_its_log(tmp_path):
     made = Program(
         [sys.executable, "-c", "import sys; sys.exit('no such port')"],
         tmp_path / "log",
@@ -144,13 +144,13 @@ def test_a_program_that_ends_too_early_shows_its_log(tmp_path):
     made.kill()
 
 
-def test_the_guard_needs_nothing_but_python():
+def test_guard_needs_nothing_but_python():
     subprocess.run([sys.executable, "-S", "-I", "-m", "py_compile", GUARD], check=True)
 
 
 @pytest.mark.kafka
 @pytest.mark.usefixtures("java_parts")
-def test_jars_come_by_ivy_alone_as_well(monkeypatch, tmp_path):
+def test_jars_are_fetched_with_ivy_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(jars, "HOME", tmp_path)
     small = jars.Jars("small", ("org.slf4j:slf4j-simple:1.7.36",))
     found = jars.fetched(small, mvn=None)
@@ -160,7 +160,7 @@ def test_jars_come_by_ivy_alone_as_well(monkeypatch, tmp_path):
 
 @pytest.mark.kafka
 @pytest.mark.usefixtures("java_parts")
-def test_jars_that_are_not_to_be_had_are_told(monkeypatch, tmp_path):
+def test_missing_jars_are_an_error_that_names_them(monkeypatch, tmp_path):
     monkeypatch.setattr(jars, "HOME", tmp_path)
     with pytest.raises(jars.NoJarsError, match="no-such-thing"):
         jars.fetched(jars.Jars("missing", ("org.slf4j:no-such-thing:0.0.1",)), mvn=None)

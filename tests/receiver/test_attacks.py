@@ -166,7 +166,7 @@ def test_sender_is_the_address_that_a_trusted_proxy_saw():
 @pytest.mark.parametrize(
     "forwarded", ["a:b:c", "x", "1.2.3", "8.8.8.8, unknown", "6.6.6.6,", "8.8.8.8 9.9.9.9", "[x]:1", "9" * 5000]
 )
-def test_sender_behind_a_proxy_that_names_no_address_is_the_proxy(forwarded):
+def test_sender_behind_a_proxy_without_address_is_the_proxy(forwarded):
     assert sender_of("10.0.0.1", forwarded, "10.0.0.1") == "10.0.0.1"
 
 
@@ -187,7 +187,7 @@ class Task:
         pass
 
 
-def test_one_sender_does_not_take_all_threads():
+def test_dispatcher_keeps_threads_free_for_other_senders():
     free, answered = threading.Event(), []
     dispatcher = Dispatcher(4, lambda task: task.sender, lambda task: task.sender == "health")
     try:
@@ -201,7 +201,7 @@ def test_one_sender_does_not_take_all_threads():
         dispatcher.shutdown()
 
 
-def test_budget_of_bodies_is_shared_and_given_back():
+def test_body_budget_is_shared_and_released():
     budget = BodyBudget(100, 60)
     with (
         budget.reservation("a", "5") as first,
@@ -277,7 +277,7 @@ def has(path, *jobs):
     return all(any(job in urn for urn in urns) for job in jobs)
 
 
-def test_small_events_are_acknowledged_while_another_event_takes_long(tmp_path, monkeypatch):
+def test_small_events_are_acknowledged_during_a_slow_event(tmp_path, monkeypatch):
     held, path = Held(monkeypatch), tmp_path / "shop.db"
     secret = event(job="small", job_facets={"sql": {"query": "SELECT 1 -- password=hunter2"}})
     with served(f"catalog:{path}") as found:
@@ -301,7 +301,7 @@ def rows_of(path):
         return connection.execute("SELECT count(*) FROM request").fetchone()[0]
 
 
-def test_events_in_the_inbox_of_a_killed_receiver_are_folded_at_the_next_start(tmp_path):
+def test_inbox_of_a_killed_receiver_is_processed_at_restart(tmp_path):
     path = tmp_path / "shop.db"
     with Inbox(path.with_name("shop.db.inbox"), parse_event, bytes) as inbox:
         assert inbox.add([parse_event(raw, "request 1") for raw in packed([event(job="left"), event(job="behind")])])
@@ -314,7 +314,7 @@ def test_events_in_the_inbox_of_a_killed_receiver_are_folded_at_the_next_start(t
     assert rows_of(path.with_name("shop.db.inbox")) == 0
 
 
-def test_acknowledged_events_are_tried_again_when_the_ledger_fails(tmp_path, monkeypatch):
+def test_acknowledged_events_are_retried_after_ledger_errors(tmp_path, monkeypatch):
     monkeypatch.setattr(lanes, "RETRY_SECONDS", 0.05)
     held, path = Held(monkeypatch), tmp_path / "shop.db"
     fold, failures = Ledger.process_batch, []
@@ -488,7 +488,7 @@ def attack(shape):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
-def test_request_of_any_shape_takes_little_memory_and_delays_nobody(tmp_path):
+def test_request_of_any_shape_is_cheap_and_blocks_no_sender(tmp_path):
     shapes = [*SHAPES, *OTHER_SHAPES]
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "127.0.0.1:0") as server:
         over, waited = threading.Event(), []

@@ -57,7 +57,7 @@ def senders():
     return [one for one in threading.enumerate() if one.name == "dh_bridge.sender"]
 
 
-def test_what_waits_and_what_was_delivered_move_while_it_is_delivered(server, tmp_path):
+def test_backlog_metrics_change_during_delivery(server, tmp_path):
     server.poison = held = Held(1_000)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
@@ -73,7 +73,7 @@ def test_what_waits_and_what_was_delivered_move_while_it_is_delivered(server, tm
         until(lambda: (metrics(found)["delivered_total"], health(found)["waiting"]) == (whole, 0))
 
 
-def test_what_waited_is_told_from_the_start(server, tmp_path):
+def test_backlog_is_counted_from_startup(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
         assert post(found, START)[0] == 200
@@ -87,7 +87,7 @@ def test_what_waited_is_told_from_the_start(server, tmp_path):
         held.go.set()
 
 
-def test_a_server_that_takes_its_time_holds_nobody_up_and_it_is_told_for_how_long(server, tmp_path):
+def test_slow_server_delays_no_sender_and_its_delay_is_shown(server, tmp_path):
     server.poison = held = Held(0)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         assert post(found, START)[0] == 200
@@ -143,7 +143,7 @@ def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path
 # -- what goes wrong again and again -------------------------------------------------------------------------------------
 
 
-def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_path, monkeypatch, caplog):
+def test_lasting_failure_is_logged_at_start_and_end(tmp_path, monkeypatch, caplog):
     def full(_self, _items):
         raise SinkError("cannot be written: no room", location="runs.db")
 
@@ -163,7 +163,7 @@ def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_
         assert health(found)["status"] == "ok"
 
 
-def test_what_was_answered_is_on_the_disk(tmp_path, monkeypatch):
+def test_acknowledged_events_are_synced_to_disk(tmp_path, monkeypatch):
     fold, levels = Ledger.process_batch, []
 
     def noted(self, items):
@@ -183,7 +183,7 @@ def test_what_was_answered_is_on_the_disk(tmp_path, monkeypatch):
 # -- settings ------------------------------------------------------------------------------------------------------------
 
 
-def test_new_entities_beyond_the_hours_are_held_and_told_of(server, tmp_path):
+def test_new_entities_over_the_hourly_limit_are_held(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK, max_new_entities_per_hour=0) as found:
         assert post(found, START)[0] == 200
         until(lambda: 0 < found.metrics["delivered"] == found.metrics["proposals"] - health(found)["waiting"])
@@ -194,7 +194,7 @@ def test_new_entities_beyond_the_hours_are_held_and_told_of(server, tmp_path):
     assert "dataset" in {one.entity_type for one in server.proposals}
 
 
-def test_what_is_there_is_read_and_joined(server, tmp_path):
+def test_state_read_merges_with_the_stored_aspects(server, tmp_path):
     """A bridge with a ledger of its own has named another output of the run."""
     other = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.b")])
     for name, one in (("here", START), ("there", other)):
@@ -206,7 +206,7 @@ def test_what_is_there_is_read_and_joined(server, tmp_path):
         assert len(catalog.aspect(run, "dataProcessInstanceOutput")["outputs"]) == 2
 
 
-def test_a_place_that_cannot_be_read_is_no_place_for_state_read(tmp_path):
+def test_state_read_refuses_a_target_that_cannot_be_read(tmp_path):
     with (
         pytest.raises(SettingsError, match="cannot read aspects from file"),
         served(f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db", state="read"),
@@ -221,7 +221,7 @@ def test_filters_count_what_they_leave_out(tmp_path):
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
-def test_a_stream_beats_as_the_settings_say(tmp_path):
+def test_stream_heartbeat_follows_the_setting(tmp_path):
     facets = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
     beats = [event("RUNNING", f"2026-11-20T{hour:02d}:30:00Z", job_facets=facets) for hour in range(1, 9)]
     for heartbeat, count in (("off", 0), ("hour", 8), ("day", 1)):

@@ -56,7 +56,7 @@ def _reasons(place):
         return " ".join(str(reason) for (reason,) in file.connection.execute("SELECT reason FROM outbox"))
 
 
-def test_health_says_that_nothing_is_delivered(server, tmp_path, monkeypatch):
+def test_health_reports_a_stalled_delivery(server, tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "STALL_SECONDS", 0.5)
     monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
     monkeypatch.setattr("dh_bridge.ledger.outbox_relay.FIRST_PAUSE_SECONDS", 0.1)

@@ -57,7 +57,7 @@ def catalogue(tmp_path):
         "long header", "asks for HTTP/2",
     ],
 )  # fmt: skip
-def test_whatever_way_an_event_comes_it_is_taken(catalogue, tmp_path, request_):
+def test_event_is_accepted_in_any_http_framing(catalogue, tmp_path, request_):
     with socket.create_connection(catalogue.address, timeout=10) as sender:
         sender.sendall(request_)
         answer = b""
@@ -70,14 +70,14 @@ def test_whatever_way_an_event_comes_it_is_taken(catalogue, tmp_path, request_):
 
 
 @pytest.mark.parametrize("how", [LENGTH, CHUNKED])
-def test_who_asks_whether_to_go_on_may_go_on(catalogue, how):
+def test_expect_continue_gets_100_continue(catalogue, how):
     body = BODY if how is LENGTH else in_chunks(BODY)
     answer = dialogue(catalogue, TO + CLOSE + how + b"Expect: 100-continue\r\n\r\n", body)
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
     assert answer.endswith(TAKEN)
 
 
-def test_who_asks_whether_to_go_on_with_too_much_is_not_told_to(catalogue):
+def test_expect_continue_with_an_oversized_body_gets_413(catalogue):
     answer = dialogue(catalogue, TO + b"Content-Length: 999999999999\r\nExpect: 100-continue\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"100 Continue" not in answer
@@ -121,7 +121,7 @@ def test_requests_on_one_connection_are_answered_in_their_order(catalogue):
         ),
     ],
 )
-def test_what_cannot_be_read_is_answered_like_the_rest_and_counted(catalogue, request_, status, why):
+def test_unreadable_request_gets_a_json_error_and_is_counted(catalogue, request_, status, why):
     head, _, body = dialogue(catalogue, request_).partition(b"\r\n\r\n")
     assert head.split()[1] == b"%d" % status
     assert b"Content-Type: application/json" in head
@@ -134,12 +134,12 @@ def test_what_cannot_be_read_is_answered_like_the_rest_and_counted(catalogue, re
     assert post(catalogue, event())[0] == 200
 
 
-def test_whose_body_is_too_large_hears_so_though_it_is_still_sending(catalogue):
+def test_oversized_body_gets_413_while_it_is_still_sent(catalogue):
     status, said, _ = ask(catalogue, b" " * 20_000_000)  # more than the sockets hold
     assert (status, said) == (413, {"error": "the body has more than 100,000 bytes (receiver.body_bytes)"})
 
 
-def test_who_never_stops_sending_is_cut_off(catalogue, monkeypatch):
+def test_connection_of_an_endless_sender_is_closed(catalogue, monkeypatch):
     monkeypatch.setattr(connections, "_LINGER_SECONDS", 0.3)
     with socket.create_connection(catalogue.address, timeout=10) as sender:
         sender.sendall(TO + b"Content-Length: 999999999\r\n\r\n")
@@ -174,7 +174,7 @@ def nowhere():
 @pytest.mark.parametrize(
     ("file", "why"), [(Full, "No space left on device"), (nowhere, "No usable temporary directory")]
 )
-def test_a_body_that_cannot_be_kept_while_it_comes_is_to_be_sent_again(tmp_path, monkeypatch, caplog, file, why):
+def test_body_that_cannot_be_buffered_gets_503(tmp_path, monkeypatch, caplog, file, why):
     body = BODY.ljust(3_000_000)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
@@ -189,7 +189,7 @@ def test_a_body_that_cannot_be_kept_while_it_comes_is_to_be_sent_again(tmp_path,
     assert "Traceback" not in caplog.text
 
 
-def test_a_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
+def test_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
     monkeypatch.setattr(app, "_MAX_EVENTS", 1000)
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, receiver={"body_bytes": 1_000_000}) as found:
@@ -256,7 +256,7 @@ def has_ipv6():
         ("0.0.0.0:0", True), ("*:0", True), ("[::]:0", True),
     ],
 )  # fmt: skip
-def test_it_knows_whether_others_can_reach_it(tmp_path, listen, exposed):
+def test_receiver_recognises_an_exposed_listen_address(tmp_path, listen, exposed):
     if "[" in listen and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"listen": listen}) as found:
@@ -265,12 +265,12 @@ def test_it_knows_whether_others_can_reach_it(tmp_path, listen, exposed):
 
 
 @pytest.mark.parametrize("listen", ["5000", "localhost", "http://localhost:5000", "localhost:5000/"])
-def test_what_is_no_host_and_port_is_refused(listen):
+def test_listen_address_without_host_and_port_is_refused(listen):
     with pytest.raises(ValidationError, match="should be HOST:PORT"):
         Settings(receiver={"listen": listen})
 
 
-def test_a_port_that_there_is_not_is_refused():
+def test_port_that_there_is_not_is_refused():
     assert Settings(receiver={"listen": "127.0.0.1:65535"}).receiver.listen == "127.0.0.1:65535"
     with pytest.raises(ValidationError, match="beyond 65,535"):
         Settings(receiver={"listen": "127.0.0.1:65536"})

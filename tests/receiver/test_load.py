@@ -113,7 +113,7 @@ def runs(gms):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
-def test_a_slow_server_slows_no_sender_and_fills_no_memory(gms, tmp_path):
+def test_slow_server_slows_no_sender_and_fills_no_memory(gms, tmp_path):
     gms.faults = Always(Fault(pause=10.0))
     with serving("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"), *FREE) as server:
         with Load().on(server) as load:
@@ -148,7 +148,7 @@ def small_disk(place):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux") or os.geteuid() != 0, reason="only root mounts a disk")
 @pytest.mark.parametrize("scheme", ["rest", "catalog"])
-def test_a_full_disk_takes_nothing_loses_nothing_and_it_goes_on_when_there_is_room(gms, tmp_path, scheme):
+def test_full_disk_accepts_no_event_and_loses_none(gms, tmp_path, scheme):
     with small_disk(tmp_path / "disk") as grow:
         file = tmp_path / "disk" / "runs.db"
         to = ["--to", f"catalog:{file}"] if scheme == "catalog" else ["--to", f"rest:{gms.url}", "--ledger", str(file)]
@@ -179,7 +179,7 @@ def test_a_full_disk_takes_nothing_loses_nothing_and_it_goes_on_when_there_is_ro
                 assert load.taken == set(catalog.entities("dataProcessInstance"))
 
 
-def test_an_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
+def test_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
     ledger = ("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"))
     with serving(*ledger, *FREE) as server:
         with Load().on(server) as load:
@@ -194,7 +194,7 @@ def test_an_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
     assert load.taken <= runs(gms)
 
 
-def test_several_share_a_ledger_and_nothing_is_lost_or_sent_twice(gms, tmp_path):
+def test_receivers_sharing_a_ledger_lose_and_repeat_nothing(gms, tmp_path):
     ledger = ("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"))
     with serving(*ledger, *FREE) as one, serving(*ledger, *FREE) as other:
         with Load().on(one, other) as load:

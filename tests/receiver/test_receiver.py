@@ -47,12 +47,12 @@ def catalogue(tmp_path):
     "path",
     ["/api/v1/lineage", "/api/v1/lineage/", "/openapi/openlineage/api/v1/lineage", "/proxy/api/v1/lineage/batch"],
 )
-def test_an_event_is_answered_when_it_is_in_the_ledger(catalogue, tmp_path, path):
+def test_event_is_answered_when_it_is_in_the_ledger(catalogue, tmp_path, path):
     assert post(catalogue, START, path=path)[:2] == (200, {"received": 1, "successful": 1, "failed": []})
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
-def test_what_comes_event_by_event_is_what_comes_together(catalogue, tmp_path):
+def test_single_events_and_one_batch_give_the_same_catalogue(catalogue, tmp_path):
     for one in (END, START, END, job_event()):
         assert post(catalogue, one)[0] == 200
     with served(f"catalog:{tmp_path / 'together.db'}") as together:
@@ -61,7 +61,7 @@ def test_what_comes_event_by_event_is_what_comes_together(catalogue, tmp_path):
     assert one == other
 
 
-def test_of_many_events_the_good_ones_are_taken_and_the_others_named(tmp_path):
+def test_batch_accepts_good_events_and_names_the_bad_ones(tmp_path):
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
         status, said, _ = post(found, START, {"eventTime": "yesterday"}, END)
@@ -77,7 +77,7 @@ def test_of_many_events_the_good_ones_are_taken_and_the_others_named(tmp_path):
 
 @pytest.mark.parametrize("path", ["/api/v1/lineage", "/api/v1/lineage/batch"])
 @pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
-def test_events_may_stand_one_a_line_whatever_the_body_is_called(tmp_path, kind, path):
+def test_ndjson_is_accepted_under_any_content_type(tmp_path, kind, path):
     lines = b"\r\n".join([*packed([START]), b"", b'{"eventTime": "yesterday"}', *packed([END]), b"[]", b"{"])
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         status, said, _ = ask(found, lines, path=path, Content_Type=kind)
@@ -97,14 +97,14 @@ def test_event_that_the_settings_refuse_is_named_like_the_rest(tmp_path):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[", b"3", b'"x"', b"\xff\xfe", b'[{"a": 1}]', b"[" * 100_000])
-def test_a_request_of_which_nothing_can_be_used_says_why(catalogue, body):
+def test_request_without_a_valid_event_gets_400_and_a_reason(catalogue, body):
     status, said, _ = ask(catalogue, body)
     assert status == 400
     assert said["successful"] == 0
     assert said["failed"][0]["error"]
 
 
-def test_a_request_that_brings_nothing_is_no_mistake(catalogue):
+def test_request_that_brings_nothing_is_no_mistake(catalogue):
     assert ask(catalogue, b"[]")[:2] == (200, {"received": 0, "successful": 0, "failed": []})
 
 
@@ -117,7 +117,7 @@ def test_a_request_that_brings_nothing_is_no_mistake(catalogue):
         ("identity", bytes),
     ],
 )
-def test_a_zipped_body_is_unzipped(catalogue, tmp_path, encoding, zipped):
+def test_zipped_body_is_unzipped(catalogue, tmp_path, encoding, zipped):
     assert ask(catalogue, zipped(packed([START])[0]), Content_Encoding=encoding)[0] == 200
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
@@ -131,7 +131,7 @@ def test_a_zipped_body_is_unzipped(catalogue, tmp_path, encoding, zipped):
         ("br", b"x", 415, "'br'"),
     ],
 )
-def test_a_body_that_cannot_be_unzipped_is_refused(tmp_path, encoding, body, status, why):
+def test_body_that_cannot_be_unzipped_is_refused(tmp_path, encoding, body, status, why):
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 100_000}) as found:
         answer = ask(found, body, Content_Encoding=encoding)
         assert answer[0] == status
@@ -151,7 +151,7 @@ def test_senders_show_their_key(tmp_path):
         assert ask(found, path="/health", method="GET")[0] == 200
 
 
-def test_a_key_is_read_without_the_line_end_that_files_put_behind_it(tmp_path):
+def test_token_is_read_without_surrounding_whitespace(tmp_path):
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"token": " key\n"}) as found:
         assert post(found, START, Authorization="Bearer key")[0] == 200
         assert post(found, START, Authorization="Bearer ")[0] == 401
@@ -166,12 +166,12 @@ def test_a_key_is_read_without_the_line_end_that_files_put_behind_it(tmp_path):
         ("POST", "/api/v1/namespaces", 404, None),
     ],
 )
-def test_what_is_not_here_is_said(catalogue, method, path, status, allowed):
+def test_unknown_path_or_method_is_answered_with_its_status(catalogue, method, path, status, allowed):
     answer = ask(catalogue, method=method, path=path)
     assert (answer[0], answer[2]["Allow"]) == (status, allowed)
 
 
-def test_it_tells_how_it_is(catalogue):
+def test_health_and_metrics_report_the_state(catalogue):
     post(catalogue, START)
     ask(catalogue, b"{")
     assert ask(catalogue, path="/health", method="GET")[:2] == (200, WELL)
@@ -186,7 +186,7 @@ def test_it_tells_how_it_is(catalogue):
     assert named == {name.partition("{")[0] for name in told}
 
 
-def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
+def test_concurrent_requests_are_processed_in_one_batch(tmp_path, monkeypatch):
     folds, fold = [], Ledger.process_batch
     first = threading.Event()
 
@@ -206,7 +206,7 @@ def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
     assert len(folds) <= 3, "those that wait while one is folded are folded at once"
 
 
-def test_an_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog):
+def test_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog):
     fold = Ledger.process_batch
 
     def broken(self, items):
@@ -224,7 +224,7 @@ def test_an_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog)
     assert "boom" in caplog.text
 
 
-def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path, monkeypatch):
+def test_full_outbox_gets_503_with_retry_after(tmp_path, monkeypatch):
     def full(_self, _items):
         raise SinkError("the outbox is full", retryable=True)
 
@@ -236,7 +236,7 @@ def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path,
         assert post(found, START)[0] == 200
 
 
-def test_what_cannot_be_used_is_kept_once_however_often_it_is_sent(tmp_path, monkeypatch):
+def test_invalid_event_is_kept_once_however_often_it_is_sent(tmp_path, monkeypatch):
     buried = []
 
     def full(_self, _items):
@@ -250,7 +250,7 @@ def test_what_cannot_be_used_is_kept_once_however_often_it_is_sent(tmp_path, mon
         assert (len(buried), found.metrics["dead_letters"]) == (1, 1)
 
 
-def test_what_cannot_be_read_of_a_ledger_is_no_events_fault(tmp_path, monkeypatch):
+def test_ledger_read_error_gets_503(tmp_path, monkeypatch):
     def broken(_self, _items):
         raise sqlite3.OperationalError("disk I/O error")
 
@@ -278,7 +278,7 @@ def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
     assert len(letters) == 1
 
 
-def test_who_asks_how_it_is_waits_for_nobody(tmp_path, monkeypatch):
+def test_health_and_metrics_answer_while_the_ledger_is_busy(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.process_batch
     monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"threads": 2}) as found, ThreadPoolExecutor(4) as pool:
@@ -291,7 +291,7 @@ def test_who_asks_how_it_is_waits_for_nobody(tmp_path, monkeypatch):
         assert [one.result()[0] for one in asked] == [200] * 4
 
 
-def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
+def test_abandoned_request_is_not_processed(tmp_path, monkeypatch):
     held, folded, fold = threading.Event(), [], Ledger.process_batch
 
     def slow(self, items):
@@ -318,7 +318,7 @@ def test_many_events_let_others_in_between(tmp_path, monkeypatch):
     assert folds == [2, 2, 2, 1]
 
 
-def test_more_connections_stay_open_than_waitress_takes_by_itself(catalogue):
+def test_receiver_keeps_more_than_100_connections_open(catalogue):
     idle = [socket.create_connection(catalogue.address, timeout=10) for _ in range(130)]
     try:
         assert post(catalogue, START)[0] == 200
@@ -337,7 +337,7 @@ def test_head_has_no_body_that_the_next_answer_would_begin_with(catalogue):
     assert b"status" not in answer
 
 
-def test_a_body_of_very_many_zipped_parts_costs_no_more_than_its_size(catalogue):
+def test_body_of_many_gzip_members_is_refused_quickly(catalogue):
     parts = gzip.compress(b"") * 200_000  # 4 MB
     began = time.monotonic()
     status, said, _ = ask(catalogue, parts + gzip.compress(packed([START])[0]), Content_Encoding="gzip")
@@ -345,13 +345,13 @@ def test_a_body_of_very_many_zipped_parts_costs_no_more_than_its_size(catalogue)
     assert time.monotonic() - began < 2.0
 
 
-def test_a_body_may_have_as_many_bytes_as_the_setting_says(tmp_path):
+def test_body_limit_follows_the_setting(tmp_path):
     body = packed([START])[0].ljust(2000)
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 2000}) as found:
         assert (ask(found, body)[0], ask(found, body + b" ")[0]) == (200, 413)
 
 
-def test_a_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
+def test_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
     file = f"catalog:{tmp_path / 'shop.db'}"
     with served(file, writes={"entities": ["dataJob"]}) as found:
         assert post(found, START)[0] == 200
@@ -378,7 +378,7 @@ def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypat
     assert "sent away" not in caplog.text
 
 
-def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
+def test_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.process_batch
     monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.3)
@@ -418,7 +418,7 @@ def test_no_request_waits_for_a_server(tmp_path):
         until(lambda: found.metrics["delivered"] == found.metrics["proposals"])
 
 
-def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, caplog):
+def test_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("dh_bridge.ledger.outbox_relay.FIRST_PAUSE_SECONDS", 0.1)
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.stop()
@@ -433,7 +433,7 @@ def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, ca
         until(lambda: "delivery works again" in caplog.text)
 
 
-def test_a_token_s_file_that_is_gone_is_named_and_read_when_it_is_back(tmp_path, caplog):
+def test_missing_token_file_is_logged_and_read_once_restored(tmp_path, caplog):
     token = tmp_path / "token"
     token.write_text("t")
     with Gms(tmp_path / "gms.db") as gms:
@@ -449,7 +449,7 @@ def test_a_token_s_file_that_is_gone_is_named_and_read_when_it_is_back(tmp_path,
     assert caplog.text.count("rest.token_file") == 1
 
 
-def test_what_is_not_delivered_at_the_end_is_delivered_by_the_next(tmp_path):
+def test_undelivered_proposals_are_sent_by_the_next_receiver(tmp_path):
     gms = Gms(tmp_path / "gms.db")
     with served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.stop()
@@ -460,7 +460,7 @@ def test_what_is_not_delivered_at_the_end_is_delivered_by_the_next(tmp_path):
     gms.stop()
 
 
-def test_what_a_server_refuses_for_good_is_counted_and_the_rest_arrives(tmp_path, caplog):
+def test_permanent_refusal_is_counted_and_the_rest_delivered(tmp_path, caplog):
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.poison = lambda proposal: "no flows here" if proposal.entity_type == "dataFlow" else None
         assert post(found, START)[0] == 200
@@ -469,7 +469,7 @@ def test_what_a_server_refuses_for_good_is_counted_and_the_rest_arrives(tmp_path
     assert "no flows here" in caplog.text
 
 
-def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, monkeypatch, caplog):
+def test_delivery_is_retried_after_an_internal_error(tmp_path, monkeypatch, caplog):
     from dh_bridge.ledger.outbox_relay import OutboxRelay  # noqa: PLC0415 - what breaks
 
     deliver, failed = OutboxRelay.iter_deliveries_if_due, []
@@ -488,7 +488,7 @@ def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, mo
     assert "boom" in caplog.text
 
 
-def test_it_tells_that_its_ledger_was_delivered_elsewhere(tmp_path, caplog):
+def test_ledger_used_for_another_target_is_logged(tmp_path, caplog):
     for name in ("one", "two"):
         with served(f"file:{tmp_path / name}.ndjson", tmp_path / "runs.db") as found:
             assert post(found, event(job=name))[0] == 200
@@ -509,24 +509,24 @@ def test_that_another_process_delivers_is_no_news(tmp_path, caplog):
 # -- doors -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_server_needs_a_ledger():
+def test_server_needs_a_ledger():
     with pytest.raises(SettingsError, match="pass the path of a file"), served("rest:http://127.0.0.1:9"):
         pass
 
 
-def test_a_place_that_is_taken_is_named(tmp_path, catalogue):
+def test_occupied_address_is_named_in_the_error(tmp_path, catalogue):
     taken = urlsplit(catalogue.url).netloc
     with pytest.raises(SinkError, match=taken), served(f"catalog:{tmp_path / 'other.db'}", receiver={"listen": taken}):
         pass
 
 
-def test_without_waitress_it_says_how_to_get_it(tmp_path, monkeypatch):
+def test_missing_waitress_names_the_extra_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "waitress", None)
     with pytest.raises(SettingsError, match=r"dh-bridge\[server\]"), served(f"catalog:{tmp_path / 'shop.db'}"):
         pass
 
 
-def test_at_the_end_those_who_are_inside_are_answered_and_others_sent_away(tmp_path, monkeypatch):
+def test_shutdown_answers_active_requests_and_rejects_new_ones(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.process_batch
     monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
     with ThreadPoolExecutor(2) as pool:
@@ -565,13 +565,13 @@ class _Taking:
         return [None] * len(events)
 
 
-def test_a_mistake_of_ours_is_an_answer_too(catalogue, monkeypatch, caplog):
+def test_mistake_of_ours_is_an_answer_too(catalogue, monkeypatch, caplog):
     monkeypatch.setattr("dh_bridge.receiver.app.read_body", lambda *_: 1 / 0)
     assert post(catalogue, START)[0] == 500
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_before_listening_is_called_while_the_port_is_closed(tmp_path):
+def test_before_listening_runs_while_the_port_is_closed(tmp_path):
     """`serve` waits for signals from then on: who sees the port open may end it at once."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

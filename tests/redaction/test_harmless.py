@@ -111,7 +111,7 @@ def is_clean(document, *, ensure_ascii=True):
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_a_clean_document_is_one_that_masking_leaves_equal(ensure_ascii):
+def test_clean_document_is_one_that_masking_leaves_equal(ensure_ascii):
     documents = [one.event for one in planted()] + [{"fields": [{"name": f"\u00e9 {text}"}]} for text in LINES]
     clean = [document for document in documents if is_clean(document, ensure_ascii=ensure_ascii)]
     assert [redact_texts(document) for document in clean] == clean

@@ -70,7 +70,7 @@ def test_no_secret_that_looks_generated_survives(style):
     assert survivors - set(UNRECOGNIZABLE) == set()
 
 
-def test_masked_places_are_masked_once():
+def test_masked_texts_are_not_masked_again():
     masked_texts = [redact(text) for _, _, _, text in planted("hex", "word")]
     assert [text for text in masked_texts if redact(text) != text] == []
 

@@ -94,7 +94,7 @@ def test_user_and_password_of_the_schema_registry_are_a_secret(name):
     assert redact_json({name: "ann:x"}) == {name: "[REDACTED]"}
 
 
-def test_rest_of_a_text_of_many_names_is_hidden_and_says_why():
+def test_text_with_too_many_secret_names_is_cut_with_a_reason():
     text = "password=x1y2z3w4 " * 50_000
     masked = redact(text)
     assert masked.endswith("[REDACTED: the rest of this text, which has more than 4,000 names of secrets]")

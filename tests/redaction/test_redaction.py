@@ -49,12 +49,12 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_tells_of_a_secret_is_recognised(name):
+def test_secret_names_are_recognised(name):
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "compass_point"])
-def test_a_name_that_only_resembles_one_is_not(name):
+def test_name_that_only_resembles_one_is_not(name):
     assert not is_secret_name(name)
 
 
@@ -85,7 +85,7 @@ PROSE = [
 
 
 @pytest.mark.parametrize("said", SAID)
-def test_what_a_program_says_of_its_secrets_is_masked(said):
+def test_secrets_in_program_output_are_masked(said):
     assert redact(said) == SAID[said]
     with redaction_mode("off"):
         assert redact(said) == said
@@ -97,7 +97,7 @@ def test_prose_about_secrets_stays(said):
 
 
 @pytest.mark.parametrize("said", SAID)
-def test_what_is_kept_is_masked_as_errors_are(said):
+def test_secrets_in_kept_properties_are_masked(said):
     facets = {"spark_properties": {"properties": {"spark.told": said}}, "acme": {"told": said, "more": [said]}}
     assert SECRET.encode() not in b"".join(lines(translate([event("START"), event("COMPLETE", run_facets=facets)])))
 
@@ -191,7 +191,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("case", SHAPES)
-def test_a_secret_is_known_by_its_shape(case):
+def test_secret_is_known_by_its_shape(case):
     text, left = SHAPES[case]
     assert redact(text) == left
     assert SECRET not in json.dumps(redact_json({"a": [{"b": text}]}))
@@ -210,7 +210,7 @@ def test_a_secret_is_known_by_its_shape(case):
         "********",
     ],
 )
-def test_what_is_no_secret_stays_as_it_is(text):
+def test_texts_without_secrets_are_unchanged(text):
     assert redact(text) == text
 
 
@@ -236,7 +236,7 @@ def test_json_is_redacted_by_name_and_by_shape():
         ("spark.hadoop.fs.s3a.access.key",), ("sasl", "jaas", "config"),
     ],
 )  # fmt: skip
-def test_every_name_on_the_way_to_a_value_counts_in_json(path):
+def test_every_key_on_a_json_path_can_mark_a_secret(path):
     for secret in (SECRET, 4711):
         found, expected = secret, REDACTED
         for step in reversed(path):
@@ -261,7 +261,7 @@ def test_names_that_only_resemble_one_hide_nothing_below_them(found):
     assert redact_json(found) == found
 
 
-def test_what_is_nested_in_a_property_is_hidden_and_told_to_be():
+def test_nested_secret_in_a_property_is_hidden_and_reported():
     deep = {"list": [{"secrets": {"db": {"prod": SECRET}}, "api": {"key": SECRET}, "x": "seen"}]}
     strange = {"vault": {"tokens": {"of": {"ann": SECRET}}}, "x": "seen"}
     found = translate(event(run_facets={"spark_properties": {"properties": deep}, "strange": strange}), report=True)
@@ -288,7 +288,7 @@ def test_properties_by_path_are_hidden_below_a_secret_name_too():
     assert told["dbt_version.x.y"] is None
 
 
-def test_the_name_of_a_list_s_property_counts_with_the_first_name_in_it():
+def test_list_property_name_and_inner_key_mark_a_secret():
     said = event(run_facets={"hive_properties": {"properties": {"x": 1}, "connection": [{"string": SECRET}]}})
     assert SECRET not in repr([one.value for one in translate(said).proposals])
 
@@ -390,7 +390,7 @@ def test_off_hides_nothing_and_is_forgotten_with_its_call(facets):
 
 
 @pytest.mark.parametrize("kind", ["a list of names and values", "a tag"])
-def test_a_value_that_its_name_beside_it_hides_is_reported_as_secret(kind):
+def test_value_hidden_by_its_name_field_is_reported_as_secret(kind):
     _, reasons = written(KEPT_BY[kind])
     assert "secret" in {reason for path, reason in reasons.items() if path.endswith("[0].value")}
     _, reasons = written(KEPT_BY[kind], redaction="off")
@@ -407,7 +407,7 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("key", CONFIGURATIONS)
-def test_strict_keeps_the_names_of_configurations_and_reports_the_values(key):
+def test_strict_mode_keeps_configuration_names_only(key):
     body, path = CONFIGURATIONS[key]
     text, reasons = written({key: body}, redaction="strict")
     assert "yarn-x" not in text
@@ -422,7 +422,7 @@ def test_strict_keeps_the_names_of_configurations_and_reports_the_values(key):
     assert f'{name}\\\\\\"' in text or f'\\"{name}\\"' in text
 
 
-def test_strict_says_nothing_of_what_is_empty():
+def test_strict_mode_leaves_empty_values_unmasked():
     assert mask_values({"a": "x", "b": "", "c": None, "d": {}, "e": [1], "f": 0}) == {
         "a": REDACTED, "b": "", "c": None, "d": {}, "e": REDACTED, "f": REDACTED,
     }  # fmt: skip
@@ -434,7 +434,7 @@ def test_strict_hides_secrets_too():
 
 
 @pytest.mark.parametrize(("setting", "reason"), [("default", "secret"), ("off", None), ("strict", "secret")])
-def test_what_was_hidden_is_told_in_the_mode_of_the_call(setting, reason):
+def test_hidden_values_are_reported_by_the_redaction_mode(setting, reason):
     said = {"acme": facet_of(password=SECRET, list=[{"token": SECRET}, URL], word=JWT)}
     _, reasons = written(said, redaction=setting)
     path = "$.run.facets.acme"

@@ -20,13 +20,13 @@ def checked():
     return told(event(inputs=[orders(inputFacets=bags)]))
 
 
-def test_each_result_has_the_rows_of_the_table_and_the_nulls_of_its_column():
+def test_each_result_has_the_row_count_and_its_null_count():
     results = [one.value["result"] for one in checked().proposals if one.aspect_name == "assertionRunEvent"]
     assert sorted(result["missingCount"] for result in results) == list(range(40))
     assert {result["rowCount"] for result in results} == {90}
 
 
-def test_what_was_measured_is_looked_through_once_however_many_checks_there_are(monkeypatch):
+def test_dataset_metrics_are_collected_once_for_all_checks(monkeypatch):
     looked, look = [], assertions._metrics_by_path
     monkeypatch.setattr(assertions, "_metrics_by_path", lambda slots: looked.append(1) or look(slots))
     checked()

@@ -47,7 +47,7 @@ def value(**columns):
         ({"sum": 4, "count": -3}, {}),
     ],
 )  # fmt: skip
-def test_a_column(measured, expected):
+def test_column(measured, expected):
     (found,) = value(a=measured).get("fieldProfiles", [{"fieldPath": "a"}])
     assert found == {"fieldPath": "a", **expected}
 
@@ -58,6 +58,6 @@ def test_columns_are_sorted_and_a_thousand_at_most():
     assert len(found) == 1000
 
 
-def test_the_source_of_the_lower_rank_wins():
+def test_source_of_the_lower_rank_wins():
     assert profile_fields({(0, "rowCount"): (STAMP, 1), (1, "rowCount"): (STAMP, 2)}) == {"rowCount": 1}
     assert profile_fields({}) == {}

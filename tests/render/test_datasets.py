@@ -19,7 +19,7 @@ from support.facet_cases import (
 )
 
 
-def test_every_dataset_that_an_event_names_exists_with_the_pair_that_named_it():
+def test_every_named_dataset_exists_with_namespace_and_name():
     found = told(pair(inputs=[orders()], outputs=[totals()]))
     for urn, name in ((ORDERS, "orders"), (TOTALS, "totals")):
         assert found.kept(urn) == {"namespace": "postgres://db:5432", "name": f"shop.public.{name}"}
@@ -43,7 +43,7 @@ def test_credentials_in_a_namespace_are_never_kept():
     assert found.kept(ORDERS)["namespace"] == "postgres://db:5432"
 
 
-def test_an_instance_is_told_where_a_rule_gives_one():
+def test_platform_instance_is_written_if_a_rule_sets_one():
     found = told(
         pair(outputs=[totals()]), naming={"rules": [{"namespace": "postgres://db:5432", "platform_instance": "eu"}]}
     )
@@ -54,7 +54,7 @@ def test_an_instance_is_told_where_a_rule_gives_one():
     }
 
 
-def test_a_dataset_event_says_all_of_a_dataset():
+def test_dataset_event_writes_all_dataset_aspects():
     facets = {
         "schema": facet(fields=[{"name": "a", "type": "int"}]),
         "documentation": facet(description="All"),
@@ -68,7 +68,7 @@ def test_a_dataset_event_says_all_of_a_dataset():
     assert not found.entities("dataJob") | found.entities("dataProcessInstance") | found.entities("dataFlow")
 
 
-def test_a_dataset_event_s_upstreams_carry_its_time():
+def test_dataset_event_s_upstreams_carry_its_time():
     lineage = facet(fields={"a": {"inputFields": [{**orders(), "field": "b"}]}})
     upstream = told(dataset_event(totals(facets={"columnLineage": lineage}))).patched(TOTALS, "upstreamLineage")
     assert upstream[f"/upstreams/{ORDERS}"] == {
@@ -78,7 +78,7 @@ def test_a_dataset_event_s_upstreams_carry_its_time():
     }
 
 
-def test_the_bag_of_the_specification_wins():
+def test_bag_of_the_specification_wins():
     bags = {
         "facets": {"documentation": facet(description="right")},
         "inputFacets": {"documentation": facet(description="wrong")},
@@ -86,7 +86,7 @@ def test_the_bag_of_the_specification_wins():
     assert told(pair(inputs=[orders(**bags)])).patched(ORDERS, "datasetProperties")["/description"] == "right"
 
 
-def test_an_output_says_more_than_an_input_of_the_same_event():
+def test_output_facet_overrides_the_input_facet():
     def said(text):
         return {"documentation": facet(description=text)}
 
@@ -94,14 +94,14 @@ def test_an_output_says_more_than_an_input_of_the_same_event():
     assert found.patched(ORDERS, "datasetProperties")["/description"] == "written"
 
 
-def test_a_removed_dataset_is_never_revived_by_being_named():
+def test_removed_dataset_is_never_revived_by_being_named():
     """``removed: false`` would undelete what people deleted."""
     for word in ("CREATE", "OVERWRITE", "ALTER"):
         bag = {"lifecycleStateChange": facet(lifecycleStateChange=word)}
         assert not told(event("START"), event(outputs=[totals(facets=bag)])).has(TOTALS, "status")
 
 
-def test_a_schema_is_rendered_anew_when_its_fields_change():
+def test_schema_is_rendered_again_when_its_fields_change():
     one = told(pair(outputs=[totals(facets={"schema": facet(fields=[{"name": "a", "type": "int"}])})]))
     two = told(pair(outputs=[totals(facets={"schema": facet(fields=[{"name": "b", "type": "int"}])})]))
     again = told(pair(outputs=[totals(facets={"schema": facet(fields=[{"name": "a", "type": "int"}])})]))
@@ -109,7 +109,7 @@ def test_a_schema_is_rendered_anew_when_its_fields_change():
     assert paths == ["a", "b", "a"]
 
 
-def test_a_long_name_is_cut_and_stays_within_the_limit():
+def test_long_name_is_cut_and_stays_within_the_limit():
     long = {"namespace": "s3://bucket", "name": "a/" * 500 + "x"}
     found = told(pair(outputs=[long]))
     (urn,) = found.entities("dataset")
@@ -125,7 +125,7 @@ def test_a_long_name_is_cut_and_stays_within_the_limit():
         ("acme://host", "orders", ["dataplex_fqn"], None),
     ],
 )
-def test_the_dataplex_name_is_a_property_by_setting(namespace, name, choice, expected):
+def test_dataplex_name_is_a_property_by_setting(namespace, name, choice, expected):
     dataset = {"namespace": namespace, "name": name}
     found = told(dataset_event(dataset), optional_metadata=choice)
     urns = [one.entity_urn for one in found.proposals if one.aspect_name == "datasetProperties"]

@@ -64,14 +64,14 @@ def test_nobody_s_dataset_is_revived(translation):
             assert proposal.value == {"removed": True}
 
 
-def test_what_is_shared_with_people_is_patched(translation):
+def test_aspects_shared_with_people_are_patched(translation):
     shared = {"ownership", "globalTags", "datasetProperties", "dataJobInfo", "dataFlowInfo", "dataJobInputOutput",
               "upstreamLineage", "editableSchemaMetadata"}  # fmt: skip
     for proposal in translation.proposals:
         assert (proposal.change_type == "PATCH") is (proposal.aspect_name in shared), proposal
 
 
-def test_a_fine_grained_entry_has_one_downstream_and_no_query(translation):
+def test_fine_grained_entry_has_one_downstream_and_no_query(translation):
     for _, operation in operations(translation):
         if operation["path"].startswith("/fineGrainedLineages/"):
             _, _, kind, down, query, up = operation["path"].split("/")
@@ -81,14 +81,14 @@ def test_a_fine_grained_entry_has_one_downstream_and_no_query(translation):
             assert kind == "NONE" or len(kind) <= 200
 
 
-def test_a_check_is_about_a_dataset(translation):
+def test_check_is_about_a_dataset(translation):
     for proposal in translation.proposals:
         if proposal.aspect_name == "assertionRunEvent":
             assert proposal.value["asserteeUrn"].startswith("urn:li:dataset:(")
             assert proposal.value["assertionUrn"] == proposal.entity_urn
 
 
-def test_a_point_of_time_has_an_id_and_no_time_partition(translation):
+def test_point_of_time_has_an_id_and_no_time_partition(translation):
     seen = set()
     for proposal in translation.proposals:
         value = proposal.value
@@ -110,7 +110,7 @@ def test_no_value_is_longer_than_a_server_indexes(translation):
             assert len(operation["value"]) <= 4096
 
 
-def test_no_proposal_speaks_unknown_sql(translation):
+def test_sql_language_is_never_unknown(translation):
     assert not any(
         node == "UNKNOWN"
         for proposal in translation.proposals
@@ -128,13 +128,13 @@ def test_each_aspect_is_written_once_for_an_entity(translation):
             seen.add(key)
 
 
-def test_the_same_events_give_the_same_proposals(bridge):
+def test_same_events_give_the_same_proposals(bridge):
     path = EXAMPLES / "dbt.ndjson"
     one, two = (bridge.translate(read_events([path])).proposals for _ in range(2))
     assert one == two
 
 
-def test_what_breaks_servers_is_never_written(translation):
+def test_aspects_that_break_servers_are_never_written(translation):
     run = {"Properties", "Input", "Output", "Relationships", "RunEvent"}
     allowed = {f"dataProcessInstance{name}" for name in run} | {"dataPlatformInstance", "subTypes"}
     for proposal in translation.proposals:
@@ -144,7 +144,7 @@ def test_what_breaks_servers_is_never_written(translation):
             assert not {"inputEdges", "outputEdges"} & proposal.value.keys()  # every run would be a node of lineage
 
 
-def test_a_patch_of_a_job_or_a_flow_holds_what_a_new_one_needs(translation):
+def test_patches_of_jobs_and_flows_include_required_fields(translation):
     found = [one for one in translation.proposals if one.aspect_name in {"dataJobInfo", "dataFlowInfo"}]
     assert found
     for proposal in found:
@@ -152,7 +152,7 @@ def test_a_patch_of_a_job_or_a_flow_holds_what_a_new_one_needs(translation):
         assert {"/name", "/type"} - added <= ({"/type"} if proposal.aspect_name == "dataFlowInfo" else set())
 
 
-def test_a_check_says_what_servers_can_show(translation):
+def test_assertion_uses_only_displayable_values(translation):
     for proposal in translation.proposals:
         for node in values(proposal.value):
             assert node != "UNIQUE_PROPORTION"  # GraphQL knows UNIQUE_PROPOTION
@@ -160,7 +160,7 @@ def test_a_check_says_what_servers_can_show(translation):
                 assert {"minValue", "maxValue"} <= node["parameters"].keys()
 
 
-def test_an_operation_is_of_a_dataset_that_is_written(translation):
+def test_operation_is_of_a_dataset_that_is_written(translation):
     written = {urn for one in translation.proposals for urn in outputs_of(one)}
     operated = {one.entity_urn: one.value for one in translation.proposals if one.aspect_name == "operation"}
     assert operated

@@ -29,13 +29,13 @@ def patches(found, urn, aspect):
     return {one["path"]: one["op"] for one in found.one(urn, aspect)}
 
 
-def test_the_info_of_a_flow():
+def test_info_of_a_flow():
     found = told(pair())
     assert found.patched(FLOW, "dataFlowInfo") == {"/name": "daily", "/project": "shop"}
     assert found.one(FLOW, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:openlineage"}
 
 
-def test_the_info_of_a_job():
+def test_info_of_a_job():
     info = told(pair()).patched(JOB, "dataJobInfo")
     assert info == {
         "/name": "load",
@@ -46,7 +46,7 @@ def test_the_info_of_a_job():
     }
 
 
-def test_every_patch_of_an_info_carries_the_name_that_a_new_entity_needs():
+def test_info_patches_include_the_fields_of_a_new_entity():
     """The server's template of a missing aspect has no name, and a dataJob's has no type."""
     for events in (pair(), pair(name="daily", outputs=[totals()]), [job_event(outputs=[totals()])]):
         found = told(events)
@@ -57,7 +57,7 @@ def test_every_patch_of_an_info_carries_the_name_that_a_new_entity_needs():
                 assert one.entity_type == "dataFlow" or {"/type", "/flowUrn"} <= paths
 
 
-def test_what_people_share_is_patched_and_the_rest_is_whole():
+def test_shared_aspects_are_patched_and_others_replaced():
     found = told(
         pair(
             job={
@@ -79,7 +79,7 @@ def test_what_people_share_is_patched_and_the_rest_is_whole():
     assert not modes["UPSERT"] & modes["PATCH"]
 
 
-def test_the_cluster_that_is_an_environment_is_told():
+def test_cluster_that_is_an_environment_is_written_as_env():
     found = told(pair(namespace="prod"))
     (flow,) = found.entities("dataFlow")
     assert found.patched(flow, "dataFlowInfo")["/env"] == "PROD"
@@ -87,14 +87,14 @@ def test_the_cluster_that_is_an_environment_is_told():
     assert found.patched(job, "dataJobInfo")["/env"] == "PROD"
 
 
-def test_the_type_is_the_platform_whatever_a_facet_says():
+def test_job_type_is_the_platform_despite_job_facets():
     """No event can flap it."""
     found = told(pair(job={"jobType": facet(jobType="QUERY", integration="SPARK")}, producer=AIRFLOW))
     (job,) = found.entities("dataJob")
     assert found.patched(job, "dataJobInfo")["/type"] == {"string": "airflow"}
 
 
-def test_sql_as_a_name_is_shown_short_on_one_line_and_kept_whole():
+def test_sql_job_name_is_shortened_and_kept_as_a_property():
     name = "select a,\n  b from c where " + "d = 1 and " * 30
     found = told(pair(name=name, namespace="trino://h:8080"))
     (job,) = found.entities("dataJob") or found.entities("dataFlow")
@@ -108,7 +108,7 @@ def test_sql_as_a_name_is_shown_short_on_one_line_and_kept_whole():
 # -- flow and twin ---------------------------------------------------------------------------------------------------
 
 
-def test_a_flow_level_job_without_inputs_and_outputs_is_a_flow_alone():
+def test_flow_level_job_without_datasets_is_only_a_flow():
     found = told(pair(name="daily", job={"documentation": facet(description="Night")}))
     assert found.entities("dataJob") == set()
     assert found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
@@ -138,12 +138,12 @@ def test_facets_of_a_task_are_not_written_on_its_flow_nor_those_of_the_flow_on_t
     assert not found.has(FLOW, "ownership")
 
 
-def test_a_twin_always_exists_by_setting():
+def test_twin_always_exists_by_setting():
     found = told(pair(name="daily"), identity={"flow_level_jobs": "flow+task"})
     assert found.entities("dataJob") == {TWIN}
 
 
-def test_a_job_event_declares_a_job_and_its_lineage():
+def test_job_event_declares_a_job_and_its_lineage():
     found = told(job_event(inputs=[orders()], outputs=[totals()], job={"documentation": facet(description="x")}))
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["created"] == edge["lastModified"] == {"time": END_MS, "actor": DATAHUB}
@@ -151,7 +151,7 @@ def test_a_job_event_declares_a_job_and_its_lineage():
     assert {one.entity_type for one in found.proposals} <= {"dataPlatform", "dataFlow", "dataJob", "dataset"}
 
 
-def test_the_same_job_event_twice_is_one():
+def test_same_job_event_twice_is_one():
     one = job_event(outputs=[totals()])
     assert [p.value for p in told(one, one).proposals] == [p.value for p in told(one).proposals]
 
@@ -167,7 +167,7 @@ def edges(found, urn=JOB):
     }
 
 
-def test_an_edge_tells_when_it_was_first_and_last_seen():
+def test_edge_has_the_times_of_first_and_last_event():
     found = told(pair(inputs=[orders()], outputs=[totals()]))
     times = {
         "created": {"time": START_MS, "actor": DATAHUB},
@@ -179,7 +179,7 @@ def test_an_edge_tells_when_it_was_first_and_last_seen():
     }
 
 
-def test_a_run_that_has_not_ended_tells_only_when_an_edge_was_first_seen():
+def test_edge_of_an_unfinished_run_has_only_its_created_time():
     found = told(event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})]))
     assert edges(found) == {
         f"inputDatasetEdges/{ORDERS}": {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": DATAHUB}}
@@ -187,7 +187,7 @@ def test_a_run_that_has_not_ended_tells_only_when_an_edge_was_first_seen():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_of_several_runs_the_first_and_the_last_time_and_the_last_statistics_count(reverse):
+def test_edge_spans_all_runs_with_the_last_statistics(reverse):
     def run(run_id, hour, rows):
         bag = {"inputStatistics": facet(rowCount=rows)}
         return [
@@ -202,7 +202,7 @@ def test_of_several_runs_the_first_and_the_last_time_and_the_last_statistics_cou
     assert edge["properties"] == {"openlineage.inputStatistics.rowCount": "7"}
 
 
-def test_a_dataset_that_is_read_and_written_is_both():
+def test_dataset_that_is_read_and_written_is_both():
     found = told(pair(inputs=[orders()], outputs=[orders()]))
     assert set(edges(found)) == {f"inputDatasetEdges/{ORDERS}", f"outputDatasetEdges/{ORDERS}"}
 
@@ -235,7 +235,7 @@ def test_pandas_frames_are_no_datasets():
     assert found.outcomes()["$.inputs[0].name"][0] == "dropped"
 
 
-def test_a_job_that_unrelated_runs_share_has_no_lineage_of_its_own():
+def test_job_that_unrelated_runs_share_has_no_lineage_of_its_own():
     shared = "http://localhost:3000"
     found = told(pair(name="dbt-run-shop", producer=DBT, inputs=[orders()], outputs=[totals()], namespace=shared))
     for urn in found.entities("dataJob"):

@@ -27,7 +27,7 @@ def operation(found):
     return found.one(TOTALS, "operation")
 
 
-def test_an_operation_field_by_field():
+def test_operation_field_by_field():
     found = operation(told(pair(inputs=[orders()], outputs=[totals()], job={"sql": facet(query="insert into x")})))
     assert found == {
         "timestampMillis": END_MS,
@@ -53,12 +53,12 @@ def test_only_what_is_written_has_one_and_only_when_the_run_ends():
     assert not told(dataset_event(totals())).has(TOTALS, "operation")
 
 
-def test_an_output_that_only_the_start_names_has_one_at_the_end():
+def test_output_that_only_the_start_names_has_one_at_the_end():
     found = told(event("START", outputs=[totals()]), event())
     assert operation(found)["timestampMillis"] == END_MS
 
 
-def test_what_is_only_inferred_says_so():
+def test_inferred_operation_is_marked_as_inferred():
     properties = operation(told(pair(outputs=[totals()])))["customProperties"]
     assert properties["openlineage.operation.inferred"] == "true"
 
@@ -73,7 +73,7 @@ def test_what_is_only_inferred_says_so():
         ({"facets": {"lifecycleStateChange": facet(lifecycleStateChange="CREATE")}}, True),
     ],
 )
-def test_a_run_that_failed_wrote_only_what_it_says(kind, bags, written):
+def test_failed_run_writes_only_reported_operations(kind, bags, written):
     found = told(event("START", outputs=[totals()]), event(kind, outputs=[totals(**bags)]))
     assert found.has(TOTALS, "operation") is written
 
@@ -89,7 +89,7 @@ def test_each_terminal_event_is_a_point_and_one_a_millisecond():
     assert times == [END_MS - 20_000, END_MS - 20_000 + 14]
 
 
-def test_a_fail_is_no_operation_where_only_the_complete_is():
+def test_fail_is_no_operation_where_only_the_complete_is():
     found = told(
         event("START", outputs=[totals()]),
         event("FAIL", time="2026-11-20T01:00:10Z"),
@@ -98,7 +98,7 @@ def test_a_fail_is_no_operation_where_only_the_complete_is():
     assert [one["timestampMillis"] for one in found.all(TOTALS, "operation")] == [END_MS - 20_000 + 14]
 
 
-def test_a_replay_overwrites_it_in_place_and_another_run_does_not():
+def test_operation_id_is_stable_for_a_run_and_differs_by_run():
     one = operation(told(pair(outputs=[totals()])))["messageId"]
     changed = {"lifecycleStateChange": facet(lifecycleStateChange="CREATE")}
     assert operation(told(pair(outputs=[totals(facets=changed)])))["messageId"] == one
@@ -106,7 +106,7 @@ def test_a_replay_overwrites_it_in_place_and_another_run_does_not():
     assert operation(other)["messageId"] != one
 
 
-def test_the_ladder_of_words():
+def test_operation_type_precedence():
     """A lifecycle word, then Hive's operation, then dbt's materialisation, then the SQL."""
     lifecycle = {"lifecycleStateChange": facet(lifecycleStateChange="TRUNCATE")}
     model = {"dbt_model": facet(config={"materialized": "table"})}
@@ -140,24 +140,24 @@ def commit(sql, said, **facets):
         ("call system.rewrite_data_files('totals')", "replace", "UPDATE"),
     ],
 )
-def test_iceberg_overwrites_files_for_a_delete_as_well(sql, said, kind):
+def test_iceberg_overwrite_can_be_a_delete(sql, said, kind):
     assert commit(sql, said)["operationType"] == kind
 
 
 @pytest.mark.parametrize("word", ["ALTER", "RENAME", "DROP"])
-def test_what_changes_a_table_affects_no_rows_though_the_last_commit_is_told_of_again(word):
+def test_ddl_operation_has_no_affected_rows(word):
     lifecycle = {"lifecycleStateChange": facet(lifecycleStateChange=word)}
     assert "numAffectedRows" in commit("update totals set b = 1", "overwrite")
     assert "numAffectedRows" not in commit("alter table totals add column b int", "overwrite", **lifecycle)
 
 
-def test_a_word_that_nobody_knows_leaves_it_to_the_next_rung():
+def test_unknown_lifecycle_value_defers_to_the_next_source():
     facets = {"lifecycleStateChange": facet(lifecycleStateChange="MYSTERY")}
     found = told(pair(outputs=[totals(facets=facets)], run={"hive_query": facet(operationName="DROPTABLE")}))
     assert operation(found)["operationType"] == "DROP"
 
 
-def test_a_profile_is_a_point_of_every_terminal_event():
+def test_profile_is_a_point_of_every_terminal_event():
     metrics = {"dataQualityMetrics": facet(rowCount=3)}
     found = told(
         event("START", inputs=[orders(facets=metrics)]), event("FAIL"), event("COMPLETE", time="2026-11-20T01:00:31Z")
@@ -167,7 +167,7 @@ def test_a_profile_is_a_point_of_every_terminal_event():
     assert not told(job_event(inputs=[orders(facets=metrics)])).has(ORDERS, "datasetProfile")
 
 
-def test_the_numbers_of_a_profile_are_those_of_the_last_event_that_measured_them():
+def test_profile_has_the_metrics_of_the_last_measuring_event():
     def measured(**metrics):
         return [orders(facets={"dataQualityMetrics": facet(**metrics)})]
 
@@ -177,7 +177,7 @@ def test_the_numbers_of_a_profile_are_those_of_the_last_event_that_measured_them
         assert (profile["rowCount"], profile["sizeInBytes"]) == (2, 5)
 
 
-def test_a_sum_that_is_larger_than_datahub_s_long_is_left_out():
+def test_sum_that_is_larger_than_datahub_s_long_is_left_out():
     metrics = {"addedRecords": 2**62, "removedRecords": 2**62}
     commit = {"icebergCommitReport": facet(operation="overwrite", commitMetrics=metrics)}
     found = operation(told(pair(outputs=[totals(outputFacets=commit)])))

@@ -59,7 +59,7 @@ def airflow(**instance):
 # -- which aspects ---------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_run_has_five_aspects_and_two_more_where_the_server_knows_them():
+def test_run_has_five_aspects_and_two_more_on_new_servers():
     def names(profile):
         events = pair(inputs=[orders()], outputs=[totals()], job={"jobType": facet(jobType="TASK")})
         found = told(events, datahub_version=profile)
@@ -70,7 +70,7 @@ def test_a_whole_run_has_five_aspects_and_two_more_where_the_server_knows_them()
     assert set(names("1.7")) - set(names("0.15.0")) == {"dataPlatformInstance", "subTypes"}
 
 
-def test_a_run_never_has_what_no_server_takes():
+def test_run_never_has_unsupported_aspects():
     found = told(
         pair(run={"tags": facet(tags=[{"key": "a"}])}, job={"ownership": facet(owners=[{"name": "ann"}])}),
         datahub_version="1.7",
@@ -91,7 +91,7 @@ def test_without_the_start_an_event_adds_and_never_overwrites():
         assert found.has(JOB, "dataJobInputOutput")
 
 
-def test_a_job_or_dataset_event_has_no_run():
+def test_job_or_dataset_event_has_no_run():
     assert told(job_event(outputs=[totals()])).entities("dataProcessInstance") == set()
     assert told(dataset_event(totals())).entities("dataProcessInstance") == set()
 
@@ -102,7 +102,7 @@ def test_no_empty_input_or_output_is_written():
     assert not found.has(DPI, "dataProcessInstanceOutput")
 
 
-def test_templates_come_before_datasets_runs_and_what_they_measured():
+def test_proposals_are_ordered_by_their_dependencies():
     found = told(pair(outputs=[totals()], job={"tags": facet(tags=[{"key": "a"}])}))
     kinds = list(dict.fromkeys(one.entity_type for one in found.proposals))
     assert kinds == ["dataPlatform", "tag", "dataFlow", "dataJob", "dataset", "dataProcessInstance"]
@@ -112,7 +112,7 @@ def test_templates_come_before_datasets_runs_and_what_they_measured():
 # -- properties ------------------------------------------------------------------------------------------------------
 
 
-def test_the_properties_of_a_run():
+def test_properties_of_a_run():
     found = told(pair(inputs=[orders()]))
     assert properties(found)["name"] == RUN
     assert properties(found)["created"] == {"time": START_MS, "actor": DATAHUB}
@@ -129,14 +129,14 @@ def test_the_properties_of_a_run():
     }
 
 
-def test_a_run_that_goes_on_has_no_end():
+def test_run_that_goes_on_has_no_end():
     kept = told(event("START")).kept(DPI)
     assert kept["eventType"] == "START"
     assert not {"endTime", "durationMillis", "attempt"} & kept.keys()
 
 
 @pytest.mark.parametrize("run_id", ["build-42", "7" * 36, "01938a9c-0000-4000-8000-000000000001"])
-def test_only_a_uuid_of_version_7_tells_a_time(run_id):
+def test_only_a_uuid_version_7_run_id_has_a_time(run_id):
     found = told(event("START", run_id=run_id))
     (urn,) = found.entities("dataProcessInstance")
     assert found.kept(urn)["runId"] == run_id
@@ -149,7 +149,7 @@ def test_fractions_of_seconds_are_kept():
     assert kept["durationMillis"] == "29879"
 
 
-def test_the_later_producer_and_schema_win_in_any_order():
+def test_later_producer_and_schema_win_in_any_order():
     events = [event("START", producer="https://a"), event("COMPLETE", producer="https://b")]
     assert told(events).kept(DPI)["producer"] == told(events[::-1]).kept(DPI)["producer"] == "https://b"
 
@@ -165,7 +165,7 @@ NAMES = [
 
 @pytest.mark.parametrize("upper", range(len(NAMES)))
 @pytest.mark.parametrize("lower", range(len(NAMES)))
-def test_the_names_of_a_run_are_a_ladder_whatever_comes_first(upper, lower):
+def test_run_name_precedence_ignores_event_order(upper, lower):
     if upper < lower:
         _, first, name = NAMES[upper]
         for runs in ((first, NAMES[lower][1]), (NAMES[lower][1], first)):
@@ -182,7 +182,7 @@ URLS = [
 
 
 @pytest.mark.parametrize("rung", range(len(URLS) - 1))
-def test_the_pages_of_a_run_are_a_ladder(rung):
+def test_run_url_precedence(rung):
     (_, upper, url), (_, lower, _) = URLS[rung], URLS[rung + 1]
     for first, last in ((upper, lower), (lower, upper)):
         merged = {**first, **last} if set(first) != set(last) else None
@@ -192,7 +192,7 @@ def test_the_pages_of_a_run_are_a_ladder(rung):
         assert {point["externalUrl"] for point in points(found)} == {url}
 
 
-def test_users_are_a_ladder():
+def test_run_user_precedence():
     hive, databricks = (
         {"hive_session": facet(username="hive-ann")},
         {"environment-properties": facet(user="databricks-ann")},
@@ -203,13 +203,13 @@ def test_users_are_a_ladder():
         assert found.kept(DPI)["user"] == name
 
 
-def test_the_actor_is_datahub_if_the_event_names_no_user():
+def test_actor_is_datahub_if_the_event_names_no_user():
     found = told(pair(outputs=[totals()]))
     assert properties(found)["created"]["actor"] == "urn:li:corpuser:datahub"
     assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:datahub"
 
 
-def test_the_prefix_of_properties_is_a_setting_everywhere():
+def test_prefix_of_properties_is_a_setting_everywhere():
     found = told(
         pair(inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})], outputs=[totals()]),
         properties={"prefix": "ol"},
@@ -230,7 +230,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("job_type", "run_type", "nominal", "kind"), TYPES)
-def test_the_first_rule_that_matches_is_the_type(job_type, run_type, nominal, kind):
+def test_first_rule_that_matches_is_the_type(job_type, run_type, nominal, kind):
     run = {"airflow": facet(dagRun={"run_type": run_type})} if run_type else {}
     if nominal:
         run["nominalTime"] = facet(nominalStartTime="2026-11-20T00:00:00Z")
@@ -238,7 +238,7 @@ def test_the_first_rule_that_matches_is_the_type(job_type, run_type, nominal, ki
     assert properties(found).get("type") == kind
 
 
-def test_statistics_are_summed_over_datasets_and_never_over_events():
+def test_run_statistics_are_summed_over_datasets_not_events():
     def read(rows, size):
         return orders(inputFacets={"inputStatistics": facet(rowCount=rows, size=size)})
 
@@ -250,7 +250,7 @@ def test_statistics_are_summed_over_datasets_and_never_over_events():
     assert "outputs.statistics" not in kept
 
 
-def test_statistics_of_many_datasets_are_capped_and_their_sums_are_whole():
+def test_long_run_statistics_are_capped_and_summed_in_full():
     many = [
         {**totals(outputFacets={"outputStatistics": facet(rowCount=2)}), "name": f"shop.public.t{at}"}
         for at in range(99)
@@ -260,7 +260,7 @@ def test_statistics_of_many_datasets_are_capped_and_their_sums_are_whole():
     assert kept["outputs.rowCount"] == "198"
 
 
-def test_a_name_is_no_longer_than_any_other_text():
+def test_name_is_no_longer_than_any_other_text():
     run = {"dataRentgen_run": facet(external_id="x" * 9000)}
     assert len(properties(told(pair(run=run)))["name"]) == 4000
 
@@ -272,20 +272,20 @@ def relationships(found):
     return found.one(DPI, "dataProcessInstanceRelationships")
 
 
-def test_the_template_of_a_job_is_the_job_and_of_a_flow_the_flow_or_its_twin():
+def test_run_template_is_the_job_the_flow_or_the_flow_job():
     assert relationships(told(pair())) == {"parentTemplate": JOB, "upstreamInstances": []}
     assert relationships(told(pair(name="daily"))) == {"parentTemplate": FLOW, "upstreamInstances": []}
     assert relationships(told(pair(name="daily", outputs=[totals()])))["parentTemplate"] == TWIN
 
 
-def test_inputs_of_another_job_of_the_run_make_no_twin():
+def test_outputs_of_another_job_of_the_run_make_no_flow_job():
     """Those of this run's events that belong to that job."""
     found = told(event("START", name="daily"), event("RUNNING", name=NAME, outputs=[totals()]), event(name="daily"))
     assert relationships(found)["parentTemplate"] == FLOW
     assert not found.has(TWIN, "dataJobInfo")
 
 
-def test_a_placeholder_that_names_nothing_writes_no_relationships():
+def test_placeholder_that_names_nothing_writes_no_relationships():
     """An aspect that says only that there is nothing upstream would erase what another call wrote."""
     found = told(pair(name="unknown", outputs=[totals()]))
     assert not found.has(DPI, "dataProcessInstanceRelationships")
@@ -299,7 +299,7 @@ def test_a_placeholder_that_names_nothing_writes_no_relationships():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_what_a_placeholder_says_belongs_to_the_job_that_the_run_names(reverse):
+def test_placeholder_facets_belong_to_the_named_job(reverse):
     """Spark's START may carry the name ``unknown``."""
     events = [
         event("START", name="unknown", inputs=[orders()], job={"sql": facet(query="select 1")}),
@@ -314,7 +314,7 @@ def test_what_a_placeholder_says_belongs_to_the_job_that_the_run_names(reverse):
     assert found.kept(FLOW)["sql.query"] == "select 1"
 
 
-def test_a_flow_s_twin_exists_when_only_a_placeholder_had_its_inputs():
+def test_flow_job_exists_for_inputs_of_a_placeholder():
     found = told(event("START", name="unknown", inputs=[orders()]), event(name="daily"))
     assert relationships(found)["parentTemplate"] == TWIN
     assert found.patched(TWIN, "dataJobInfo")["/flowUrn"] == FLOW
@@ -344,7 +344,7 @@ def test_start_and_end_are_points_of_their_own_time():
     }
 
 
-def test_the_id_of_a_point_is_the_same_whatever_is_said_about_it():
+def test_run_event_id_ignores_the_result():
     complete, fail = points(told(pair()))[-1], points(told(event("START"), event("FAIL")))[-1]
     assert complete["messageId"] == fail["messageId"]
     assert complete["messageId"] != points(told(pair()))[0]["messageId"]
@@ -356,7 +356,7 @@ def test_the_id_of_a_point_is_the_same_whatever_is_said_about_it():
     ("kind", "result"),
     [("COMPLETE", "SUCCESS"), ("FAIL", "FAILURE"), ("ABORT", "SKIPPED"), ("complete", "SUCCESS")],
 )
-def test_the_result_of_a_terminal_event(kind, result):
+def test_result_of_a_terminal_event(kind, result):
     last = points(told(event("START", producer=AIRFLOW), event(kind, producer=AIRFLOW)))[-1]
     assert last["result"] == {"type": result, "nativeResultType": "airflow"}
 
@@ -372,13 +372,13 @@ FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
         (1, None, True, FAILED), (None, 2, True, FAILED), ("1", "2", True, RETRY), (True, 2, True, FAILED), (0, 2, True, FAILED),
     ],
 )  # fmt: skip
-def test_a_failed_airflow_try_is_up_for_retry_while_tries_are_left(tries, retries, asked, expected):
+def test_failed_airflow_try_is_up_for_retry_while_tries_are_left(tries, retries, asked, expected):
     run = {"airflow": facet(task={"retries": retries}, taskInstance={"try_number": tries})}
     found = told(event("FAIL", run=run, producer=AIRFLOW), runs={"up_for_retry": asked})
     assert points(found)[-1]["result"] == expected
 
 
-def test_a_try_that_did_not_fail_is_not_up_for_retry():
+def test_try_that_did_not_fail_is_not_up_for_retry():
     run = {"airflow": facet(task={"retries": 2}, taskInstance={"try_number": 1})}
     kinds = [
         points(told(event(kind, run=run, producer=AIRFLOW), runs={"up_for_retry": True}))[-1]["result"]["type"]
@@ -403,12 +403,12 @@ def test_a_try_that_did_not_fail_is_not_up_for_retry():
         ({}, None),
     ],
 )
-def test_the_word_for_why_a_run_was_started_is_the_message_of_its_creation(facets, word, profile):
+def test_run_trigger_reason_is_the_creation_message(facets, word, profile):
     found = told(pair(run=facets, producer=AIRFLOW), datahub_version=profile)
     assert properties(found)["created"].get("message") == word
 
 
-def test_an_abort_is_a_failure_by_setting():
+def test_abort_is_a_failure_by_setting():
     last = points(told(event("START"), event("ABORT"), runs={"abort": "failure"}))[-1]
     assert last["result"]["type"] == "FAILURE"
 
@@ -424,7 +424,7 @@ def at(seconds):
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 @pytest.mark.parametrize("turn", [1, -1])
-def test_attempts_and_results_are_what_the_vectors_say(vector, turn):
+def test_run_attempts_and_results_match_the_vectors(vector, turn):
     job = {"jobType": facet(processingType=vector["processingType"])} if "processingType" in vector else {}
     events = [event(one["type"], time=at(one["time"]), job=job) for one in vector["events"]][::turn]
     found = [
@@ -446,7 +446,7 @@ def test_start_and_end_in_one_millisecond_are_one_ended_point():
     assert [one["result"]["type"] for one in skipped] == ["SKIPPED"]
 
 
-def test_an_end_before_the_start_has_no_duration():
+def test_end_before_the_start_has_no_duration():
     found = told(event("START", time="2026-11-20T01:05:00Z"), event(time=END))
     assert all("durationMillis" not in point for point in points(found))
     assert "durationMillis" not in found.kept(DPI)
@@ -456,7 +456,7 @@ def test_an_end_before_the_start_has_no_duration():
     ("heartbeat", "expected"),
     [("hour", ["01:00", "02:00", "03:00"]), ("day", ["00:00", "01:00"]), ("off", ["01:00"])],
 )
-def test_a_stream_s_running_events_beat_by_setting(heartbeat, expected):
+def test_stream_s_running_events_beat_by_setting(heartbeat, expected):
     job = {"jobType": facet(processingType="STREAMING")}
     times = ["2026-11-20T02:10:00Z", "2026-11-20T02:50:00Z", "2026-11-20T03:00:00Z"]
     events = [event("START", job=job), *(event("RUNNING", time=time, job=job) for time in times)]
@@ -467,13 +467,13 @@ def test_a_stream_s_running_events_beat_by_setting(heartbeat, expected):
     assert {point["status"] for point in points(found)} == {"STARTED"}
 
 
-def test_the_try_number_is_the_attempt_of_every_point():
+def test_try_number_is_the_attempt_of_every_point():
     found = told(pair(run=airflow(try_number=3), producer=AIRFLOW))
     assert {point["attempt"] for point in points(found)} == {3}
     assert found.kept(DPI)["attempt"] == "3"
 
 
-def test_a_second_attempt_of_one_run_id_is_counted():
+def test_second_attempt_of_one_run_id_is_counted():
     found = told(
         event("START"), event("FAIL"), event("START", time="2026-11-20T02:00:00Z"), event(time="2026-11-20T02:00:05Z")
     )
@@ -487,7 +487,7 @@ def test_a_second_attempt_of_one_run_id_is_counted():
 # -- platform and subtypes -------------------------------------------------------------------------------------------
 
 
-def test_a_rule_s_instance_stands_on_flow_job_and_run():
+def test_platform_instance_of_a_rule_is_on_flow_job_and_run():
     rules = {"rules": [{"namespace": "shop", "instance": "eu"}]}
     found = told(pair(producer=AIRFLOW), identity=rules, datahub_version="1.7")
     instances = [one.value for one in found.proposals if one.aspect_name == "dataPlatformInstance"]
@@ -502,7 +502,7 @@ def test_a_rule_s_instance_stands_on_flow_job_and_run():
     }
 
 
-def test_a_run_of_a_placeholder_has_the_platform_of_what_ran_it():
+def test_run_of_a_placeholder_has_the_platform_of_what_ran_it():
     """The platform comes of the producer, whatever the job is called."""
     found = told(pair(name="unknown", producer=AIRFLOW), datahub_version="1.7")
     assert found.one(DPI, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}

@@ -37,7 +37,7 @@ def reported(translation):
     return {line["path"]: (line["outcome"], line["target"], line["reason"]) for line in translation.report.lines()}
 
 
-def test_leaf_that_was_cut_is_mapped_and_says_so_its_neighbour_does_not():
+def test_cut_field_is_reported_as_cut_and_others_are_not():
     translation = bridge("1.7").translate(packed([EVENT]), report=True)
     lines = reported(translation)
     assert lines["$.job.facets.documentation.description"] == ("mapped", "dataJobInfo.description", "cut")
@@ -57,7 +57,7 @@ def test_size_in_the_mark_is_that_of_the_text_in_the_event():
 
 
 @pytest.mark.parametrize("again", range(4))
-def test_text_of_a_job_that_runs_again_and_again_is_cut_each_time(again):
+def test_long_job_text_is_cut_in_every_translation(again):
     used = Bridge(Settings(datahub_version="1.7"))
     for _ in range(again + 1):
         translation = used.translate(packed([EVENT]))
@@ -65,7 +65,7 @@ def test_text_of_a_job_that_runs_again_and_again_is_cut_each_time(again):
     assert all(len(ndjson_line(proposal)) < 2 * MAX_TERM_BYTES for proposal in translation.proposals)
 
 
-def test_ledger_counts_the_cut_and_reports_it_of_what_it_wrote_before(tmp_path):
+def test_ledger_counts_cut_texts_and_writes_them_cut(tmp_path):
     (tmp_path / "e.ndjson").write_text(json.dumps(EVENT))
     for _ in range(2):
         with Catalog(tmp_path / "shop.db") as file:
@@ -99,7 +99,7 @@ def test_explain_shows_the_cut(tmp_path, monkeypatch):
     assert result.output.count("  (cut: the search index takes 32,766 bytes)") == 3
 
 
-def test_validate_finds_long_texts_in_proposals_and_none_in_what_the_bridge_writes(tmp_path, monkeypatch):
+def test_validate_finds_long_texts_only_in_foreign_proposals(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
     long = patch("dataset", urn, "datasetProperties", [{"op": "add", "path": "/description", "value": LONG}])

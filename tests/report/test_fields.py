@@ -14,7 +14,7 @@ def nested(depth, inner="1"):
 
 
 @pytest.mark.parametrize("text", ['{"a":[1,{"b":null}],"c":"[{"}', "[]", '"{"', "[" + ",".join(["{}"] * 2000) + "]"])
-def test_a_document_is_as_json_reads_it(text):
+def test_document_is_as_json_reads_it(text):
     assert parse_document(text.encode()) == json.loads(text)
 
 
@@ -24,7 +24,7 @@ def test_numbers_beyond_all_doubles_are_as_they_are_written():
 
 @pytest.mark.parametrize("depth", [600, 100_000])
 @pytest.mark.parametrize("inner", ["1", '"]]}\\\\\\"["', '{"x":[]}'])
-def test_what_is_nested_too_deep_is_one_leaf_and_all_beside_it_is_told(depth, inner):
+def test_value_nested_too_deep_is_one_field(depth, inner):
     deep = nested(depth, inner)
     found = list(iter_fields(parse_document(f'{{"a":{deep},"b":[{deep},"["],"c":2}}'.encode()), {}, {}))
     assert [value for *_, value, _ in found] == ["...", "...", "[", 2]
@@ -32,12 +32,12 @@ def test_what_is_nested_too_deep_is_one_leaf_and_all_beside_it_is_told(depth, in
     assert [shown[:6] for _, shown, *_ in found] == ["$.a[0]", "$.b[0]", "$.b[1]", "$.c"]
 
 
-def test_what_is_nested_as_deep_as_is_followed_is_not_cut():
+def test_value_at_the_depth_limit_is_not_cut():
     found = list(field_values(parse_document(nested(499).encode())))
     assert found == [((0,) * 499, 1)]
 
 
-def test_a_leaf_has_the_nearest_note_and_the_datasets_on_the_way_to_it():
+def test_field_has_the_nearest_note_and_its_datasets():
     said = {"inputs": [{"name": "a", "facets": {"odd.key": {"x": 1, "y": []}}}, {}], "producer": "p"}
     noted = {"$.inputs[0]": "far", "$.inputs[0].facets.odd.key.x": "near"}
     about = {"$.inputs[0]": "outer", "$.inputs[0].facets.odd.key": "inner", "$.producer": "own"}
@@ -51,5 +51,5 @@ def test_a_leaf_has_the_nearest_note_and_the_datasets_on_the_way_to_it():
 
 
 @pytest.mark.parametrize("alone", [1, None, "x", {}, []])
-def test_what_is_no_object_is_a_leaf_of_its_own(alone):
+def test_scalar_document_is_one_field(alone):
     assert list(iter_fields(alone, {"$": "said"}, {"$": "own"})) == [((), "$", "said", ("own",), alone, False)]

@@ -71,20 +71,20 @@ def bridge():
 
 
 @pytest.mark.parametrize(("name", "key", "event"), SAMPLES, ids=[name for name, _, _ in SAMPLES])
-def test_a_lone_end_loses_no_leaf_that_an_end_with_its_start_keeps(bridge, name, key, event):  # noqa: ARG001 - the id
+def test_lone_end_loses_no_leaf_that_an_end_with_its_start_keeps(bridge, name, key, event):  # noqa: ARG001 - the id
     alone = leaves(bridge, key, event)
     assert alone
     assert alone == leaves(bridge, key, start_of(event), event)
 
 
-def test_a_lone_end_brings_nearly_all_leaves_of_the_standard_facets(bridge):
+def test_single_end_event_maps_nearly_all_standard_facets(bridge):
     lines = [said for _, key, event in SAMPLES for said in leaves(bridge, key, event).values()]
     outcomes = Counter(outcome for outcome, _ in lines)
     assert {reason for outcome, reason in lines if outcome == "dropped"} <= WITHHELD
     assert outcomes["mapped"] + outcomes["property"] >= 0.95 * len(lines)
 
 
-def test_a_target_without_creates_keeps_all_but_the_runs_own_leaves():
+def test_target_without_creates_drops_only_run_properties():
     bridge = Bridge(Settings(datahub_version="0.15.0"))
     bridge.options.can_create = False
     lost = {

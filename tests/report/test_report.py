@@ -25,7 +25,7 @@ def walked(value):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_every_leaf_of_every_real_event_has_one_line_with_a_known_verdict_and_reason(profile):
+def test_every_field_of_a_real_event_is_reported_once(profile):
     events = (*examples(), *corpus())
     translation = bridge(profile).translate(list(events), report=True)
     lines = list(translation.report.lines())
@@ -42,7 +42,7 @@ def test_every_leaf_of_every_real_event_has_one_line_with_a_known_verdict_and_re
     assert all(line["reason"] and line["target"] is None for line in lines if line["outcome"] == "dropped")
 
 
-def test_the_counts_are_those_of_the_lines():
+def test_counts_are_those_of_the_lines():
     translation = bridge().translate(list(examples()), report=True)
     counts = Counter(line["outcome"] for line in translation.report.lines())
     told, report = translation.counts, translation.report
@@ -54,7 +54,7 @@ def test_the_counts_are_those_of_the_lines():
 ODD_LEAVES = {"a.b": 1, "c[0]": {"x": []}, 'd"': None, "": {}, "e f": [[], [[]], {"": "g"}]}
 
 
-def test_a_leaf_is_not_compared_with_every_note():
+def test_leaf_is_not_compared_with_every_note():
     """Tens of thousands of leaves that end somewhere, as in a column lineage of columns that are not there."""
 
     class Counted(str):
@@ -75,7 +75,7 @@ def test_a_leaf_is_not_compared_with_every_note():
     assert Counted.compared < 20_000
 
 
-def test_leaves_with_odd_names_and_empty_values_have_their_lines_too():
+def test_fields_with_odd_names_or_no_value_are_reported():
     facets = {"odd": ODD_LEAVES, "empty": {}, "text": "t", "null": None}
     said = event(run_facets=facets, extra={"x": 1}, inputs=[], outputs=None)
     lines = reported([said])
@@ -137,13 +137,13 @@ TOLD = {
 
 
 @pytest.mark.parametrize("case", TOLD)
-def test_a_leaf_is_told_to_end_where_it_does(case):
+def test_field_is_reported_with_its_outcome(case):
     said, path, expected = TOLD[case]
     line = reported([said])[path]
     assert expected in (line["outcome"], line["reason"])
 
 
-def test_the_id_of_a_run_whose_properties_are_left_out_is_where_newer_servers_know_its_platform():
+def test_run_id_maps_to_the_platform_instance_without_creates():
     for version, said in (
         ("1.7", ("mapped", "dataPlatformInstance.urn", None)),
         ("0.15.0", ("dropped", None, "pending-terminal")),
@@ -154,13 +154,13 @@ def test_the_id_of_a_run_whose_properties_are_left_out_is_where_newer_servers_kn
         assert (line["outcome"], line["target"], line["reason"]) == said
 
 
-def test_the_namespace_of_an_operation_that_its_application_carries_is_the_project_of_the_flow():
+def test_namespace_of_a_collapsed_operation_maps_to_the_flow():
     settings = Settings(identity={"granularity": "application"})
     line = reported([event(job="app.append_data.orders")], Bridge(settings))["$.job.namespace"]
     assert (line["outcome"], line["target"]) == ("mapped", "dataFlowInfo.project")
 
 
-def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_job_it_was_when_and_how_it_ended():
+def test_dbt_node_fields_map_to_the_operation_in_dbt_mode():
     said = next(
         json.loads(one.raw)
         for one in examples()
@@ -176,7 +176,7 @@ def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_j
 
 
 @pytest.mark.parametrize("rule", [{"datasets": ["!d.s.*"]}, {"facets": ["!schema"]}])
-def test_what_a_filter_leaves_out_of_an_event_is_told_with_its_rule(rule):
+def test_filtered_field_is_reported_with_its_rule(rule):
     lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], Bridge(Settings(filters=rule)))
     assert lines["$.inputs[0].facets.schema.fields[0].name"]["reason"].startswith("filtered:")
     assert lines["$.job.name"]["outcome"] == "mapped"
@@ -189,7 +189,7 @@ def test_what_a_pattern_of_temporary_datasets_leaves_out_is_told():
     assert lines["$.job.name"]["outcome"] == "mapped"
 
 
-def test_every_leaf_of_an_event_that_a_filter_leaves_out_is_told_with_its_rule():
+def test_fields_of_a_filtered_event_are_reported_with_the_rule():
     using = Bridge(Settings(filters={"jobs": ["!tmp_*"]}))
     said = [event(job="tmp_x"), event(job="etl")]
     lines = list(using.translate(packed(said), report=True).report.lines())
@@ -197,7 +197,7 @@ def test_every_leaf_of_an_event_that_a_filter_leaves_out_is_told_with_its_rule()
     assert [line for line in lines if line["event"] == "event[1]" and "filtered" in (line["reason"] or "")] == []
 
 
-def test_what_the_profile_and_the_settings_leave_out_is_told():
+def test_fields_dropped_by_version_or_settings_are_reported():
     sql = event(job_facets={"sql": {"query": "select 1"}})
     assert reported([sql], bridge("1.7"))["$.job.facets.sql.query"]["target"] == "dataTransformLogic.transforms"
     assert reported([sql])["$.job.facets.sql.query"]["target"] == "dataJobInfo.customProperties[openlineage.sql.query]"

@@ -57,7 +57,7 @@ def check(base, key, facet, profile):
         assert (line["reason"] is None) == (line["target"] is not None) == (line["outcome"] != "dropped")
 
 
-def test_every_standard_facet_has_its_class_and_each_class_its_module():
+def test_standard_facets_all_have_a_class_and_a_module():
     assert len({name for name, _, _ in CLASSES}) >= 38
     known = {key for keys in registry().values() for key in keys}
     assert {key for _, key, _ in CLASSES} <= known
@@ -94,7 +94,7 @@ def test_each_leaf_of_a_facet_drawn_from_its_schema_has_one_line(named):
 
 
 @pytest.mark.parametrize("named", sorted(CLASSES), ids=lambda named: named[0])
-def test_a_changed_leaf_of_a_drawn_facet_changes_the_target_that_its_line_names(named):
+def test_generated_field_change_changes_the_reported_target(named):
     _, key, base = named
     drawn = []
 
@@ -117,7 +117,7 @@ LIES = [
 
 
 @pytest.mark.parametrize(("base", "key", "facet", "reason"), LIES, ids=lambda one: one if isinstance(one, str) else "")
-def test_what_drawn_facets_found_is_told_as_it_is(base, key, facet, reason):
+def test_fields_found_by_generation_are_reported_correctly(base, key, facet, reason):
     lines = [line for line in lines_of(carried(base, key, facet), "1.7") if key in line["path"]]
     last = lines[-1]
     assert last["reason"] == reason

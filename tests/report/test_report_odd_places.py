@@ -18,7 +18,7 @@ OPAQUE = {"kafkaTopic": {"partitions": 6, "isInternal": False}, "mystery": {"x":
 @pytest.mark.parametrize("bag", ["facets", "inputFacets", "outputFacets"])
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
 @pytest.mark.parametrize("facets", ["scan", "subset", "opaque"])
-def test_of_a_facet_on_the_other_side_or_in_the_other_bag(facets, side, bag, whole):
+def test_facet_on_the_wrong_side_is_reported_truthfully(facets, side, bag, whole):
     said = {"scan": {"icebergScanReport": SCAN}, "subset": SUBSETS[side], "opaque": OPAQUE}[facets]
     for document in (event("COMPLETE", **{side: [dataset("d.s.t", **{bag: said})]}),
                      job_event(**{side: [dataset("d.s.t", **{bag: said})]})):  # fmt: skip
@@ -27,7 +27,7 @@ def test_of_a_facet_on_the_other_side_or_in_the_other_bag(facets, side, bag, who
         assert tried["property"] + tried["mapped"] > 2
 
 
-def test_what_an_output_s_scan_projected_is_kept():
+def test_projected_fields_of_an_output_scan_are_properties():
     told = reported([event("START"), event("COMPLETE", outputs=[dataset("d.s.t", facets={"icebergScanReport": SCAN})])])
     line = told["$.outputs[0].facets.icebergScanReport.projectedFieldNames[0]"]
     assert (line["outcome"], line["target"]) == (
@@ -37,7 +37,7 @@ def test_what_an_output_s_scan_projected_is_kept():
 
 
 @pytest.mark.parametrize("field", [{}, {"field": "x"}])
-def test_a_source_whose_words_the_settings_drop_is_a_source_all_the_same(field, monkeypatch):
+def test_source_with_dropped_transformations_stays_a_source(field, monkeypatch):
     from dh_bridge import Bridge, Settings  # noqa: PLC0415 - of this test alone
 
     dropping = Bridge(Settings(column_lineage={"indirect": "drop", "target": "both"}, datahub_version="1.7"))
@@ -50,13 +50,13 @@ def test_a_source_whose_words_the_settings_drop_is_a_source_all_the_same(field, 
     assert (tried["mapped"] > 1, tried["dropped"] > 1, tried["property"]) == (True, True, 1 + len(field))
 
 
-def test_the_operator_of_a_composer_job_is_kept_whether_it_is_a_subtype_or_not():
+def test_composer_operator_is_kept_as_subtype_or_property():
     said = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
                  outputs=[dataset("d.s.t", facets={"datasetType": {"datasetType": "TABLE"}})])  # fmt: skip
     assert lies([("here", said)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
 
 
-def test_lineage_of_a_job_without_a_name_is_told_of_its_run():
+def test_lineage_of_an_unnamed_job_is_reported_on_its_run():
     column = {"type": "JOB", "namespace": "ns", "name": "app.other"}
     table = {**dataset("d.s.a"), "type": "DATASET"}
     said = event("COMPLETE", job="unknown", outputs=[dataset("d.s.t", facets={"lineage": {"fields": {"a": {"inputs": [column]}}}})],
@@ -83,7 +83,7 @@ def spoilt(value, moved, old=(), new=(), *, facets=False):
     return value
 
 
-def test_an_entry_that_cannot_be_used_changes_nothing_of_what_is_told_of_those_behind_it():
+def test_unusable_entry_does_not_change_later_report_lines():
     tried = 0
     for name, document in golden():
         moved = {}

@@ -78,7 +78,7 @@ def test_each_target_of_an_example_is_in_the_proposals(settings):
     assert missing(documents, Bridge(Settings(**SETTINGS[settings]))) == []
 
 
-def test_a_target_has_the_prefix_of_the_settings():
+def test_target_has_the_prefix_of_the_settings():
     said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}}, run_facets={"own": {"x": 1}})
     lines = reported([said], Bridge(Settings(datahub_version="0.15.0", properties={"prefix": "ol"})))
     assert {path: lines[path]["target"] for path in (
@@ -92,7 +92,7 @@ def test_a_target_has_the_prefix_of_the_settings():
     }  # fmt: skip
 
 
-def test_a_property_that_a_later_event_replaced_is_dropped():
+def test_property_that_a_later_event_replaced_is_dropped():
     first = event("START", run_facets={"processing_engine": {"name": "n", "openlineageAdapterVersion": "1"}})
     last = event("COMPLETE", "2026-11-20T10:01:00Z", run_facets={"processing_engine": {"name": "n", "version": "2"}})
     translation = Bridge(Settings(datahub_version="1.7")).translate(packed([first, last]), report=True)

@@ -36,7 +36,7 @@ CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("whole", "profile"), CALLS)
-def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names(whole, profile):
+def test_golden_field_change_changes_the_reported_target(whole, profile):
     found, tried = lies(golden(), 1, whole=whole, profile=profile)
     assert found == []
     assert all(tried[outcome] > 40 for outcome in OUTCOMES), tried
@@ -44,7 +44,7 @@ def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("whole", "profile"), CALLS)
-def test_a_change_of_a_leaf_changes_its_target_if_and_only_if_it_is_not_withheld(whole, profile):
+def test_field_change_changes_the_target_unless_dropped(whole, profile):
     found, tried = lies(documents(), 0.04, whole=whole, profile=profile)
     assert found == []
     assert all(tried[outcome] > 40 for outcome in OUTCOMES), tried
@@ -64,7 +64,7 @@ ODD_COLUMNS = [
 ]  # fmt: skip
 
 
-def test_of_odd_columns_the_report_tells_the_truth():
+def test_report_is_true_for_odd_columns():
     said = event(outputs=[dataset("d.s.t", facets={"schema": {"fields": ODD_COLUMNS}})])
 
     def only(path):  # another name of a nameless column, or of one that is there twice, is another column
@@ -92,7 +92,7 @@ def without(document, path):
     return found
 
 
-def test_an_empty_text_or_a_zero_is_told_to_be_somewhere_only_where_it_says_more_than_nothing_does():
+def test_empty_text_or_zero_is_mapped_only_if_it_has_an_effect():
     found, tried = [], 0
     for place, said in golden():
         for path, value in leaves(said):
@@ -109,7 +109,7 @@ def test_an_empty_text_or_a_zero_is_told_to_be_somewhere_only_where_it_says_more
     assert tried > 150
 
 
-def test_the_truth_test_finds_a_lie(monkeypatch):
+def test_report_check_detects_a_false_outcome(monkeypatch):
     """A row that names a target that nothing goes to, and one that drops what is stored."""
     said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
     assert lies([("here", said)], 1, whole=True, profile="1.7")[0] == []
@@ -129,7 +129,7 @@ def test_the_truth_test_finds_a_lie(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("whole", "profile"), CALLS[:2])
-def test_every_value_that_redaction_replaced_is_told_to_be_a_secret_whatever_facet_it_is_in(whole, profile):
+def test_redacted_value_is_reported_as_secret_in_any_facet(whole, profile):
     found, tried = lies(
         [(place, with_secrets(said)) for place, said in golden()], 1, injected, whole=whole, profile=profile
     )
@@ -156,7 +156,7 @@ TARGETS = {
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", SOURCES)
-def test_every_kind_of_source_and_target_of_explicit_lineage_is_told_where_it_changes_something(source, target, whole):
+def test_explicit_lineage_is_reported_only_where_it_is_used(source, target, whole):
     entry = {**TARGETS[target], "inputs": [SOURCES[source]]}
     said = event("COMPLETE", job_facets={"lineage": {"entries": [entry]}})
     assert lies([(f"{source} -> {target}", said)], 1, whole=whole, profile="0.15.0")[0] == []
@@ -198,7 +198,7 @@ def elsewhere(document, using):
 
 
 @pytest.mark.parametrize("asked", ["", *(f" with {asked}" for asked in ASKED if "removals" not in asked)])
-def test_a_leaf_of_a_dataset_is_told_to_be_on_it_only_where_that_aspect_of_that_dataset_is_proposed(asked):
+def test_dataset_field_is_mapped_only_to_a_proposed_aspect(asked):
     using = bridge(f"1.7{asked}")
     assert [(place, *line) for place, said in golden() for line in elsewhere(said, using)] == []
 
@@ -206,7 +206,7 @@ def test_a_leaf_of_a_dataset_is_told_to_be_on_it_only_where_that_aspect_of_that_
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("asked", ASKED)
-def test_every_leaf_of_every_golden_event_is_told_truly_by_other_settings_too(asked, whole):
+def test_golden_fields_are_reported_truthfully_in_all_settings(asked, whole):
     def only(path):  # by its own name a facet of another dataset may mean one that is left out
         return "through" not in asked or not own_name(path)
 
@@ -244,7 +244,7 @@ PLACEHOLDERS = {
 
 @pytest.mark.parametrize("asked", ["", " with outputs", " with lineage on datasets"])
 @pytest.mark.parametrize("case", PLACEHOLDERS)
-def test_of_a_job_that_is_not_written_what_is_on_its_datasets_and_its_run_is_told(case, asked):
+def test_fields_of_an_unwritten_job_are_reported_truthfully(case, asked):
     for whole in (False, True):
         assert lies([(case, PLACEHOLDERS[case])], 1, whole=whole, profile=f"0.15.0{asked}")[0] == []
 
@@ -269,7 +269,7 @@ LEFT_OUT = {
     "asked", ["no edges of temporary ones", "no temporary ones", "lineage through orders", "lineage on datasets"]
 )
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_of_a_dataset_that_lineage_leaves_out_nothing_is_told_that_is_not_there(case, asked):
+def test_dataset_left_out_of_lineage_is_reported_truthfully(case, asked):
     def only(path):  # by its own name a facet of another dataset may mean it or not
         return not own_name(path)
 
@@ -306,5 +306,5 @@ PROPOSALS = [
         ("dataJobInputOutput.urn", [""]),
     ],
 )
-def test_a_target_names_leaves_of_one_aspect_below_one_path(target, expected):
+def test_target_names_leaves_of_one_aspect_below_one_path(target, expected):
     assert [text for _, _, text in at_target(PROPOSALS, target)] == expected

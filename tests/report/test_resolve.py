@@ -25,7 +25,7 @@ NAMES = {"parent.job", "own.a", "own.a.b", "errorMessage.message", "facet.other"
         (["own"], "z", None),
     ],
 )
-def test_a_property_is_called_by_the_path_of_the_field_or_of_a_part_above_it(keys, path, expected):
+def test_property_is_named_by_the_path_of_the_field_or_parent(keys, path, expected):
     assert property_name(NAMES, keys, path.split(".")) == expected
 
 
@@ -44,18 +44,18 @@ WHOLE = upsert(
 )
 
 
-def test_properties_of_edges_are_known_by_the_end_of_the_edge_too():
+def test_edge_properties_are_found_by_edge_and_by_urn():
     assert list(properties_of(EDGES)) == [
         "dataJobInputOutput.inputDatasetEdges[].properties[ol.x]",
         "dataJobInputOutput.inputDatasetEdges[urn:a/b].properties[ol.x]",
     ]
 
 
-def test_properties_of_patches_and_of_whole_aspects_are_found():
+def test_properties_are_found_in_patches_and_full_aspects():
     assert list(properties_of(PROPERTY)) == ["datasetProperties.customProperties[ol.y/z]"]
     assert list(properties_of(WHOLE)) == ["dataFlowInfo.customProperties[ol.x]"]
 
 
-def test_a_field_without_a_value_is_not_written():
+def test_field_without_a_value_is_not_written():
     assert set(fields_of(WHOLE)) == {"dataFlowInfo.urn", "dataFlowInfo.name", "dataFlowInfo.customProperties"}
     assert set(fields_of(PROPERTY)) == {"datasetProperties.urn", "datasetProperties.customProperties"}

@@ -14,7 +14,7 @@ from dh_bridge.options import Options
 from dh_bridge.sinks.catalog import CatalogSink
 
 
-def test_properties_that_are_too_many_are_reported_and_the_others_are_kept():
+def test_properties_over_the_limit_are_reported_as_too_large():
     many = {f"k{number:03}": "v" for number in range(300)}
     document = event(
         "START", run_facets={"spark_jobDetails": {"_producer": "https://x", "_schemaURL": "https://x", **many}}
@@ -31,7 +31,7 @@ def test_properties_that_are_too_many_are_reported_and_the_others_are_kept():
     assert sum(line["reason"] == "too-large" for line in outcomes.values()) == 100
 
 
-def test_what_has_no_room_beside_a_result_is_told_where_the_run_has_no_properties():
+def test_values_over_the_result_limit_are_reported_as_dropped():
     """Where a target cannot create them; what a facet says of the validation is repeated beside each result."""
     meta = {f"m{number:03}": str(number) for number in range(230)}
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}}
@@ -82,14 +82,14 @@ def both(kind="START", **parts):
         ({"schema": {"write": "outputs"}}, TYPE, "schemaMetadata.fields[].nativeDataType", "policy:schema.write"),
     ],
 )
-def test_what_is_written_of_an_output_is_not_told_of_an_input(chosen, leaf, aspect, reason):
+def test_aspect_of_an_output_is_not_reported_for_an_input(chosen, leaf, aspect, reason):
     found = outcomes(both(), **chosen)
     assert found[f"$.outputs[0].{leaf}"][1] == aspect
     assert found[f"$.inputs[0].{leaf}"] == ("dropped", reason)
     assert outcomes(both())[f"$.inputs[0].{leaf}"][1] == aspect
 
 
-def test_what_one_run_writes_of_a_dataset_is_written_whatever_side_of_another_one_it_is_on():
+def test_dataset_written_by_one_run_is_mapped_for_all_runs():
     written = event("START", run=RUN[:-1] + "9", outputs=[dataset("d.s.read")])
     found = outcomes(written, both(), materialize="outputs")
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
@@ -102,14 +102,14 @@ def test_owners_of_a_dataset_are_not_those_of_a_job():
     assert found[f"$.inputs[0].{OWNER}"] == ("mapped", "ownership.owners[].owner")
 
 
-def test_what_writes_keeps_back_is_withheld():
+def test_aspects_held_by_writes_are_reported_as_dropped():
     found = outcomes(both(), writes={"aspects": ["datasetProperties", "dataJob*", "dataFlow*"]})
     assert found[f"$.inputs[0].{TYPE}"] == ("dropped", "policy:writes")
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
     assert found["$.eventType"] == ("dropped", "policy:writes")
 
 
-def test_properties_that_are_too_many_for_one_dataset_are_told_of_that_one():
+def test_property_limit_is_reported_for_its_dataset_only():
     many = {f"k{number:03}": "v" for number in range(300)}
     full = {"storage": {"storageLayer": "iceberg", **many}}
     said = event(
@@ -120,7 +120,7 @@ def test_properties_that_are_too_many_for_one_dataset_are_told_of_that_one():
     assert found["$.outputs[0].facets.storage.k299"][0] == "property"
 
 
-def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
+def test_upstreams_of_a_dataset_event_are_not_those_of_a_run():
     """The run's lineage stands on its job; a placeholder job is not written."""
     fields = {"id": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.read", "field": "id"}]}}
     made = dataset("d.s.made", facets={"columnLineage": {"fields": fields}})
@@ -132,7 +132,7 @@ def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
     assert outcomes(dataset_event(made))[f"$.dataset.{leaf}"] == ("mapped", "upstreamLineage.fineGrainedLineages")
 
 
-def test_a_proposal_that_the_profile_refuses_has_reached_nothing(monkeypatch):
+def test_proposal_that_the_profile_refuses_has_reached_nothing(monkeypatch):
     monkeypatch.setattr(Options, "check_environments", lambda _self: None)  # what else is refused is our mistake
     found = outcomes(both(), datahub_version="0.15.0", naming={"env": "SBX"})
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("dropped", "profile")
@@ -150,13 +150,13 @@ def told_to_a_ledger(*batches, **chosen):
     return {line["path"]: (line["outcome"], line["target"] or line["reason"]) for line in translation.report.lines()}
 
 
-def test_what_a_ledger_has_sent_before_is_told_as_written():
+def test_fields_sent_by_the_ledger_before_are_mapped():
     """An event that comes again changes nothing, and nothing of it is sent."""
     said = both("COMPLETE")
     assert told_to_a_ledger([said], [said]) == told_to_a_ledger([said])
 
 
-def test_a_ledger_s_runs_are_told_as_they_were_settled():
+def test_ledger_report_uses_resolved_facts_of_other_runs():
     """That a dataset is temporary, another run said."""
     marked = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
     other = event("COMPLETE", run=RUN[:-1] + "9", job="etl.other", outputs=[dataset("d.s.read", facets=marked)])

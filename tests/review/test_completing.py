@@ -80,14 +80,14 @@ def custom(gms):
     return aspect(gms, PROPERTIES)["customProperties"]
 
 
-def test_a_lone_end_is_found_by_the_runs_tab(gms):
+def test_lone_end_is_found_by_the_runs_tab(gms):
     assert emit(gms, ENDED) == {}
     assert aspect(gms, RELATIONSHIPS)["parentTemplate"].startswith("urn:li:dataJob:")
     assert aspect(gms, PROPERTIES)["created"]["time"] == 1795136409000
     assert custom(gms)["openlineage.errorMessage.message"] == "slow"
 
 
-def test_a_run_of_which_only_running_is_known_has_properties_and_no_point(gms):
+def test_run_with_only_running_has_properties_and_no_point(gms):
     emit(gms, RUNNING)
     assert aspect(gms, PROPERTIES)["created"]["time"] == 1795136405000
     assert aspect(gms, RELATIONSHIPS)["parentTemplate"].startswith("urn:li:dataJob:")
@@ -115,7 +115,7 @@ def test_calls_in_any_order_leave_the_same_run_and_erase_nothing(gms):
     assert relationships["parentInstance"] == f"urn:li:dataProcessInstance:{PARENT}"
 
 
-def test_the_same_event_twice_changes_nothing(gms):
+def test_same_event_twice_changes_nothing(gms):
     emit(gms, ENDED)
     first = gms.dump()
     emit(gms, ENDED)
@@ -137,7 +137,7 @@ def test_two_ends_of_a_run_are_merged_and_the_newer_wins(server):
         assert said["openlineage.eventType"] == "FAIL"
 
 
-def test_an_aspect_of_a_restart_is_the_newer_one():
+def test_aspect_of_a_restart_is_the_newer_one():
     merger = RunMerger("openlineage.")
     end = {
         "customProperties": {
@@ -153,7 +153,7 @@ def test_an_aspect_of_a_restart_is_the_newer_one():
     assert not merger.is_newer(same, end)
 
 
-def test_a_better_name_and_the_job_of_a_flow_stay():
+def test_better_name_and_the_job_of_a_flow_stay():
     older = {"name": "nightly", "customProperties": {}, "created": {"time": 1, "actor": "urn:li:corpuser:a"}}
     newer = {
         "name": "r",
@@ -171,7 +171,7 @@ def test_a_better_name_and_the_job_of_a_flow_stay():
 # -- cost ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_call_with_start_and_end_reads_nothing(server):
+def test_call_with_start_and_end_reads_nothing(server):
     emit(server, STARTED, ENDED)
     assert reads(server) == []
 
@@ -183,7 +183,7 @@ def test_runs_are_read_a_hundred_at_a_time(server):
     assert len({one.entity_urn for one in server.proposals if one.aspect_name == PROPERTIES}) == 250
 
 
-def test_a_ledger_reads_nothing(server, tmp_path):
+def test_ledger_reads_nothing(server, tmp_path):
     settings = Settings(ledger={"file": str(tmp_path / "ledger.db")})
     destination = open_target(f"rest:{server.url}", settings, ledger=True, environ={"HOME": "/nowhere"})
     with destination.sink as sink:
@@ -222,7 +222,7 @@ def run_proposals(*events):
     return Bridge(Settings(datahub_version="1.7")).translate(list(events)).proposals
 
 
-def test_a_server_that_refuses_to_be_read_gets_the_rest(caplog):
+def test_server_that_refuses_to_be_read_gets_the_rest(caplog):
     inner = Blind(retryable=False)
     sink = wrap_sink(inner, Settings())
     proposals = run_proposals(ENDED)
@@ -246,12 +246,12 @@ def test_run_that_may_not_be_read_keeps_its_aspects(server, first, second):
     assert aspect(server, PROPERTIES) == before
 
 
-def test_a_server_that_is_down_fails_the_delivery():
+def test_server_that_is_down_fails_the_delivery():
     with pytest.raises(SinkError):
         wrap_sink(Blind(retryable=True), Settings()).emit(run_proposals(ENDED))
 
 
-def test_a_failure_names_the_proposal_of_the_caller(server):
+def test_failure_names_the_proposal_of_the_caller(server):
     server.poison = lambda found: "no" if found.aspect_name == PROPERTIES else None
     destination = open_target(f"rest:{server.url}", Settings(), environ={"HOME": "/nowhere"})
     with destination.sink as sink:
@@ -269,7 +269,7 @@ def test_relationships_in_a_batch_of_their_own_are_completed(server):
     assert aspect(server, RELATIONSHIPS)["parentInstance"] == f"urn:li:dataProcessInstance:{PARENT}"
 
 
-def test_a_create_that_reaches_the_rest_sink_is_written_only_where_it_is_absent(gms):
+def test_create_is_written_by_the_rest_sink_only_if_absent(gms):
     from dh_bridge.sinks.base import SinkOptions, open_sink  # noqa: PLC0415 - the plain sink, of this test alone
 
     value = {"customProperties": {}, "name": "first", "created": {"time": 1, "actor": "urn:li:corpuser:a"}}

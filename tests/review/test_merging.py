@@ -63,7 +63,7 @@ def test_properties_are_joined_and_ours_win():
     }
 
 
-def test_a_check_is_one_statement_but_for_its_properties():
+def test_check_is_one_statement_but_for_its_properties():
     there = {"type": "DATASET", "datasetAssertion": {"x": 1}, "customProperties": {"a": "1"}}
     ours = {"type": "CUSTOM", "customAssertion": {"y": 1}, "customProperties": {"b": "2"}}
     assert merge_aspect("assertionInfo", there, ours) == {**ours, "customProperties": {"a": "1", "b": "2"}}
@@ -73,7 +73,7 @@ def test_a_check_is_one_statement_but_for_its_properties():
     }
 
 
-def test_what_is_refused_is_the_proposal_that_was_given(gms):
+def test_failure_has_the_original_unmerged_proposal(gms):
     gms.poison = lambda found: "no" if len(found.value["inputs"]) > 1 else None
     with opened(f"rest:{gms.url}", READ).sink as sink:
         sink.emit([io(A)])
@@ -99,7 +99,7 @@ def schema(urn, version):
         ({"runId": "x", "pipelineName": "dh_bridge"}, 2),
     ],
 )
-def test_a_schema_of_others_stays_where_it_is(gms, writer, version):
+def test_schema_of_others_stays_where_it_is(gms, writer, version):
     with opened(f"rest:{gms.url}", Settings(datahub_version="1.4")).sink as sink:
         sink.emit([schema(A, 1)])
     gms.metadata[A, "schemaMetadata"] = writer
@@ -110,14 +110,14 @@ def test_a_schema_of_others_stays_where_it_is(gms, writer, version):
     assert aspect(gms, B, "schemaMetadata")["version"] == 1
 
 
-def test_what_cannot_be_read_cannot_be_joined(tmp_path):
+def test_state_read_needs_a_readable_target(tmp_path):
     with pytest.raises(SettingsError, match="cannot read aspects from file"):
         opened(f"file:{tmp_path / 'x.ndjson'}", READ)
     with opened(f"file:{tmp_path / 'x.ndjson'}", Settings(schema={"write": "if_absent"})).sink as sink:
         assert sink.emit([schema(A, 1)]) == Delivery(1, [])
 
 
-def test_both_switches_count_in_one_place(gms):
+def test_dropped_counts_cover_schema_and_write_filters(gms):
     chosen = {"datahub_version": "1.4", "schema": {"write": "if_absent"}, "writes": {"entities": ["dataset"]}}
     with opened(f"rest:{gms.url}", Settings(**chosen)).sink as sink:
         sink.emit([schema(A, 1)])
@@ -157,7 +157,7 @@ def leaves(value, path=""):
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
-def test_no_leaf_is_erased_by_events_that_come_one_by_one_in_any_order(tmp_path, order):
+def test_events_sent_one_by_one_erase_no_stored_value(tmp_path, order):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
         seen: set[tuple[str, ...]] = set()
         for at in order:

@@ -37,12 +37,12 @@ def test_each_difference_is_named(ours, theirs, differs):
 @pytest.mark.parametrize(
     ("ours", "theirs"), [("db.t", 'inst."DB".t'), ("b.straße", '"I".b.STRASSE'), ("tier.b.straße", "b.STRASSE")]
 )
-def test_what_stands_before_a_name_is_found_in_another_spelling(ours, theirs):
+def test_near_miss_is_found_for_another_spelling(ours, theirs):
     (found,) = near_misses([urn(ours)], [urn(theirs)])
     assert found.differs.startswith("instance or tiers, ")
 
 
-def test_a_near_miss_has_no_rule():
+def test_near_miss_has_no_rule():
     """A topic and a table of one name, or a table with and without a level, may be two datasets: the URNs are no evidence."""
     topic, table = urn("shop.public.orders", "kafka"), urn("shop.public.orders")
     (found,) = near_misses([topic], [table])
@@ -70,18 +70,18 @@ def test_starrocks_tables_that_mysql_names_are_near_misses_without_rules():
         "no urn",
     ],
 )
-def test_what_is_another_dataset_is_no_near_miss(theirs):
+def test_different_dataset_is_no_near_miss(theirs):
     assert list(near_misses([urn("shop.public.orders"), "urn:li:tag:orders"], [theirs])) == []
 
 
-def test_the_nearest_come_first_and_are_few():
+def test_nearest_come_first_and_are_few():
     known = [urn(f"i{at}.shop.public.orders", env="DEV") for at in range(9)] + [urn("SHOP.public.orders")]
     found = [one.found for one in near_misses([urn("shop.public.orders")], known)]
     assert found[0] == urn("SHOP.public.orders")
     assert len(found) == 5
 
 
-def test_names_of_many_tenants_are_compared_with_those_of_their_own(monkeypatch):
+def test_near_misses_compare_names_of_the_same_tenant_only(monkeypatch):
     asked = []
     compared = near._near_miss
     monkeypatch.setattr(near, "_near_miss", lambda *said: asked.append(said) or compared(*said))
@@ -91,12 +91,12 @@ def test_names_of_many_tenants_are_compared_with_those_of_their_own(monkeypatch)
 
 
 @pytest.mark.parametrize("theirs", ["nn/lake/orders", "NN:9000/lake/orders"])
-def test_a_path_of_another_host_name_differs_in_the_host(theirs):
+def test_path_of_another_host_name_differs_in_the_host(theirs):
     (found,) = near_misses([urn("nn.example.com/lake/orders", "hdfs")], [urn(theirs, "hdfs")])
     assert found.differs == "host"
 
 
-def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
+def test_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
     there = [urn("shop.public.orders"), urn("orders"), urn("shop.public.Orders", env="DEV"), urn("elsewhere")]
     (tmp_path / "urns.txt").write_text("\n".join(there))
     found = existing_respellings([urn("shop.public.Orders"), "urn:li:tag:x"], UrnList(str(tmp_path / "urns.txt")))
@@ -104,6 +104,6 @@ def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
     assert existing_respellings([], UrnList(str(tmp_path / "urns.txt"))) == set()
 
 
-def test_a_list_of_urns_may_begin_with_a_byte_order_mark(tmp_path):
+def test_list_of_urns_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "urns.txt").write_text(urn("a\u2028b") + "\r\n" + urn("c"), encoding="utf-8-sig", newline="")
     assert UrnList(str(tmp_path / "urns.txt")).urns == {urn("a\u2028b"), urn("c")}

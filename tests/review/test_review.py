@@ -84,7 +84,7 @@ def test_entities_are_found_or_new_and_asked_for_once():
     ]
 
 
-def test_edges_that_come_and_go_are_told():
+def test_added_and_removed_edges_are_listed():
     there = {
         "inputDatasets": [],
         "outputDatasets": [],
@@ -104,7 +104,7 @@ def test_edges_that_come_and_go_are_told():
         (patch("dataJob", JOB, "dataJobInputOutput", [edge(A)]), "merged"),
     ],
 )
-def test_aspects_of_others_are_told_with_their_writer(proposal, how):
+def test_foreign_aspects_are_listed_with_their_writer(proposal, how):
     there = {"subTypes": {"typeNames": ["Other"]}, "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []}}
     held = place(**{name: StoredAspect(value, **THEIRS) for name, value in there.items()})
     counts, rows = planned(held, proposal)
@@ -120,7 +120,7 @@ def test_our_own_aspects_and_those_of_nobody_are_no_others(present):
     assert counts == {"found": 1, "changed": 1}
 
 
-def test_what_says_the_same_is_unchanged_whoever_wrote_it():
+def test_equal_aspect_is_unchanged_despite_another_writer():
     held = place(subTypes=StoredAspect({"typeNames": ["Task"]}, **THEIRS))
     counts, _ = planned(held, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}))
     assert counts == {"found": 1, "unchanged": 1}
@@ -133,13 +133,13 @@ def test_near_misses_are_found_among_what_is_known():
     assert rows[1] == {"kind": "near", "urn": A, "found": A.replace("PROD", "DEV"), "differs": "env"}
 
 
-def test_what_the_server_would_refuse_is_told():
+def test_proposal_the_server_would_reject_is_listed():
     counts, rows = planned(Place(), patch("dataJob", JOB, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]))
     assert counts["refused"] == 1
     assert "which is required" in rows[0]["reason"]
 
 
-def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
+def test_file_of_urns_knows_what_is_there_alone(tmp_path):
     (tmp_path / "urns.txt").write_text(f'{A}\n\n"{B}"\n')
     counts, _ = planned(
         UrnList(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
@@ -158,7 +158,7 @@ def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
         UrnList(str(tmp_path / "events.ndjson"))
 
 
-def test_nothing_is_written_to_the_place(tmp_path):
+def test_review_writes_nothing_to_the_target(tmp_path):
     with CatalogSink(Catalog(tmp_path / "c.db")) as sink:
         sink.emit([upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]})])
         counts, _ = planned(sink, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Other"]}))
@@ -188,7 +188,7 @@ HELD = {"name": "load", "type": {"string": "airflow"}, "customProperties": {"ope
         (HELD | {"name": "other", "customProperties": {}}, "overwritten", ["/name"]),
     ],
 )
-def test_what_was_written_is_held_missing_trimmed_or_overwritten(there, word, paths):
+def test_written_aspect_is_held_missing_trimmed_or_overwritten(there, word, paths):
     held = Place() if there is None else place(dataJobInfo=StoredAspect(there, **THEIRS))
     (change,) = reviewed(held, patch("dataJob", JOB, "dataJobInfo", [NAMED, TYPED, KEPT]))
     found = judge_change(change)
@@ -211,14 +211,14 @@ def test_elements_of_others_beside_ours_are_no_fault():
 
 
 @pytest.mark.parametrize(("others", "word"), [([B], "held"), ([B, A], "overwritten"), ([A], "overwritten")])
-def test_what_a_patch_took_away_and_is_there_again_is_not_held(others, word):
+def test_removed_edge_that_is_present_again_is_not_held(others, word):
     gone = [{"op": "remove", "path": f"/inputDatasetEdges/{A}"}]
     (change,) = reviewed(place(dataJobInputOutput=edges(*others)), patch("dataJob", JOB, "dataJobInputOutput", gone))
     paths = [] if word == "held" else [f"/inputDatasetEdges/{A}"]
     assert judge_change(change)[:2] == (word, paths)
 
 
-def test_a_column_without_its_last_tag_is_held_and_one_with_it_is_not():
+def test_removed_tag_is_held_only_if_it_is_absent():
     tag = {"tags": [{"tag": "urn:li:tag:pii"}]}
     there = {"editableSchemaFieldInfo": [{"fieldPath": "a", "globalTags": tag}, {"fieldPath": "b", "globalTags": tag}]}
     for path, gone in (("a", "a"), ("c", None)):
@@ -229,7 +229,7 @@ def test_a_column_without_its_last_tag_is_held_and_one_with_it_is_not():
         assert judge_change(change).paths == told
 
 
-def test_an_entity_that_was_revived_and_is_removed_again_is_not_held():
+def test_revived_entity_that_is_removed_again_is_not_held():
     alive = upsert("dataJob", JOB, "status", {"removed": False})
     (change,) = reviewed(place(status=StoredAspect({"removed": True}, **THEIRS)), alive)
     assert judge_change(change) == ("overwritten", ["/removed"], "nightly snowflake snowflake-2")
@@ -238,7 +238,7 @@ def test_an_entity_that_was_revived_and_is_removed_again_is_not_held():
         assert judge_change(change).status == "held"
 
 
-def test_the_order_of_a_set_says_nothing_and_others_may_add_to_it():
+def test_set_order_and_additions_by_others_are_ignored():
     run = {"upstreamInstances": ["urn:li:dataProcessInstance:a", "urn:li:dataProcessInstance:b"]}
     sent = upsert("dataProcessInstance", RUN, "dataProcessInstanceRelationships", run)
     for there, word in (("ba", "held"), ("bca", "held"), ("b", "trimmed"), ("", "trimmed")):
@@ -253,7 +253,7 @@ SCHEMA = {
 }  # fmt: skip
 
 
-def test_a_plan_leaves_to_others_what_emit_would_leave_to_them():
+def test_plan_leaves_to_others_what_emit_would_leave_to_them():
     schemas = [upsert("dataset", urn, "schemaMetadata", SCHEMA) for urn in (A, B)]
     held = Place(**{A: {"schemaMetadata": StoredAspect({**SCHEMA, "hash": "theirs"}, **THEIRS)}})
     for write, words in (("all", ["changed", "foreign", "changed"]), ("if_absent", ["changed"])):
@@ -264,7 +264,7 @@ def test_a_plan_leaves_to_others_what_emit_would_leave_to_them():
         assert [row["kind"] for row in rows if row.get("aspect")] == words
 
 
-def test_a_plan_joins_with_what_is_there_where_emit_would_join():
+def test_plan_joins_with_what_is_there_where_emit_would_join():
     held = Place(**{RUN: {"dataProcessInstanceInput": StoredAspect({"inputs": [A]}, **OURS)}})
     sent = [upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": [urn]}) for urn in (B, C)]
     for mode, inputs in (("none", [C]), ("read", [C, B, A])):
@@ -281,7 +281,7 @@ def test_lists_of_another_length_are_overwritten():
     assert found == ("overwritten", ["/typeNames"], "urn:li:corpuser:ann")
 
 
-def test_what_says_nothing_is_held_and_what_cannot_be_laid_out_is_compared_as_it_is():
+def test_default_value_is_held_and_raw_values_are_compared():
     (change,) = reviewed(Place(), upsert("dataset", A, "status", {"removed": False}))
     assert judge_change(change).status == "held"
     fine = {"fineGrainedLineages": [{"upstreamType": "FIELD_SET", "downstreamType": "FIELD", "downstreams": [A, B]}]}

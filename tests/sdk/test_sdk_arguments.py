@@ -37,7 +37,7 @@ def pipeline():
         ({"job_facets": [1]}, "job_facets: expected a mapping"),
     ],
 )
-def test_what_is_said_of_a_run(pipeline, said, named):
+def test_run_arguments_are_validated(pipeline, said, named):
     with pytest.raises(EventError, match=named):
         pipeline.run(JOB, **said)
 
@@ -64,7 +64,7 @@ def test_what_is_said_of_a_run(pipeline, said, named):
         (Custom(label="x", columns=5), {}, r"Custom: .*\$\.columns"),
     ],
 )
-def test_what_is_said_of_a_check(pipeline, check, said, named):
+def test_assertion_arguments_are_validated(pipeline, check, said, named):
     with pytest.raises(EventError, match=named):
         pipeline.assertion(ORDERS, check, **said)
     assert pipeline.sink.proposals == []
@@ -81,14 +81,14 @@ def test_what_is_said_of_a_check(pipeline, check, said, named):
         ({"results": "x"}, "results: expected a mapping"),
     ],
 )
-def test_what_is_said_of_a_result(pipeline, said, named):
+def test_result_arguments_are_validated(pipeline, said, named):
     check = pipeline.assertion(ORDERS, "not_null", column="id")
     with pytest.raises(EventError, match=named):
         check.report(True, **said)  # noqa: FBT003 - the word of the public interface
 
 
 @pytest.mark.parametrize("error", [5, ("UNKNOWN_ERROR",), ("UNKNOWN_ERROR", 5)])
-def test_what_is_no_error_is_refused(pipeline, error):
+def test_error_of_a_wrong_type_is_refused(pipeline, error):
     with pytest.raises(EventError, match="error: "):
         pipeline.assertion(ORDERS, "not_null", column="id").report(error=error)
     if error == 5:
@@ -96,17 +96,17 @@ def test_what_is_no_error_is_refused(pipeline, error):
             run.retry(2, error=error)
 
 
-def test_a_uuid_is_an_id_and_a_decimal_a_limit(pipeline):
+def test_uuid_is_an_id_and_a_decimal_a_limit(pipeline):
     own = uuid.uuid4()
     assert pipeline.assertion(ORDERS, "not_null", column="id", id=own).urn == f"urn:li:assertion:{own}"
     total = pipeline.assertion(ORDERS, Volume(min=Decimal(5), change="ABSOLUTE")).info["volumeAssertion"]
     assert total["rowCountChange"]["parameters"]["value"] == {"value": "5", "type": "NUMBER"}
 
 
-def test_a_run_that_never_began_cannot_end(pipeline):
+def test_run_that_never_began_cannot_end(pipeline):
     with pytest.raises(EventError, match="has not started"):
         pipeline.run(JOB).__exit__(None, None, None)
 
 
-def test_settings_of_a_pipeline_are_given_as_those_of_a_bridge():
+def test_pipeline_accepts_the_settings_of_a_bridge():
     assert Pipeline({"datahub_version": "1.4"}, sink="memory:").options.profile.name == "1.4"

@@ -51,7 +51,7 @@ def three_results(check):
         )
 
 
-def test_the_first_example_of_the_page_gives_the_same_assertion(told):
+def test_first_example_of_the_page_yields_the_same_assertion(told):
     one = told()
     assert between(one).urn == CHECK
     assert one.last(CHECK, "assertionInfo") == {
@@ -75,7 +75,7 @@ def test_the_first_example_of_the_page_gives_the_same_assertion(told):
     assert one.last(CHECK, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:great-expectations"}
 
 
-def test_the_second_example_of_the_page_gives_the_same_three_results(told):
+def test_second_example_of_the_page_yields_the_same_results(told):
     one = told()
     three_results(between(one))
     ends = [
@@ -130,7 +130,7 @@ def of_openlineage(actual, country=None):
     return {"namespace": "postgres://db:5432", "name": "bazTable", "inputFacets": facets}
 
 
-def test_the_same_three_results_from_openlineage_are_the_same(told):
+def test_same_three_results_from_openlineage_are_the_same(told):
     one = told()
     check = between(one, id=None)
     three_results(check)
@@ -165,7 +165,7 @@ def test_the_same_three_results_from_openlineage_are_the_same(told):
         ("expect_something_of_ours", {}),
     ],
 )
-def test_the_same_check_from_openlineage_is_the_same_entity(told, profile, kind, said):
+def test_same_check_from_openlineage_is_the_same_entity(told, profile, kind, said):
     one = told(datahub_version=profile)
     check = one.pipeline.assertion(PAIR, kind, platform="great-expectations", **said)
     params = {key: value for key, value in said.items() if key != "column"}
@@ -208,7 +208,7 @@ def test_every_aspect_is_one_for_datahub(told, profile):
     one.assert_sound()
 
 
-def test_every_field_of_a_result_can_be_said(told):
+def test_every_field_of_a_result_can_be_set(told):
     one = told(datahub_version="1.7")
     between(one).report(
         success=False, actual=101.5, run_id="r", partition="p", url="http://x/1", rows=5, missing=1, unexpected=2,
@@ -237,7 +237,7 @@ def test_every_field_of_a_result_can_be_said(told):
 
 
 @pytest.mark.parametrize("profile", ["1.4", "1.5"])
-def test_a_server_that_may_not_know_severity_keeps_the_word(told, profile):
+def test_severity_is_a_native_result_on_older_servers(told, profile):
     one = told(datahub_version=profile)
     between(one).report(success=False, severity="warn")
     assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
@@ -267,7 +267,7 @@ def test_description_that_the_search_index_does_not_take_is_cut(told):
 
 
 @pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])
-def test_what_was_measured_is_kept_when_it_is_no_number(told, actual):
+def test_non_numeric_actual_value_is_a_native_result(told, actual):
     one = told()
     between(one).report(success=True, actual=actual)
     result = one.last(CHECK, RESULT)["result"]
@@ -275,7 +275,7 @@ def test_what_was_measured_is_kept_when_it_is_no_number(told, actual):
     assert result["nativeResults"]["actual"]
 
 
-def test_a_result_without_a_run_has_the_moment_for_its_run(told):
+def test_result_without_a_run_has_the_moment_for_its_run(told):
     one = told()
     between(one).report(success=True)
     assert (one.last(CHECK, RESULT)["runId"], one.last(CHECK, RESULT)["timestampMillis"]) == (
@@ -297,7 +297,7 @@ def test_a_result_without_a_run_has_the_moment_for_its_run(told):
         ),
     ],
 )
-def test_a_check_that_could_not_be_evaluated_is_an_error_with_its_type(told, error, kind, properties):
+def test_assertion_that_fails_to_run_is_an_error_with_its_type(told, error, kind, properties):
     one = told()
     between(one).report(error=error)
     assert one.last(CHECK, RESULT)["result"] == {
@@ -307,7 +307,7 @@ def test_a_check_that_could_not_be_evaluated_is_an_error_with_its_type(told, err
     }
 
 
-def test_an_error_of_no_known_type_is_refused(told):
+def test_error_of_no_known_type_is_refused(told):
     one = told()
     check = between(one)
     with pytest.raises(AspectError, match="error"):
@@ -319,7 +319,7 @@ def test_an_error_of_no_known_type_is_refused(told):
 
 
 @pytest.mark.parametrize("key", ["row_condition", "where", "filter"])
-def test_a_check_of_some_rows_has_results_of_those_rows(told, key):
+def test_check_of_some_rows_has_results_of_those_rows(told, key):
     one = told()
     check = one.pipeline.assertion(BAZ, "row_count", min=1, **{key: "country = 'IN'"})
     check.report(success=True)
@@ -329,7 +329,7 @@ def test_a_check_of_some_rows_has_results_of_those_rows(told, key):
     assert one.last(check.urn, RESULT)["partitionSpec"] == {"partition": '["p"]', "type": "PARTITION"}
 
 
-def test_a_result_of_some_rows_says_which(told):
+def test_result_of_selected_rows_has_a_query_partition(told):
     one = told()
     between(one).report(success=True, where="country = 'IN'")
     assert one.last(CHECK, RESULT)["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
@@ -349,11 +349,11 @@ def test_from_1_7_a_check_is_shown_as_one_of_its_platform(told, platform, label)
 
 
 @pytest.mark.parametrize("given", [GUID, CHECK])
-def test_an_id_may_be_a_guid_or_a_urn(told, given):
+def test_id_may_be_a_guid_or_a_urn(told, given):
     assert told().pipeline.assertion(BAZ, "row_count", id=given).urn == CHECK
 
 
-def test_an_instance_of_the_platform_is_part_of_the_check(told):
+def test_instance_of_the_platform_is_part_of_the_check(told):
     one = told()
     west = one.pipeline.assertion(BAZ, "row_count", platform="dbt", instance="west")
     assert west.urn != one.pipeline.assertion(BAZ, "row_count", platform="dbt").urn
@@ -371,7 +371,7 @@ def test_without_a_platform_a_check_is_of_the_default_one(told):
     assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["nativeParameters"] == {"value": "[1,3]"}
 
 
-def test_the_logic_of_a_check_is_kept(told):
+def test_logic_of_a_check_is_kept(told):
     one = told()
     check = one.pipeline.assertion(PAIR, "custom_sql", logic="select 1 where false")
     assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["logic"] == "select 1 where false"
@@ -403,7 +403,7 @@ def test_results_are_of_datasets_only(told):
         {"success": True, "time": 1.5},
     ],
 )
-def test_a_report_that_makes_no_sense_is_refused(told, said):
+def test_report_that_makes_no_sense_is_refused(told, said):
     one = told()
     check = between(one)
     with pytest.raises(EventError) as caught:
@@ -413,36 +413,36 @@ def test_a_report_that_makes_no_sense_is_refused(told, said):
 
 
 @pytest.mark.parametrize("batch", [{"limit": "ten"}, {"limit": 2**31}])
-def test_a_limit_that_is_no_number_is_refused_by_the_schema(told, batch):
+def test_limit_that_is_no_number_is_refused_by_the_schema(told, batch):
     with pytest.raises(AspectError, match="limit"):
         between(told()).report(success=True, batch=batch)
 
 
-def test_the_run_of_a_result_may_be_any_id(told):
+def test_run_of_a_result_may_be_any_id(told):
     one = told()
     for run_id in (UUID(int=7), one.pipeline.run(("nightly", "shop.check"), run_id=UUID(int=7))):
         between(one).report(success=True, run_id=run_id)
         assert one.last(CHECK, RESULT)["runId"] == str(UUID(int=7))
 
 
-def test_a_batch_may_be_its_id_alone(told):
+def test_batch_may_be_its_id_alone(told):
     one = told()
     between(one).report(success=True, batch="b1")
     assert one.last(CHECK, RESULT)["batchSpec"] == {"customProperties": {}, "nativeBatchId": "b1"}
 
 
 @pytest.mark.parametrize("ref", [JOB, "urn:li:tag:x", ("a",)])
-def test_a_named_check_is_one_of_a_dataset(told, ref):
+def test_named_check_is_one_of_a_dataset(told, ref):
     with pytest.raises(EventError):
         told().pipeline.assertion(ref, "not_null", column="id")
 
 
-def test_what_datahub_cannot_take_is_refused_by_name(told):
+def test_assertion_that_datahub_would_reject_is_refused(told):
     with pytest.raises(AspectError, match="entityUrn"):
         told().pipeline.assertion(BAZ, "not_null", id="a" * 600)
 
 
-def test_the_proposals_are_plain_json(told):
+def test_proposals_are_plain_json(told):
     one = told()
     three_results(between(one))
     for proposal in one.sink.proposals:

@@ -50,7 +50,7 @@ def only(one, aspect):
     return found
 
 
-def test_an_expectation_is_the_check_that_openlineage_would_tell(told):
+def test_expectation_equals_the_openlineage_assertion(told):
     one = told(datahub_version="1.7")
     failed = expectation(
         column="amount",
@@ -85,7 +85,7 @@ def test_an_expectation_is_the_check_that_openlineage_would_tell(told):
     one.assert_sound()
 
 
-def test_counts_are_told_and_the_values_themselves_are_not(told):
+def test_counts_are_sent_without_the_unexpected_values(told):
     one = told()
     found = {
         "element_count": 9, "missing_count": 1, "unexpected_count": 2, "unexpected_percent": 22.2,
@@ -111,7 +111,7 @@ def test_counts_are_told_and_the_values_themselves_are_not(told):
         },
     ],
 )
-def test_an_exception_is_an_error_with_its_type(told, info):
+def test_exception_is_an_error_with_its_type(told, info):
     one = told()
     tell(one, expectation(column="amount", success=False, info=info, severity="warning"))
     assert only(one, RESULT)["result"] == {
@@ -123,7 +123,7 @@ def test_an_exception_is_an_error_with_its_type(told, info):
 
 
 @pytest.mark.parametrize("condition", ["amount > 1", {"type": "pass_through", "pass_through_filter": "amount > 1"}])
-def test_a_row_condition_says_which_rows(told, condition):
+def test_row_condition_is_the_query_partition(told, condition):
     one = told()
     tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
     assert only(one, RESULT)["partitionSpec"] == {"partition": "amount > 1", "type": "QUERY"}
@@ -149,14 +149,14 @@ def test_a_row_condition_says_which_rows(told, condition):
         ),
     ],
 )
-def test_a_condition_made_of_objects_says_which_rows(told, condition, predicate):
+def test_condition_object_is_the_query_partition(told, condition, predicate):
     one = told()
     tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
     assert only(one, RESULT)["partitionSpec"] == {"partition": predicate, "type": "QUERY"}
     assert only(one, "assertionInfo")["datasetAssertion"]["nativeParameters"]["row_condition"] == predicate
 
 
-def test_a_condition_of_a_kind_to_come_is_kept_as_it_is(told):
+def test_condition_of_a_kind_to_come_is_kept_as_it_is(told):
     one = told()
     tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition={"type": "fuzzy"}))
     info = only(one, "assertionInfo")["datasetAssertion"]
@@ -172,7 +172,7 @@ def test_counts_of_values_that_differ_are_no_counts_of_rows(told):
     assert result["nativeResults"] == {"missing_count": "1", "unexpected_count": "3"}
 
 
-def test_values_of_numpy_and_pandas_are_told_as_what_they_are(told):
+def test_numpy_and_pandas_values_are_converted(told):
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     one = told()
     found = {
@@ -187,7 +187,7 @@ def test_values_of_numpy_and_pandas_are_told_as_what_they_are(told):
     assert result["nativeResults"] == {"actual": "2024-03-02T00:00:00", "unexpected_percent": "22.5"}
 
 
-def test_values_of_a_column_that_tells_of_secrets_are_hidden(told):
+def test_values_of_a_secret_column_are_hidden(told):
     one = told()
     found = {"observed_value": ["hunter2"], "element_count": 4}
     tell(one, expectation("expect_column_values_to_be_in_set", column="password", value_set=["hunter2"], result=found))
@@ -196,7 +196,7 @@ def test_values_of_a_column_that_tells_of_secrets_are_hidden(told):
     assert only(one, RESULT)["result"]["rowCount"] == 4
 
 
-def test_what_is_not_null_is_told_in_the_unit_of_its_limit(told):
+def test_non_null_proportion_is_sent_as_a_null_proportion(told):
     one = told()
     kind = "expect_column_proportion_of_non_null_values_to_be_between"
     tell(one, expectation(kind, column="c", min_value=0.9, success=False, result={"observed_value": 0.75}))
@@ -206,7 +206,7 @@ def test_what_is_not_null_is_told_in_the_unit_of_its_limit(told):
     assert (result["actualAggValue"], result["nativeResults"]) == (0.25, {"actual": "0.75"})
 
 
-def test_a_batch_of_a_partition_says_which_part(told):
+def test_batch_of_a_partition_has_a_partition_spec(told):
     one = told()
     tell(one, expectation(column="amount"), identifiers={"year": "2024", "dataframe": "<DATAFRAME>"})
     assert only(one, RESULT)["partitionSpec"] == {"partition": '[{"year": "2024"}]', "type": "PARTITION"}
@@ -220,26 +220,26 @@ def test_query_and_limit_of_a_batch_are_kept(told):
     assert only(one, RESULT)["partitionSpec"] == {"partition": "select 1", "type": "QUERY"}
 
 
-def test_a_run_without_a_name_is_called_by_its_time(told):
+def test_checkpoint_without_a_run_name_uses_its_time(told):
     one = told()
     tell(one, expectation(column="amount"), run_name=None, active_batch_definition=None)
     assert only(one, RESULT)["runId"] == "2024-01-01T00:00:00+00:00"
 
 
-def test_an_asset_may_be_named_with_its_source(told):
+def test_asset_may_be_named_with_its_source(told):
     one = told()
     assert tell(one, expectation(column="amount"), datasets={"orders": "hive/other.orders", "shop/orders": ORDERS})
     assert only(one, RESULT)["asserteeUrn"] == ORDERS
 
 
-def test_an_asset_without_a_dataset_is_named_before_anything_is_told(told):
+def test_asset_without_a_dataset_is_refused_before_sending(told):
     one = told()
     with pytest.raises(SettingsError, match="orders"):
         tell(one, expectation(column="amount"), datasets={"customers": ORDERS})
     assert one.sink.proposals == []
 
 
-def test_an_asset_without_a_dataset_is_a_warning_where_the_pipeline_only_warns():
+def test_asset_without_a_dataset_is_a_warning_if_configured():
     pipeline = Pipeline(sink="memory:", on_error="warn")
     found = checkpoint(expectation(column="amount"))
     with pytest.warns(RuntimeWarning, match=r"demo_suite: not sent.*'orders'"):
@@ -249,7 +249,7 @@ def test_an_asset_without_a_dataset_is_a_warning_where_the_pipeline_only_warns()
 
 
 @pytest.mark.parametrize("on_error", ["raise", "warn"])
-def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypatch, on_error):
+def test_unavailable_server_fails_a_checkpoint_only_if_set(monkeypatch, on_error):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")
     pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
     from dh_bridge.sdk.great_expectations import DataHubAction  # noqa: PLC0415 - needs the package
@@ -282,7 +282,7 @@ def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
         DataHubAction(**said, settings={"datahub_versio": "1.7"}).run(result)
 
 
-def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
+def test_real_checkpoint_sends_its_expectations(tmp_path, monkeypatch):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")  # it would call home
     gx = pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
     pandas = pytest.importorskip("pandas")

@@ -184,7 +184,7 @@ TYPES = {
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 @pytest.mark.parametrize(("definition", "part", "wanted"), EVERYWHERE.values(), ids=EVERYWHERE)
-def test_a_definition_is_written_as_datahub_keeps_it(told, definition, part, wanted, profile):
+def test_definition_is_written_as_datahub_keeps_it(told, definition, part, wanted, profile):
     one = told(datahub_version=profile)
     check = one.pipeline.assertion(ORDERS, definition, platform="dbt", description="must hold")
     assert one.last(check.urn, "assertionInfo") == {
@@ -198,7 +198,7 @@ def test_a_definition_is_written_as_datahub_keeps_it(told, definition, part, wan
     one.assert_sound()
 
 
-def test_a_job_that_runs_in_time(told):
+def test_job_that_runs_in_time(told):
     one = told()
     check = one.pipeline.assertion(JOB, Freshness(every=(1, "HOUR")))
     assert one.last(check.urn, "assertionInfo")["freshnessAssertion"] == {
@@ -209,7 +209,7 @@ def test_a_job_that_runs_in_time(told):
     one.assert_sound()
 
 
-def test_the_columns_of_a_dataset(told):
+def test_columns_of_a_dataset(told):
     one = told()
     check = one.pipeline.assertion(ORDERS, Schema([("id", "bigint"), ("at", "timestamp", "when")], "SUPERSET"))
     found = one.last(check.urn, "assertionInfo")["schemaAssertion"]
@@ -242,7 +242,7 @@ def test_results_of_a_filtered_definition_are_of_those_rows(told):
 # -- identity ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_definition_is_the_same_check_each_time_and_another_with_another_limit(told):
+def test_definition_urn_depends_on_its_limits_and_platform(told):
     one = told()
     say = one.pipeline.assertion
     first = say(ORDERS, Volume(min=1), platform="dbt").urn
@@ -257,7 +257,7 @@ def test_a_definition_is_the_same_check_each_time_and_another_with_another_limit
     assert first not in others
 
 
-def test_a_name_tells_a_definition_whatever_its_limits(told):
+def test_definition_urn_depends_on_its_name_if_named(told):
     one = told()
     first = one.pipeline.assertion(ORDERS, Volume(min=1), name="enough", url="https://checks.example/1")
     assert first.urn == one.pipeline.assertion(ORDERS, Volume(min=2), name="enough").urn
@@ -301,7 +301,7 @@ def test_how_bad_a_failure_is_needs_1_6(told, definition):
         ({"native_parameters": {"a": 1, "none": None}}, "nativeParameters"),
     ],
 )
-def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
+def test_custom_assertion_details_require_datahub_1_7(told, said, key):
     with pytest.raises(
         SettingsError, match=rf"{key} .*requires DataHub 1\.7, but the proposals are for DataHub 0\.15\.0"
     ):
@@ -334,7 +334,7 @@ def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
         Schema([("id", "bigint"), ("id", "bigint")]),
     ],
 )
-def test_a_definition_that_makes_no_sense_is_refused(told, definition):
+def test_definition_that_makes_no_sense_is_refused(told, definition):
     with pytest.raises(EventError) as caught:
         told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
     assert caught.value.remedy
@@ -349,13 +349,13 @@ def test_only_freshness_is_about_jobs(told, definition):
         told().pipeline.assertion(JOB, definition)
 
 
-def test_a_job_has_no_rows_to_filter(told):
+def test_job_has_no_rows_to_filter(told):
     with pytest.raises(EventError, match="rows"):
         told().pipeline.assertion(JOB, Freshness(since_last_check=True, filter="a = 1"))
 
 
 @pytest.mark.parametrize("redaction", ["default", "off"])
-def test_values_of_a_column_that_tells_of_secrets_are_hidden(told, redaction):
+def test_values_of_a_secret_column_are_hidden(told, redaction):
     one = told(redaction=redaction)
     checks = [
         one.pipeline.assertion(
@@ -377,7 +377,7 @@ def test_values_of_a_column_that_tells_of_secrets_are_hidden(told, redaction):
     assert (result["nativeResults"], result["unexpectedCount"]) == ({"actual": hidden or "hunter2"}, 3)
 
 
-def test_a_definition_takes_no_words_beside_it(told):
+def test_definition_accepts_no_extra_arguments(told):
     with pytest.raises(EventError, match="column"):
         told().pipeline.assertion(ORDERS, Volume(min=1), column="id")
 
@@ -386,7 +386,7 @@ def test_a_definition_takes_no_words_beside_it(told):
     "definition",
     [Field(**AMOUNT, metric="LUCK", min=1), Custom(label="x", scope="EVERYWHERE"), Freshness(every=(2**40, "DAY"))],
 )
-def test_words_that_datahub_does_not_know_are_refused_by_its_schema(told, definition):
+def test_definition_values_unknown_to_datahub_are_refused(told, definition):
     with pytest.raises(AspectError, match=r"assertionInfo.*correct the arguments of the check"):
         told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
 
@@ -410,7 +410,7 @@ def test_words_that_datahub_does_not_know_are_refused_by_its_schema(told, defini
         ({"operator": "IS_TRUE"}, "IS_TRUE", None),
     ],
 )
-def test_a_comparison_is_an_operator_with_its_parameters(said, operator, parameters):
+def test_comparison_is_an_operator_with_its_parameters(said, operator, parameters):
     wanted = {"operator": operator, **({"parameters": parameters} if parameters is not None else {})}
     assert Comparison(**said).to_json() == wanted
 
@@ -427,6 +427,6 @@ def test_a_comparison_is_an_operator_with_its_parameters(said, operator, paramet
         {"min": 1, "value": 2},
     ],
 )
-def test_a_comparison_that_says_nothing_or_too_much_is_refused(said):
+def test_comparison_with_missing_or_extra_bounds_is_refused(said):
     with pytest.raises(EventError, match=r"(requires|accepts)"):
         Comparison(**said).to_json()

@@ -52,6 +52,6 @@ def test_checks_have_results_for_every_part_of_a_table(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["sdk_run.py", "sdk_assertion.py"])
-def test_an_example_writes_the_catalogue_that_it_is_given(name, tmp_path):
+def test_example_writes_its_catalogue(name, tmp_path):
     run(name, tmp_path, "shop.db")
     assert (tmp_path / "shop.db").stat().st_size

@@ -40,7 +40,7 @@ def fails(there):
     raise ValueError("boom")
 
 
-def test_what_the_caller_held_goes_as_soon_as_the_exception_is_handled(told):
+def test_caller_objects_are_released_after_the_exception(told):
     there = []
     run = begun(told())
     with suppress(ValueError), run:
@@ -49,7 +49,7 @@ def test_what_the_caller_held_goes_as_soon_as_the_exception_is_handled(told):
     assert there[0]() is None
 
 
-def test_a_run_in_the_frame_that_fails_goes_with_it(told):
+def test_run_in_the_frame_that_fails_goes_with_it(told):
     one, there = told(), []
 
     def load():
@@ -63,7 +63,7 @@ def test_a_run_in_the_frame_that_fails_goes_with_it(told):
     assert [ref() for ref in there] == [None, None]
 
 
-def test_tries_hold_nothing_of_the_tries_before(told):
+def test_retries_keep_no_objects_of_earlier_tries(told):
     there = []
     with begun(told()) as run:
         for attempt in range(2, 5):
@@ -88,7 +88,7 @@ def test_nor_does_the_last_try_that_another_run_repeats(told):
     assert 'raise ValueError("boom")' in properties["openlineage.errorMessage.stackTrace"]
 
 
-def test_what_could_not_be_told_holds_nothing_either(told):
+def test_unsent_run_keeps_no_caller_objects(told):
     there = []
     run = begun(told(sink=Down()))
     with pytest.warns(RuntimeWarning, match="is down"), suppress(ValueError), run:
@@ -96,7 +96,7 @@ def test_what_could_not_be_told_holds_nothing_either(told):
     assert there[0]() is None
 
 
-def test_an_exception_is_told_as_it_was_when_it_was_raised(told):
+def test_exception_is_recorded_as_it_was_when_raised(told):
     one = told()
     error = ValueError("first words")
     with begun(one) as run:
@@ -106,7 +106,7 @@ def test_an_exception_is_told_as_it_was_when_it_was_raised(told):
     assert properties["openlineage.errorMessage.message"] == "ValueError: first words"
 
 
-def test_no_words_about_a_try_leave_the_exception_its_own(told):
+def test_empty_retry_error_keeps_the_message_of_the_exception(told):
     one = told()
     with suppress(ValueError), begun(one) as run:
         run.retry(error="")

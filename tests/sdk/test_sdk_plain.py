@@ -59,7 +59,7 @@ class Pair:
         (Thing(), f"{__name__}.Thing"),
     ],
 )
-def test_a_value_is_what_json_has(value, expected):
+def test_value_is_what_json_has(value, expected):
     found = to_plain(value)
     assert found == expected
     assert type(found) is type(expected)

@@ -48,7 +48,7 @@ def results(one, urn=RUN):
     return [(point["attempt"], point["status"], point.get("result", {}).get("type")) for point in points]
 
 
-def test_a_run_starts_and_completes(told):
+def test_run_starts_and_completes(told):
     one = told()
     with load(one, url="https://runs.example/1", name="tonight", kind="scheduled", properties={"team": "data"}):
         pass
@@ -97,7 +97,7 @@ def test_a_run_starts_and_completes(told):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_same_run_from_openlineage_is_the_same(told, profile):
+def test_same_run_from_openlineage_is_the_same(told, profile):
     one = told(datahub_version=profile)
     parent = ("nightly", "shop", "018cc251-f400-7662-b080-000000000001")
     with load(one, parent=parent):
@@ -137,7 +137,7 @@ def test_every_aspect_is_one_for_datahub(told, profile):
     one.assert_sound()
 
 
-def test_an_exception_is_a_failure_and_goes_on(told):
+def test_exception_is_a_failure_and_goes_on(told):
     one = told()
     with pytest.raises(ZeroDivisionError), load(one):
         1 / 0  # noqa: B018 - the exception is the test
@@ -149,7 +149,7 @@ def test_an_exception_is_a_failure_and_goes_on(told):
 
 
 @pytest.mark.parametrize("code", [None, 0, False])
-def test_a_program_that_leaves_well_within_a_run_ends_it_well(told, code):
+def test_run_succeeds_if_the_program_exits_with_success(told, code):
     one = told()
     with pytest.raises(SystemExit), load(one):
         sys.exit(code)
@@ -157,14 +157,14 @@ def test_a_program_that_leaves_well_within_a_run_ends_it_well(told, code):
 
 
 @pytest.mark.parametrize("code", [1, "no such table"])
-def test_a_program_that_leaves_with_an_error_fails_its_run(told, code):
+def test_program_that_leaves_with_an_error_fails_its_run(told, code):
     one = told()
     with pytest.raises(SystemExit), load(one):
         sys.exit(code)
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "FAILURE")]
 
 
-def test_one_dataset_or_run_may_stand_for_a_list_of_one(told):
+def test_single_dataset_or_run_is_accepted_as_a_list(told):
     one = told()
     with one.pipeline.run(("ns", "etl.load"), ORDERS, None, upstream=OTHER) as run:
         pass
@@ -173,26 +173,26 @@ def test_one_dataset_or_run_may_stand_for_a_list_of_one(told):
     assert one.last(run.urn, "dataProcessInstanceRelationships")["upstreamInstances"] == [OTHER]
 
 
-def test_a_run_may_stand_for_a_list_of_one(told):
+def test_single_run_object_is_accepted_as_upstream(told):
     one = told()
     with load(one, run_id=OTHER.rpartition(":")[2]) as first, load(one, upstream=first):
         pass
     assert one.last(RUN, RELATIONS)["upstreamInstances"] == [OTHER]
 
 
-def test_a_path_is_no_sink():
+def test_path_is_no_sink():
     with pytest.raises(SettingsError, match="pass a target as str"):
         Pipeline(sink=Path("shop.db"))
 
 
-def test_a_secret_in_an_exception_is_masked(told):
+def test_secret_in_an_exception_is_masked(told):
     one = told()
     with pytest.raises(OSError, match="db"), load(one):
         raise OSError("cannot open postgres://ann:s3cret@db/shop")
     assert "s3cret" not in json.dumps([proposal.value for proposal in one.sink.proposals])
 
 
-def test_an_exception_that_json_cannot_hold_is_told_too(told):
+def test_exception_text_with_a_surrogate_is_sent_escaped(told):
     one = told()
     with pytest.raises(ValueError, match="bad"), load(one):
         raise ValueError("bad caf\udce9")  # a file's name whose bytes are no UTF-8
@@ -201,20 +201,20 @@ def test_an_exception_that_json_cannot_hold_is_told_too(told):
     assert properties["openlineage.errorMessage.message"] == "ValueError: bad caf\\udce9"
 
 
-def test_what_json_cannot_hold_of_the_callers_words_is_an_error_of_ours(told):
+def test_facet_that_json_cannot_encode_is_an_event_error(told):
     run = told().pipeline.run(("ns", "job"), facets={"own": {"path": "caf\udce9"}})
     with pytest.raises(EventError, match="surrogate"):
         run.__enter__()
 
 
-def test_a_run_with_nothing_to_do_is_skipped_whatever_an_abort_means(told):
+def test_skipped_run_is_skipped_despite_the_abort_setting(told):
     one = told(runs={"abort": "failure"})
     with load(one) as run:
         run.skip()
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SKIPPED")]
 
 
-def test_an_exception_without_words_is_told_too(told):
+def test_exception_without_a_message_is_sent_as_a_failure(told):
     class WordlessError(Exception):
         def __str__(self):
             raise KeyError("x")
@@ -225,7 +225,7 @@ def test_an_exception_without_words_is_told_too(told):
     assert one.sink.proposals[-1].value["result"]["type"] == "FAILURE"
 
 
-def test_an_exception_beats_a_skip(told):
+def test_exception_beats_a_skip(told):
     one = told()
     with pytest.raises(ValueError, match="late"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
         run.skip()
@@ -256,7 +256,7 @@ def test_tries_in_one_run_are_points_of_their_own(told):
 
 
 @pytest.mark.parametrize("error", [None, "flaky", OSError("flaky")])
-def test_a_try_that_someone_else_repeats_ends_up_for_retry(told, error):
+def test_try_that_someone_else_repeats_ends_up_for_retry(told, error):
     one = told()
     with load(one, attempt=2) as run:
         run.retry(error=error)
@@ -265,7 +265,7 @@ def test_a_try_that_someone_else_repeats_ends_up_for_retry(told, error):
     assert (message is None) if error is None else message.endswith("flaky")
 
 
-def test_an_exception_that_is_to_be_retried_goes_on_too(told):
+def test_exception_that_is_to_be_retried_goes_on_too(told):
     one = told()
     with pytest.raises(OSError, match="flaky"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
         run.retry()
@@ -274,7 +274,7 @@ def test_an_exception_that_is_to_be_retried_goes_on_too(told):
     assert one.last(RUN, PROPERTIES)["customProperties"]["openlineage.errorMessage.message"] == "OSError: flaky"
 
 
-def test_in_one_millisecond_the_end_of_a_try_stands(told):
+def test_run_events_of_one_millisecond_replace_each_other(told):
     one = told(step=0)
     with load(one) as run:
         run.retry(2)
@@ -286,7 +286,7 @@ def test_in_one_millisecond_the_end_of_a_try_stands(told):
     assert len({point["messageId"] for point in one.aspects(RUN, EVENT)}) == 1, "each replaces the one before"
 
 
-def test_the_catalogue_keeps_a_run_as_datahub_would():
+def test_catalogue_keeps_a_run_as_datahub_would():
     with Catalog(":memory:") as catalog:
         ticks = iter(range(10**18, 2 * 10**18, 10**9))
         pipeline = Pipeline(sink=CatalogSink(catalog), clock=lambda: next(ticks))
@@ -304,7 +304,7 @@ def test_the_catalogue_keeps_a_run_as_datahub_would():
     ("kind", "written"),
     [("scheduled", "BATCH_SCHEDULED"), ("ad_hoc", "BATCH_AD_HOC"), ("streaming", "STREAMING"), (None, None)],
 )
-def test_the_kind_of_a_run(told, kind, written):
+def test_kind_of_a_run(told, kind, written):
     one = told()
     with load(one, kind=kind):
         pass
@@ -312,7 +312,7 @@ def test_the_kind_of_a_run(told, kind, written):
 
 
 @pytest.mark.parametrize("template", [JOB, FLOW, ORDERS])
-def test_a_run_is_an_instance_of_what_the_caller_says(told, template):
+def test_run_template_can_be_set_by_the_caller(told, template):
     one = told()
     with load(one, template=template):
         pass
@@ -337,14 +337,14 @@ def test_parents_and_upstream_runs_by_any_name(told):
             }
 
 
-def test_a_run_is_neither_its_parent_nor_its_upstream(told):
+def test_run_is_neither_its_parent_nor_its_upstream(told):
     one = told()
     with load(one, parent=RUN, upstream=[RUN]):
         pass
     assert one.last(RUN, RELATIONS) == {"parentTemplate": JOB, "upstreamInstances": []}
 
 
-def test_datasets_that_turn_up_on_the_way_are_told_at_the_end(told):
+def test_datasets_added_during_the_run_are_sent_at_its_end(told):
     one = told()
     with one.pipeline.run(("nightly", "shop.load"), run_id=RUN_ID) as run:
         run.reads(LAKE, "s3://lake/more")
@@ -353,7 +353,7 @@ def test_datasets_that_turn_up_on_the_way_are_told_at_the_end(told):
     assert one.aspects(RUN, "dataProcessInstanceOutput") == [{"outputs": [ORDERS]}]
 
 
-def test_of_a_dataset_given_as_a_urn_only_the_edge_is_written(told):
+def test_dataset_passed_as_urn_is_written_only_as_an_edge(told):
     one = told()
     with one.pipeline.run(("nightly", "shop.load"), [LAKE], [ORDERS], run_id=RUN_ID):
         pass
@@ -379,7 +379,7 @@ def test_facets_of_openlineage_are_read_as_in_events(told):
     assert info["/customProperties/openlineage.sql.query"] == "select 1"
 
 
-def test_a_producer_gives_the_platform_of_the_job(told):
+def test_producer_determines_the_platform_of_the_job(told):
     one = told()
     with load(one, producer="https://github.com/apache/airflow/tree/providers-openlineage/2.0.0") as run:
         pass
@@ -387,13 +387,13 @@ def test_a_producer_gives_the_platform_of_the_job(told):
     assert one.last(RUN, EVENT)["result"]["nativeResultType"] == "airflow"
 
 
-def test_a_run_without_an_id_gets_a_new_one(told):
+def test_run_without_an_id_gets_a_new_one(told):
     one = told()
     ids = {one.pipeline.run(("nightly", "shop.load")).run_id for _ in range(3)}
     assert len(ids) == 3
 
 
-def test_a_run_of_a_job_that_is_filtered_out_tells_nothing(told):
+def test_run_of_a_filtered_job_sends_nothing(told):
     one = told(filters={"jobs": ["!shop.*"]})
     with load(one) as run:
         pass
@@ -420,7 +420,7 @@ def test_a_run_of_a_job_that_is_filtered_out_tells_nothing(told):
         ({"upstream": [("a", "b", "")]}, "run"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_the_run(told, said, where):
+def test_invalid_run_arguments_are_refused_before_the_start(told, said, where):
     one = told()
     with pytest.raises(EventError) as caught:
         load(one, **said)
@@ -430,12 +430,12 @@ def test_what_makes_no_sense_is_refused_before_the_run(told, said, where):
 
 
 @pytest.mark.parametrize("job", ["nightly/shop.load", ("nightly",), ("nightly", ""), ("nightly", 7), None])
-def test_a_job_is_a_pair(told, job):
+def test_job_is_a_pair(told, job):
     with pytest.raises(EventError, match="job"):
         told().pipeline.run(job)
 
 
-def test_a_run_that_has_ended_takes_nothing_more(told):
+def test_ended_run_accepts_no_further_calls(told):
     one = told()
     with load(one) as run:
         pass
@@ -448,7 +448,7 @@ def test_a_run_that_has_ended_takes_nothing_more(told):
     assert len(one.sink.proposals) == before
 
 
-def test_a_run_that_has_not_begun_has_no_second_try(told):
+def test_run_that_has_not_begun_has_no_second_try(told):
     run = load(told())
     with pytest.raises(EventError, match="not started"):
         run.retry(2)
@@ -483,7 +483,7 @@ def test_threads_share_a_pipeline(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks nothing")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_beside_a_thread_that_sends_can_send():
+def test_fork_beside_a_thread_that_sends_can_send():
     sending, go_on = Event(), Event()
 
     class Slow(MemorySink):
@@ -510,7 +510,7 @@ def test_a_fork_beside_a_thread_that_sends_can_send():
     assert ended == 7
 
 
-def test_a_run_begins_once_and_counts_its_tries_upwards(told):
+def test_run_begins_once_and_counts_its_tries_upwards(told):
     one = told()
     with load(one, attempt=3) as run, pytest.raises(EventError, match="not after"):
         run.retry(3)
@@ -549,13 +549,13 @@ def test_datasets_by_any_name(told, ref, urn):
         None,
     ],
 )
-def test_what_names_no_dataset_is_refused(told, ref):
+def test_invalid_dataset_reference_is_refused(told, ref):
     with pytest.raises(EventError) as caught:
         resolve_dataset(ref, told().pipeline.options)
     assert caught.value.remedy
 
 
-def test_a_name_that_is_skipped_is_no_dataset(told):
+def test_name_that_is_skipped_is_no_dataset(told):
     one = told()
     with pytest.raises(EventError, match="is not a dataset"):
         one.pipeline.run(("nightly", "shop.load"), [("inmemory://", "step")], [PAIR], run_id=RUN_ID)
@@ -573,14 +573,14 @@ class Refusing(MemorySink):
         return super().emit(proposals)
 
 
-def test_what_does_not_arrive_is_an_error(told):
+def test_undelivered_run_is_a_sink_error(told):
     one = told(sink=Refusing())
     with pytest.raises(SinkError, match="no room") as caught, load(one):
         pass
     assert caught.value.retryable
 
 
-def test_what_does_not_arrive_never_hides_the_exception_of_the_run(told):
+def test_delivery_error_never_hides_the_exception_of_the_run(told):
     one = told(sink=Refusing())
     with pytest.warns(RuntimeWarning, match="no room"), pytest.raises(KeyError), load(one):
         raise KeyError("mine")
@@ -598,7 +598,7 @@ class Broken(MemorySink):
         return super().emit(proposals)
 
 
-def test_a_run_that_could_not_be_told_begins_when_it_is_tried_again(told):
+def test_unsent_run_can_be_started_again(told):
     one = told(sink=Broken())
     run = one.pipeline.run(("shop", "nightly"), run_id=RUN_ID)
     with pytest.raises(SinkError, match="is down"), run:
@@ -610,7 +610,7 @@ def test_a_run_that_could_not_be_told_begins_when_it_is_tried_again(told):
     assert one.aspects(PLATFORM, "dataPlatformInfo") != []
 
 
-def test_an_unsound_proposal_keeps_the_whole_batch(told):
+def test_invalid_proposal_blocks_its_batch(told):
     one = told()
     good = upsert("dataset", ORDERS, "status", {"removed": False})
     with pytest.raises(AspectError, match="status"):
@@ -618,7 +618,7 @@ def test_an_unsound_proposal_keeps_the_whole_batch(told):
     assert one.sink.proposals == []
 
 
-def test_what_the_translation_got_wrong_is_named(told, monkeypatch):
+def test_invalid_rendered_aspect_is_named(told, monkeypatch):
     monkeypatch.setattr(telling, "_run_event", lambda *_: {"timestampMillis": "soon"})
     one = told()
     with pytest.raises(AspectError, match=EVENT), load(one):
@@ -628,7 +628,7 @@ def test_what_the_translation_got_wrong_is_named(told, monkeypatch):
 # -- doors -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_bridge_tells_runs_and_checks_too(tmp_path):
+def test_bridge_sends_runs_and_assertions(tmp_path):
     file = tmp_path / "shop.db"
     bridge = Bridge(sink=f"catalog:{file}")
     with bridge.run(("nightly", "shop.load"), outputs=[ORDERS], run_id=RUN_ID) as run:
@@ -641,20 +641,20 @@ def test_the_bridge_tells_runs_and_checks_too(tmp_path):
         assert result["runId"] == RUN_ID
 
 
-def test_a_bridge_without_a_sink_says_so():
+def test_bridge_without_a_sink_is_a_settings_error():
     with pytest.raises(SettingsError, match="no sink"):
         Bridge().run(("nightly", "shop.load"))
     Bridge().close()
 
 
-def test_a_sink_of_the_caller_stays_open():
+def test_sink_of_the_caller_stays_open():
     sink = MemorySink()
     with Pipeline(sink=sink):
         pass
     assert sink.emit([]).delivered_count == 0
 
 
-def test_a_sink_that_was_opened_here_is_closed():
+def test_sink_that_was_opened_here_is_closed():
     with Pipeline(sink="memory:") as pipeline:
         pass
     with pytest.raises(SinkError):

@@ -92,7 +92,7 @@ def test_details_that_cannot_be_used_are_refused(pipeline, details, side, match)
         pipeline.run(JOB, **{side: [RunDataset(ORDERS, **details)]})
 
 
-def test_a_dataset_that_is_a_urn_has_no_details(pipeline):
+def test_dataset_that_is_a_urn_has_no_details(pipeline):
     with pytest.raises(EventError, match="cannot be a URN"):
         pipeline.run(JOB, outputs=[RunDataset(URN, rows=1)])
     with pipeline.run(JOB, outputs=[RunDataset(URN)]) as run:
@@ -121,7 +121,7 @@ def test_a_dataset_that_is_a_urn_has_no_details(pipeline):
         ("foo://h/a/b", ("foo://h", "a/b")),
     ],
 )
-def test_a_known_system_claims_the_longest_prefix_of_a_text(pipeline, text, pair):
+def test_known_system_claims_the_longest_prefix_of_a_text(pipeline, text, pair):
     dataset = resolve_dataset(text, pipeline.options)
     assert dataset.pair == pair
     assert dataset.urn == resolve_dataset(pair, pipeline.options).urn
@@ -130,7 +130,7 @@ def test_a_known_system_claims_the_longest_prefix_of_a_text(pipeline, text, pair
 @pytest.mark.parametrize(
     "text", ["azurecosmos://h/dbs/d", "postgres://db:5432", "bigquery", "s3://lake", "sqlite:///data/x.db/t"]
 )
-def test_a_namespace_alone_is_refused_with_the_reason(pipeline, text):
+def test_namespace_alone_is_refused_with_the_reason(pipeline, text):
     with pytest.raises(EventError, match="is a namespace without the name of a dataset") as caught:
         resolve_dataset(text, pipeline.options)
     assert caught.value.remedy == "pass (namespace, name)"

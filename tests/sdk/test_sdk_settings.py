@@ -42,7 +42,7 @@ def from_events(most, **settings):
 
 
 @pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
-def test_a_changed_threshold_is_a_new_check_unless_the_setting_says_otherwise(told, identity, same):
+def test_changed_threshold_is_a_new_assertion_by_default(told, identity, same):
     one = told(assertions={"identity": identity})
     below_5, below_6 = max_of(one, 5).urn, max_of(one, 6).urn
     assert (below_5 == below_6) is same
@@ -50,7 +50,7 @@ def test_a_changed_threshold_is_a_new_check_unless_the_setting_says_otherwise(to
 
 
 @pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
-def test_a_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
+def test_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
     one = told(assertions={"identity": identity})
     few, many = (one.pipeline.assertion(PAIR, Volume(min=least)).urn for least in (1, 2))
     assert (few == many) is same
@@ -68,7 +68,7 @@ def test_a_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
 
 
 @pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
-def test_the_type_of_a_check_is_a_setting_and_no_part_of_its_urn(told, kind, written):
+def test_type_of_a_check_is_a_setting_and_no_part_of_its_urn(told, kind, written):
     one = told(datahub_version="1.7", assertions={"type": kind})
     check = max_of(one, 5)
     assert one.last(check.urn, "assertionInfo")["type"] == written
@@ -78,7 +78,7 @@ def test_the_type_of_a_check_is_a_setting_and_no_part_of_its_urn(told, kind, wri
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_native_is_a_type_of_datahub_s_own_where_all_that_it_needs_is_said(told, profile):
+def test_native_type_is_used_if_all_its_fields_are_known(told, profile):
     one = told(datahub_version=profile, assertions={"type": "native"})
     rows = one.pipeline.assertion(PAIR, "row_count", min=1, platform="soda")
     assert one.last(rows.urn, "assertionInfo")["type"] == "VOLUME"
@@ -95,7 +95,7 @@ def test_native_is_a_type_of_datahub_s_own_where_all_that_it_needs_is_said(told,
     ("warn_as", "word", "expected"),
     [("failure", "warn", "FAILURE"), ("success", "warn", "SUCCESS"), ("success", "info", "SUCCESS"), ("success", "error", "FAILURE")],
 )  # fmt: skip
-def test_a_warning_is_what_the_setting_says(told, profile, warn_as, word, expected):
+def test_warn_as_setting_sets_the_result_of_a_warning(told, profile, warn_as, word, expected):
     one = told(datahub_version=profile, assertions={"warn_as": warn_as})
     check = max_of(one, 5)
     check.report(success=False, severity=word)
@@ -139,7 +139,7 @@ def tell_secrets(one):
 
 
 @pytest.mark.parametrize(("mode", "hidden"), [("default", True), ("strict", True), ("off", False)])
-def test_redaction_holds_for_checks_and_results_too(told, mode, hidden):
+def test_redaction_applies_to_assertions_and_results(told, mode, hidden):
     one = told(redaction=mode)
     text = tell_secrets(one)
     assert (SECRET not in text) is hidden
@@ -147,7 +147,7 @@ def test_redaction_holds_for_checks_and_results_too(told, mode, hidden):
     one.assert_sound()
 
 
-def test_what_is_hidden_is_no_part_of_the_urn(told):
+def test_assertion_urn_is_independent_of_redaction(told):
     def urns(mode):
         one = told(redaction=mode)
         tell_secrets(one)
@@ -159,7 +159,7 @@ def test_what_is_hidden_is_no_part_of_the_urn(told):
 # -- what there is no room for -----------------------------------------------------------------------------------------
 
 
-def test_each_parameter_and_property_that_there_is_no_room_for_has_a_line(told):
+def test_parameters_over_the_limit_are_reported_as_dropped(told):
     one = told()
     many = {f"p{number:02}": "x" for number in range(53)}
     check = one.pipeline.assertion(
@@ -178,7 +178,7 @@ def test_each_parameter_and_property_that_there_is_no_room_for_has_a_line(told):
 
 
 @pytest.mark.parametrize("where", ["results", "context", "batch.properties"])
-def test_each_part_of_a_result_that_there_is_no_room_for_has_a_line(told, where):
+def test_result_fields_over_the_limit_are_reported_as_dropped(told, where):
     one = told()
     check = max_of(one, 5)
     many = {f"k{number:03}": "v" for number in range(203)}

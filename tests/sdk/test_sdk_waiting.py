@@ -53,7 +53,7 @@ def aspects(sink):
 
 
 @pytest.mark.parametrize("how", [SinkError("is down", retryable=True), OSError("is down"), "later"])
-def test_what_did_not_arrive_is_told_with_what_comes_next_in_its_order(how):
+def test_unsent_proposals_are_sent_in_order_with_the_next_ones(how):
     sink, untroubled = Down(how), MemorySink()
     pipeline = Pipeline(sink=sink, on_error="warn", clock=lambda: 10**18)
     with pytest.warns(RuntimeWarning, match="not sent yet: .*(is down|no room)"):
@@ -67,7 +67,7 @@ def test_what_did_not_arrive_is_told_with_what_comes_next_in_its_order(how):
 
 
 @pytest.mark.parametrize("how", [SinkError("is down", retryable=True), "later"])
-def test_a_place_that_kept_its_caller_waiting_is_left_alone_for_a_while(how):
+def test_slow_target_is_not_retried_for_60_seconds(how):
     now = 100.0
 
     class Slow(Down):
@@ -91,7 +91,7 @@ def test_a_place_that_kept_its_caller_waiting_is_left_alone_for_a_while(how):
     assert (sink.tries, len(sink.proposals)) == (2, 3)
 
 
-def test_close_does_not_leave_a_place_alone():
+def test_close_retries_despite_the_backoff():
     now = 100.0
 
     def clock():
@@ -108,7 +108,7 @@ def test_close_does_not_leave_a_place_alone():
     assert sink.proposals == [PLATFORM]
 
 
-def test_the_check_of_a_result_is_told_before_it():
+def test_assertion_is_sent_before_its_result():
     sink = Down(SinkError("is down", retryable=True))
     pipeline = Pipeline(sink=sink, on_error="warn")
     with pytest.warns(RuntimeWarning, match="is down"):
@@ -129,7 +129,7 @@ def test_close_tries_once_more_and_counts_what_is_lost():
     assert sink.proposals == []
 
 
-def test_close_tells_what_waits():
+def test_close_sends_waiting_proposals():
     sink = Down(SinkError("is down", retryable=True))
     pipeline = Pipeline(sink=sink, on_error="warn")
     with pytest.warns(RuntimeWarning, match="is down"):
@@ -140,7 +140,7 @@ def test_close_tells_what_waits():
 
 
 @pytest.mark.parametrize("how", [SinkError("no such token"), "never"])
-def test_what_will_never_arrive_is_lost_loudly_and_does_not_wait(how):
+def test_permanently_refused_proposals_are_lost_with_a_warning(how):
     sink = Down(how)
     pipeline = Pipeline(sink=sink, on_error="warn")
     with pytest.warns(RuntimeWarning, match="lost: .*(no such token|no room)"):
@@ -162,7 +162,7 @@ def test_so_many_are_kept_and_no_more(monkeypatch):
     assert aspects(sink)[-1] == (RUN, EVENT)
 
 
-def test_a_server_that_is_down_from_the_first_is_opened_when_it_is_back(tmp_path):
+def test_server_down_at_startup_is_opened_once_available(tmp_path):
     gms = Gms(tmp_path / "gms.db", version="1.4.0")
     gms.stop()
     bridge = Bridge(Settings(rest=QUICK), sink=f"rest:{gms.url}", on_error="warn")
@@ -189,7 +189,7 @@ def test_mistakes_of_the_caller_are_errors_all_the_same():
         Pipeline(sink="memory:", on_error="ignore")
 
 
-def test_the_exception_of_the_work_goes_on():
+def test_exception_of_the_work_goes_on():
     pipeline = Pipeline(sink=Down(OSError("is down")), on_error="warn")
     run = pipeline.run(("nightly", "shop.load"))
     with pytest.warns(RuntimeWarning, match="is down"), pytest.raises(KeyError, match="mine"), run:
@@ -214,7 +214,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.parametrize("how", ["opened", "not opened"])
-def test_what_nobody_closed_is_told_when_the_process_ends(tmp_path, how):
+def test_unclosed_pipeline_is_flushed_at_process_exit(tmp_path, how):
     gms = Gms(tmp_path / "gms.db", version="1.4.0")
     if how != "opened":
         gms.stop()
@@ -236,7 +236,7 @@ def test_what_nobody_closed_is_told_when_the_process_ends(tmp_path, how):
         assert len(catalog.timeseries(RUN, EVENT)) == 2
 
 
-def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monkeypatch):
+def test_process_exit_waits_for_all_pipelines_up_to_a_timeout(monkeypatch):
     monkeypatch.setattr(pipeline_module, "_EXIT_TIMEOUT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as deaf:  # takes connections, and never says a word
         target = f"rest:http://127.0.0.1:{deaf.getsockname()[1]}"

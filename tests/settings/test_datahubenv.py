@@ -38,7 +38,7 @@ FILE = "gms:\n  server: http://file:8080\n  token: from-file\n"
     ],
     ids=lambda environ: " ".join(environ) or "file",
 )
-def test_the_first_account_is_the_one_that_datahub_takes(environ, tmp_path, monkeypatch):
+def test_first_account_equals_the_choice_of_datahub(environ, tmp_path, monkeypatch):
     (tmp_path / ".datahubenv").write_text(FILE)
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
@@ -50,7 +50,7 @@ def test_the_first_account_is_the_one_that_datahub_takes(environ, tmp_path, monk
     assert (ours.server, ours.token) == (theirs.server, theirs.token)
 
 
-def test_the_environment_comes_before_the_file(tmp_path):
+def test_environment_comes_before_the_file(tmp_path):
     (tmp_path / ".datahubenv").write_text(FILE)
     assert read_accounts({"DATAHUB_GMS_TOKEN": "t"}, tmp_path) == [
         Account(None, "t", "env DATAHUB_GMS_TOKEN"),
@@ -59,18 +59,18 @@ def test_the_environment_comes_before_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("skip", ["1", "true", "True"])
-def test_the_file_can_be_left_out(tmp_path, skip):
+def test_file_can_be_left_out(tmp_path, skip):
     (tmp_path / ".datahubenv").write_text(FILE)
     assert read_accounts({"DATAHUB_SKIP_CONFIG": skip}, tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "gms: 1", "gms: {server: 1, token: [x]}", "other: {}"])
-def test_a_file_that_says_nothing_is_none(tmp_path, text):
+def test_datahubenv_file_without_accounts_is_ignored(tmp_path, text):
     (tmp_path / ".datahubenv").write_text(text)
     assert read_accounts({}, tmp_path) == []
 
 
-def test_a_broken_file_is_named_and_its_text_is_not(tmp_path):
+def test_broken_file_is_named_and_its_text_is_not(tmp_path):
     (tmp_path / ".datahubenv").write_text("gms: {token: geheim")
     with pytest.raises(SettingsError, match="it is not YAML") as caught:
         read_accounts({}, tmp_path)
@@ -81,7 +81,7 @@ def test_a_broken_file_is_named_and_its_text_is_not(tmp_path):
         read_accounts({}, tmp_path)
 
 
-def test_credentials_of_datahubs_own_services_serve_where_there_is_no_token(tmp_path):
+def test_system_credentials_are_used_without_a_token(tmp_path):
     environ = {"DATAHUB_SYSTEM_CLIENT_ID": "sys", "DATAHUB_SYSTEM_CLIENT_SECRET": "s"}
     assert [one.token for one in read_accounts(environ, tmp_path)] == ["Basic sys:s"]
     assert [one.token for one in read_accounts({**environ, "DATAHUB_GMS_TOKEN": "t"}, tmp_path)] == ["t"]
@@ -99,7 +99,7 @@ def test_credentials_of_datahubs_own_services_serve_where_there_is_no_token(tmp_
         ("http://gms:x", "http://gms:8080", False),
     ],
 )
-def test_a_token_is_shown_to_its_own_server_alone(said_for, server, given):
+def test_token_is_shown_to_its_own_server_alone(said_for, server, given):
     assert Account(said_for, "t", "").login_for(server) == ({"token": "t"} if given else {})
 
 
@@ -137,7 +137,7 @@ ENDPOINT = "https://idp.example.com/token"
     ],
     ids=lambda one: " ".join(one) if "TYPE" in one else "",
 )
-def test_logins_of_the_environment_are_those_that_datahub_takes(said, login, tmp_path, monkeypatch):
+def test_oauth_variables_are_read_as_datahub_reads_them(said, login, tmp_path, monkeypatch):
     for name in list(os.environ):
         if name.startswith("DATAHUB_"):
             monkeypatch.delenv(name)
@@ -181,6 +181,6 @@ def test_entra_s_client_secret_asks_entra(tmp_path):
         ({"TYPE": "pat"}, "DATAHUB_AUTH_TOKEN_FILE"),
     ],
 )
-def test_what_is_missing_for_a_login_is_named(said, named, tmp_path):
+def test_incomplete_login_names_the_missing_variable(said, named, tmp_path):
     with pytest.raises(SettingsError, match=named):
         read_accounts({f"DATAHUB_AUTH_{name}": value for name, value in said.items()}, tmp_path)

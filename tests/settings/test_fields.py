@@ -41,18 +41,18 @@ def test_every_setting_has_a_description_and_a_readable_type():
         (Settings, "Settings"),
     ],
 )
-def test_types_read_as_people_say_them(annotation, text):
+def test_types_are_described_in_plain_text(annotation, text):
     assert readable_type(annotation) == text
 
 
-def test_numbers_say_what_they_must_keep_to():
+def test_number_types_include_their_bounds():
     kinds = {leaf.key: leaf.kind for leaf in iter_setting_fields(Settings)}
     assert kinds["window"] == "whole number, at least 1"
     assert kinds["receiver.body_bytes"] == "whole number, at least 1,024"
     assert kinds["airflow.timeout"] == "number, above 0, below 10"
 
 
-def test_texts_lists_and_areas_are_told_apart():
+def test_text_list_and_area_types_are_distinguished():
     assert takes_text(str | None)
     assert not takes_text(tuple[str, ...])
     assert not takes_text(annotation_at(Settings, ("filters",)))
@@ -63,7 +63,7 @@ def test_texts_lists_and_areas_are_told_apart():
     assert annotation_at(Settings, ("naming", "env", 0)) is None
 
 
-def test_a_value_may_be_shown_where_it_is_one_text_number_or_choice():
+def test_simple_settings_are_single_values():
     assert is_simple(annotation_at(Settings, ("window",)))
     assert is_simple(annotation_at(Settings, ("naming", "rules", 0, "case")))
     for path in (

@@ -28,7 +28,7 @@ from dh_bridge.settings.temporary import TemporarySettings
         (("!a*",), "a\nb", "!a*"),
     ],
 )
-def test_the_last_pattern_that_matches_decides(patterns, text, rule):
+def test_last_pattern_that_matches_decides(patterns, text, rule):
     assert PatternList(patterns).exclusion(text) == rule
 
 
@@ -43,7 +43,7 @@ def test_the_last_pattern_that_matches_decides(patterns, text, rule):
         ("!s3://scratch/*", "s3://scratch", "a", True),
     ],
 )
-def test_a_pattern_with_a_slash_is_compared_with_namespace_and_name(pattern, namespace, name, is_excluded):
+def test_pattern_with_a_slash_matches_namespace_and_name(pattern, namespace, name, is_excluded):
     assert (PatternList((pattern,)).exclusion(name, namespace) is not None) == is_excluded
 
 
@@ -52,7 +52,7 @@ def test_lists_without_patterns_are_false():
     assert PatternList(("!x",))
 
 
-def test_lineage_runs_through_datasets_named_with_or_without_namespace():
+def test_collapse_patterns_match_with_or_without_namespace():
     temporary = TemporarySettings(datasets=("tmp_*", "s3://scratch/*", "!tmp_keep*"))
     assert temporary.is_listed("postgres://h:1", "tmp_orders") is True
     assert temporary.is_listed("s3://scratch", "a/b") is True

@@ -28,7 +28,7 @@ def _only(text: str, folder: Path, **environ: str) -> str:
     return str(problems[0])
 
 
-def test_without_file_environment_and_flags_everything_is_default(tmp_path, monkeypatch):
+def test_settings_without_any_source_are_the_defaults(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     loaded = load(environ={})
     assert loaded.settings == Settings()
@@ -49,7 +49,7 @@ def test_flag_beats_environment_beats_file_beats_default(tmp_path):
     assert origins["source_code"] == "default"
 
 
-def test_file_is_the_flags_then_the_variables_then_the_working_folders(tmp_path, monkeypatch):
+def test_settings_file_precedence_is_flag_variable_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _file(tmp_path, "window: 1\n")
     named = _file(tmp_path, "window: 2\n", "named.yml")
@@ -60,7 +60,7 @@ def test_file_is_the_flags_then_the_variables_then_the_working_folders(tmp_path,
 
 
 @pytest.mark.parametrize("name", ["dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml"])
-def test_a_file_of_nearly_the_name_is_not_passed_over_in_silence(tmp_path, monkeypatch, name):
+def test_similarly_named_settings_file_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     near = _file(tmp_path, "window: 1\n", name)
     with pytest.raises(SettingsError, match=f"{name}: is not read by this name .rename it to dh_bridge.yml"):
@@ -96,7 +96,7 @@ BROKEN = "window: many\nwindow: 2\npipeline_name: ${NOBODY}\nrest: {timeuot: 1}\
     ],
 )
 @pytest.mark.parametrize("only", ["airflow", "airflow.timeout"])
-def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(only, text, environ, timeout, tmp_path):
+def test_single_area_is_read_despite_errors_in_others(only, text, environ, timeout, tmp_path):
     given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
     given |= {
         "SECONDS": "7",
@@ -113,7 +113,7 @@ def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(onl
         load(file, flags=flags, environ=given)
 
 
-def test_a_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
+def test_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
     file = _file(tmp_path, f"{BROKEN}airflow: {{timeout: 3}}\n")
     flags = [Flag("airflow.timeout", "5", "argument timeout"), Flag("windw", "1", "--set")]
     loaded = load(file, flags=flags, environ={"DH_BRIDGE_AIRFLOW__TIMEOUT": "4"}, only="airflow")
@@ -133,7 +133,7 @@ def test_a_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
         ("airflow: [", {}, "not YAML"),
     ],
 )
-def test_what_is_wrong_with_the_area_that_is_read_alone_is_told(text, environ, said, tmp_path):
+def test_errors_in_the_single_area_are_reported(text, environ, said, tmp_path):
     with pytest.raises(SettingsError) as caught:
         load(_file(tmp_path, BROKEN + text), environ=environ, only="airflow")
     assert said in str(caught.value)
@@ -142,7 +142,7 @@ def test_what_is_wrong_with_the_area_that_is_read_alone_is_told(text, environ, s
 @pytest.mark.parametrize(
     "text", ["airflow: {namespace: x, timeout: soon}", "airflow: {timeout: '${NOBODY}', namespace: x}"]
 )
-def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path):
+def test_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path):
     file = _file(tmp_path, text)
     assert load(file, environ={}, only="airflow.namespace").settings.airflow.namespace == "x"
     with pytest.raises(SettingsError):
@@ -216,7 +216,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ("window: &a\n  b: *a", "dh_bridge.yml:2: `window.b` contains itself"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp_path):
+def test_invalid_value_is_refused_with_location_and_remedy(text, said, tmp_path):
     assert said in _only(text, tmp_path)
 
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp
         ),
     ],
 )
-def test_a_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, environ, said, tmp_path, monkeypatch):
+def test_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, environ, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = [Flag(key, text, "--set") for key, text in flags.items()]
     loaded, problems = examine(flags=given, environ=environ)
@@ -248,13 +248,13 @@ def test_a_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, env
     assert "22" not in "".join(map(str, problems))
 
 
-def test_a_mapping_that_is_mistyped_in_a_file_is_refused_without_its_secrets(tmp_path):
+def test_mistyped_mapping_is_refused_without_its_secrets(tmp_path):
     said = _only("rest:\n  headers: Authorization:Bearer hunter22", tmp_path)
     assert "dh_bridge.yml:2: `rest.headers` should be a mapping (" in said
     assert "hunter22" not in said
 
 
-def test_folder_of_mappings_that_is_none_is_refused_with_its_place(tmp_path):
+def test_mappings_path_that_is_no_folder_is_refused(tmp_path):
     (tmp_path / "text").write_text("x")
     for name in ("nosuch", "text"):
         said = _only(f"window: 1\nmappings: {name}", tmp_path)
@@ -284,7 +284,7 @@ def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
         ("DH_BRIDGE_COLUMN_LINEAGE_TARGET", "DH_BRIDGE_COLUMN_LINEAGE__TARGET"),
     ],
 )
-def test_variable_with_one_underscore_before_its_field_is_told_of_two(name, meant, tmp_path):
+def test_variable_with_one_underscore_suggests_two(name, meant, tmp_path):
     assert f"env {name}: unknown key" in (said := _only("", tmp_path, **{name: "x"}))
     assert f"(did you mean `{meant}`?)" in said
 
@@ -302,7 +302,7 @@ def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
     )
 
 
-def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
+def test_deep_nesting_error_names_the_file_or_variable(tmp_path):
     assert "dh_bridge.yml: nested too deeply" in _only("pipeline_name: " + "[" * 990 + "]" * 990, tmp_path)
     # since 6.0.4 PyYAML has a limit of its own, and knows the line
     refused = r"dh_bridge\.yml(: nested too deeply|:1: not YAML: exceeded maximum nesting depth)"
@@ -313,7 +313,7 @@ def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["- !tmp_*", "- !s3://scratch/*", "- !*.tmp", "- !a/b x"])
-def test_an_exclusion_without_quotes_is_refused_with_the_way_to_write_it(tmp_path, line):
+def test_unquoted_exclusion_is_refused_with_the_correct_form(tmp_path, line):
     file = _file(tmp_path, f"filters:\n  jobs:\n  {line}\n")
     with pytest.raises(SettingsError, match=r":3: "):
         load(file, environ={})
@@ -321,7 +321,7 @@ def test_an_exclusion_without_quotes_is_refused_with_the_way_to_write_it(tmp_pat
         load(_file(tmp_path, "filters:\n  jobs:\n  - !x\n"), environ={})
 
 
-def test_the_ids_of_several_tools_are_one_list_in_every_place(tmp_path):
+def test_identity_modes_are_a_list_in_file_and_variable(tmp_path):
     tools = ("datahub-airflow-plugin", "datahub-dbt-source")
     file = _file(tmp_path, "identity: {mode: [datahub-airflow-plugin, datahub-dbt-source]}\n")
     assert load(file, environ={}).settings.identity.mode == tools
@@ -336,7 +336,7 @@ def test_node_that_is_named_twice_is_no_node_inside_itself(tmp_path):
     assert settings.naming.rules[0].database_map == settings.naming.project_numbers == {"1": "x"}
 
 
-def test_every_problem_is_found_and_load_tells_how_many_more_there_are(tmp_path):
+def test_all_errors_are_found_and_load_counts_the_rest(tmp_path):
     file = _file(tmp_path, "a: 1\nb: 2\nwindow: -1\n")
     _, problems = examine(file, environ={})
     assert {problem.location for problem in problems} == {f"{file}:1", f"{file}:2", f"{file}:3"}
@@ -359,14 +359,14 @@ def test_variables_in_a_file_are_filled_in(text, expected, tmp_path):
     assert load(file, environ=environ).settings.event_time.default_zone == expected
 
 
-def test_doubled_dollar_is_a_literal_one_and_an_empty_plain_variable_is_null(tmp_path):
+def test_doubled_dollar_is_literal_and_empty_variable_is_null(tmp_path):
     file = _file(tmp_path, "datahub_version: ${NONE:-}\ntemporary: {datasets: ['$${x}', '${NONE:-}y']}\n")
     settings = load(file, environ={}).settings
     assert settings.datahub_version is None
     assert settings.temporary.datasets == ("${x}", "y")
 
 
-def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path):
+def test_file_values_stay_text_until_a_field_converts_them(tmp_path):
     text = "datahub_version: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
     settings = load(_file(tmp_path, text), environ={}).settings
     assert (settings.datahub_version, settings.redaction, settings.window) == ("1.10", "off", 7)
@@ -387,7 +387,7 @@ def test_flag_of_an_unknown_key_is_refused(tmp_path, monkeypatch):
         load(flags=[Flag("windw", "1", "--set")], environ={})
 
 
-def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
+def test_published_schema_agrees_with_the_validation():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     check = jsonschema.Draft202012Validator(schema)
@@ -396,14 +396,14 @@ def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
         assert not check.is_valid(wrong)
 
 
-def test_error_of_no_place_is_said_of_the_settings():
+def test_error_without_a_location_is_located_at_the_settings():
     assert (
         to_settings_error({"loc": (), "type": "value_error", "msg": "Value error, odd", "input": 1}, {}).location
         == "settings"
     )
 
 
-def test_a_profile_of_a_variable_that_is_empty_is_none_that_somebody_chose(tmp_path):
+def test_empty_datahub_version_is_refused(tmp_path):
     assert "datahub_version" in _only("datahub_version: ''", tmp_path)
 
 
@@ -413,7 +413,7 @@ def test_each_path_of_a_list_in_a_file_is_relative_to_that_file(tmp_path):
     assert found == (tmp_path / "tls" / "tls.crt", Path("~/tls.key").expanduser())
 
 
-def test_a_list_of_paths_of_a_variable_is_as_given():
+def test_path_list_in_a_variable_is_unchanged():
     environ = {"DH_BRIDGE_REST__CLIENT_CERTIFICATE": "tls.crt,tls.key"}
     assert load(environ=environ).settings.rest.client_certificate == (Path("tls.crt"), Path("tls.key"))
 

@@ -9,13 +9,13 @@ from dh_bridge.settings import Settings
 
 
 @pytest.mark.parametrize("env", ["DEV", "dev", "Dev"])
-def test_an_environment_may_be_written_in_any_case_as_in_recipes(env):
+def test_environment_may_be_written_in_any_case_as_in_recipes(env):
     rule = {"namespace": "postgres://db", "env": env}
     settings = Settings(naming={"env": env, "rules": [rule]})
     assert (settings.naming.env, settings.naming.rules[0].env) == ("DEV",) * 2
 
 
 @pytest.mark.parametrize("env", ["development", " dev", 1, None])
-def test_what_datahub_has_no_environment_for_is_refused(env):
+def test_environment_unknown_to_datahub_is_refused(env):
     with pytest.raises(ValidationError, match=r"naming\.env"):
         Settings(naming={"env": env})

@@ -193,7 +193,7 @@ def test_server_that_reads_slowly_ends_the_request(secure, tmp_path):
         connection.close()
 
 
-def test_connection_is_used_again_after_a_whole_answer():
+def test_connection_is_reused_after_a_complete_response():
     connections = []
 
     def script(_server, connection, _head):

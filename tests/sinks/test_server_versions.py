@@ -57,7 +57,7 @@ def delivered(events, gms):
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("events", EVENTS)
-def test_server_takes_everything_that_is_written_for_it(tmp_path, version, events):
+def test_server_accepts_everything_written_for_its_version(tmp_path, version, events):
     with Gms(tmp_path / "gms.db", version=version) as gms:
         gms.strict = True
         arrived, reasons = delivered(events(), gms)
@@ -68,7 +68,7 @@ def test_server_takes_everything_that_is_written_for_it(tmp_path, version, event
 
 
 @pytest.mark.parametrize("aspect", ["dataJobInfo", "datasetProperties"])
-def test_text_that_the_search_index_does_not_take_is_refused_unless_it_is_cut(tmp_path, aspect):
+def test_uncut_text_is_rejected_by_the_search_index(tmp_path, aspect):
     facets = {"documentation": {"description": "é" * 20_000}}
     one = event("COMPLETE", job_facets=facets, outputs=[dataset("d.s.t", facets=facets)])
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
@@ -82,7 +82,7 @@ def test_text_that_the_search_index_does_not_take_is_refused_unless_it_is_cut(tm
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_stand_in_takes_one_form_of_each_patch_at_least(version):
+def test_simulated_server_accepts_a_form_of_each_patch(version):
     """Else the tests above would not show which form is sent."""
     taken = {(aspect, form) for aspect, form in PATCH_FORMS if takes(version, aspect, form)}
     assert {aspect for aspect, _ in taken} == {aspect for aspect, _ in PATCH_FORMS}

@@ -17,7 +17,7 @@ def test_every_scheme_has_a_case_in_the_contract(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["", "memory", "postgres:x", "/tmp/out.json", ":x"])  # noqa: S108 - a name only
-def test_an_unknown_target_is_refused_with_those_that_keep_what_they_are_given(target):
+def test_unknown_target_error_lists_the_persistent_kinds(target):
     with pytest.raises(SettingsError) as caught:
         open_sink(target)
     offered = str(caught.value).partition("use one of ")[2].partition(";")[0].rstrip(")").split(", ")
@@ -40,13 +40,13 @@ def test_an_unknown_target_is_refused_with_those_that_keep_what_they_are_given(t
         ("REST:http://gms:8080", "rest:http://gms:8080"),
     ],
 )
-def test_who_leaves_the_scheme_out_or_misspells_it_is_told_the_one_that_fits(target, meant):
+def test_target_with_a_wrong_scheme_suggests_the_right_one(target, meant):
     with pytest.raises(SettingsError, match=f"did you mean {meant}[?]"):
         open_sink(target)
 
 
 @pytest.mark.parametrize("target", ["s3://bucket/p.ndjson", "sqlite:///shop.db"])
-def test_a_place_on_another_machine_is_no_file(target):
+def test_place_on_another_machine_is_no_file(target):
     with pytest.raises(SettingsError) as caught:
         open_sink(target)
     assert "did you mean" not in str(caught.value)
@@ -64,7 +64,7 @@ def test_a_place_on_another_machine_is_no_file(target):
         ("file:out.json", "xml", "unknown file format"),
     ],
 )
-def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_path, monkeypatch):
+def test_unsupported_sink_option_is_refused(target, file_format, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=reason):
         open_sink(target, SinkOptions(file_format=file_format))
@@ -82,11 +82,11 @@ def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_pat
         ("http://h?token=p@w", "http://…"),
     ],
 )
-def test_a_target_is_shown_without_its_secrets(target, text):
+def test_target_is_shown_without_its_secrets(target, text):
     assert strip_credentials(target) == text
 
 
-def test_an_unknown_target_is_refused_without_its_secrets():
+def test_unknown_target_is_refused_without_its_secrets():
     with pytest.raises(SettingsError) as caught:
         open_sink("https://me:hunter2@h?token=hunter2")
     assert "hunter2" not in str(caught.value)

@@ -52,7 +52,7 @@ def test_batches_add_up(case, sink, tmp_path):
     assert case.arrived(sink, tmp_path) == sent()
 
 
-def test_an_empty_batch_is_delivered_and_leaves_nothing(case, sink, tmp_path):
+def test_empty_batch_is_delivered_and_leaves_nothing(case, sink, tmp_path):
     assert sink.emit([]) == Delivery(0, [])
     sink.close()
     assert case.arrived(sink, tmp_path) == []
@@ -80,7 +80,7 @@ def test_closing_twice_is_closing_once(case, sink, tmp_path):
 
 
 @pytest.mark.parametrize("batch", [[], proposals()], ids=["empty", "full"])
-def test_a_closed_sink_refuses_loudly(sink, batch):
+def test_closed_sink_refuses_loudly(sink, batch):
     sink.close()
     with pytest.raises(SinkError, match="closed") as caught:
         sink.emit(batch)
@@ -95,11 +95,11 @@ def test_leaving_the_block_closes(case, tmp_path):
     assert case.arrived(sink, tmp_path) == sent()
 
 
-def test_a_sink_is_named_after_its_scheme(case, sink, tmp_path):
+def test_sink_is_named_after_its_scheme(case, sink, tmp_path):
     assert case.target(tmp_path).startswith(f"{sink.name}:")
 
 
-def test_an_error_in_the_block_comes_through(case, tmp_path):
+def test_error_in_the_block_comes_through(case, tmp_path):
     with pytest.raises(BrokenOffError):
         leave(case.open(tmp_path))
 
@@ -134,24 +134,24 @@ def test_every_ability_is_covered_here():
     assert declared == set(PROTOCOLS) | BEHAVIOURS
 
 
-def test_a_sink_is_of_the_kind_that_its_target_has(case, sink, tmp_path):
+def test_sink_is_of_the_kind_that_its_target_has(case, sink, tmp_path):
     assert kind_of(sink) == replace(target_kind(case.target(tmp_path)), by_suffix=kind_of(sink).by_suffix)
     assert kind_of(sink).scheme in SINK_KINDS
 
 
 @pytest.mark.parametrize("ability", PROTOCOLS)
-def test_a_sink_has_the_abilities_that_it_declares_and_no_others(case, sink, ability):
+def test_sink_has_the_abilities_that_it_declares_and_no_others(case, sink, ability):
     assert has(sink, PROTOCOLS[ability]) is getattr(kind_of(sink), ability), case.name
 
 
 @pytest.mark.parametrize("ability", PROTOCOLS)
-def test_an_ability_that_is_declared_and_not_implemented_is_found(ability):
+def test_ability_that_is_declared_and_not_implemented_is_found(ability):
     sink = MemorySink()
     sink.kind = replace(sink.kind, **{ability: True})
     assert has(sink, PROTOCOLS[ability]) is not getattr(kind_of(sink), ability)
 
 
-def test_a_sink_around_another_has_its_abilities(sink):
+def test_sink_around_another_has_its_abilities(sink):
     outer = SinkWrapper(sink)
     assert outer.kind is sink.kind
     if outer.kind.is_readable:
@@ -167,7 +167,7 @@ def test_a_sink_around_another_has_its_abilities(sink):
         assert outer.patch_forms is sink.patch_forms
 
 
-def test_what_arrived_can_be_read_where_the_kind_says_so(sink):
+def test_readable_sink_reads_emitted_aspects(sink):
     if not kind_of(sink).is_readable:
         pytest.skip("cannot be read")
     assert sink.read({DATASET: ["subTypes", "datasetKey"]}) == {}
@@ -177,7 +177,7 @@ def test_what_arrived_can_be_read_where_the_kind_says_so(sink):
     assert list(sink.forbidden_urns) == []
 
 
-def test_what_arrived_is_listed_where_the_kind_says_so(case, sink, tmp_path):
+def test_listing_sink_lists_emitted_entities(case, sink, tmp_path):
     if not kind_of(sink).lists_entities:
         pytest.skip("lists no entities")
     sink.emit(proposals())
@@ -188,13 +188,13 @@ def test_what_arrived_is_listed_where_the_kind_says_so(case, sink, tmp_path):
         assert DATASET in reader.read({DATASET: []})
 
 
-def test_the_version_of_the_server_is_named_where_the_kind_says_so(case, sink):
+def test_sink_that_reports_a_version_names_it(case, sink):
     if not kind_of(sink).reports_version:
         pytest.skip("names no version")
     assert case.name.endswith(f" {sink.version()}") or sink.version() in case.name
 
 
-def test_nothing_is_sent_after_the_deadline_where_the_kind_says_so(case, sink, tmp_path):
+def test_sink_with_a_deadline_sends_nothing_after_it(case, sink, tmp_path):
     if not kind_of(sink).has_deadline:
         pytest.skip("knows no deadline")
     sink.set_deadline(time.monotonic() - 1)
@@ -204,7 +204,7 @@ def test_nothing_is_sent_after_the_deadline_where_the_kind_says_so(case, sink, t
     assert case.arrived(sink, tmp_path) == []
 
 
-def test_nothing_is_there_before_close_where_the_kind_says_so(case, sink, tmp_path):
+def test_atomic_sink_has_no_file_before_close(case, sink, tmp_path):
     target = case.target(tmp_path)
     path = local_path(target)
     if path is None:
@@ -217,7 +217,7 @@ def test_nothing_is_there_before_close_where_the_kind_says_so(case, sink, tmp_pa
 
 
 @pytest.mark.parametrize("version", ["1.3", "1.7"])
-def test_creates_are_left_out_by_version_where_the_kind_says_so(case, tmp_path, version):
+def test_version_dependent_sink_drops_unsupported_creates(case, tmp_path, version):
     options = msgspec.structs.replace(case.options(tmp_path), datahub_version=version)
     with case.open(tmp_path, options) as sink:
         if not kind_of(sink).needs_version:
@@ -226,14 +226,14 @@ def test_creates_are_left_out_by_version_where_the_kind_says_so(case, tmp_path, 
         assert sink.dropped_counts.total() == int(version == "1.3")
 
 
-def test_the_state_of_runs_is_in_the_target_where_the_kind_says_so(case, sink, tmp_path):
+def test_sink_with_its_own_ledger_keeps_state_in_the_target(case, sink, tmp_path):
     if not kind_of(sink).has_own_ledger:
         pytest.skip("needs a ledger")
     assert isinstance(sink.catalog, Catalog)
     assert sink.catalog.path == address_of(case.target(tmp_path))
 
 
-def test_the_form_of_patches_is_known_where_the_kind_says_so(sink):
+def test_sink_that_learns_patch_forms_has_them(sink):
     if not kind_of(sink).learns_patch_forms:
         pytest.skip("learns none")
     sink.emit(proposals())

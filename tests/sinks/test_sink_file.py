@@ -96,7 +96,7 @@ def test_ndjson_can_be_read_after_each_batch(tmp_path):
         assert len((tmp_path / "out.ndjson").read_bytes().splitlines()) == 3
 
 
-def test_a_line_that_broke_off_does_not_spoil_the_next(tmp_path):
+def test_line_that_broke_off_does_not_spoil_the_next(tmp_path):
     path = tmp_path / "out.ndjson"
     path.write_bytes(b'{"entityType": "data')
     with open_sink(f"file:{path}") as sink:
@@ -104,7 +104,7 @@ def test_a_line_that_broke_off_does_not_spoil_the_next(tmp_path):
     assert json.loads(path.read_bytes().splitlines()[1])["entityUrn"] == DATASET
 
 
-def test_the_array_takes_its_place_only_when_it_is_whole(tmp_path):
+def test_json_array_replaces_the_file_only_when_complete(tmp_path):
     path = tmp_path / "out.json"
     path.write_text("[]")
     with open_sink(f"file:{path}") as sink:
@@ -114,7 +114,7 @@ def test_the_array_takes_its_place_only_when_it_is_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_error_leaves_the_old_array_and_nothing_else(tmp_path):
+def test_error_leaves_the_old_array_and_nothing_else(tmp_path):
     path = tmp_path / "out.json"
     path.write_text("[]")
     with pytest.raises(BrokenOffError):
@@ -123,7 +123,7 @@ def test_an_error_leaves_the_old_array_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_error_after_close_keeps_the_whole_array(tmp_path):
+def test_error_after_close_keeps_the_complete_array(tmp_path):
     path = tmp_path / "out.json"
     with pytest.raises(BrokenOffError):
         break_off(f"file:{path}", close_first=True)
@@ -131,7 +131,7 @@ def test_an_error_after_close_keeps_the_whole_array(tmp_path):
 
 
 @pytest.mark.parametrize(("file_format", "first"), [("ndjson", b"{"), ("json", b"[")])
-def test_a_format_that_is_named_beats_the_ending(tmp_path, file_format, first):
+def test_format_that_is_named_beats_the_ending(tmp_path, file_format, first):
     with open_sink(f"file:{tmp_path / 'out.txt'}", SinkOptions(file_format=file_format)) as sink:
         sink.emit(proposals())
     assert (tmp_path / "out.txt").read_bytes()[:1] == first
@@ -149,7 +149,7 @@ def test_standard_output_is_written_and_left_open(capfdbinary, tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_array_on_standard_output_that_breaks_off_does_not_pretend_to_be_whole(capfdbinary):
+def test_interrupted_array_on_stdout_is_invalid_json(capfdbinary):
     with pytest.raises(BrokenOffError):
         break_off("file:-", file_format="json")
     with pytest.raises(json.JSONDecodeError):
@@ -157,14 +157,14 @@ def test_an_array_on_standard_output_that_breaks_off_does_not_pretend_to_be_whol
 
 
 @pytest.mark.parametrize("name", ["missing/out.json", "missing/out.ndjson"])
-def test_a_place_that_cannot_be_written_is_a_sink_error(tmp_path, name):
+def test_place_that_cannot_be_written_is_a_sink_error(tmp_path, name):
     with pytest.raises(SinkError, match="No such file") as caught:
         open_sink(f"file:{tmp_path / name}")
     assert name in str(caught.value)
 
 
 @pytest.mark.parametrize("file_format", ["json", "ndjson"])
-def test_a_full_disk_is_a_sink_error(file_format):
+def test_full_disk_is_a_sink_error(file_format):
     full_disk = Path("/dev/full")
     if not full_disk.exists():
         pytest.skip("/dev/full exists on Linux only")
@@ -176,7 +176,7 @@ def test_a_full_disk_is_a_sink_error(file_format):
 
 
 @pytest.mark.parametrize("number", [1, 5_000])
-def test_a_full_disk_is_no_other_error_when_the_sink_is_closed(number):
+def test_full_disk_is_no_other_error_when_the_sink_is_closed(number):
     if not Path("/dev/full").exists():
         pytest.skip("/dev/full exists on Linux only")
     sink = open_sink("file:/dev/full", SinkOptions(file_format="ndjson"))
@@ -204,7 +204,7 @@ def tables(number):
 
 @pytest.mark.parametrize("number", [3, 3_000])  # less and more than a buffer holds
 @pytest.mark.parametrize("ending", ["ndjson", "json"])
-def test_a_disk_that_has_room_again_gets_the_whole_batch_once(tmp_path, ending, number):
+def test_full_disk_repeats_no_part_of_the_failed_batch(tmp_path, ending, number):
     path = tmp_path / f"out.{ending}"
     first, second = proposals(), tables(number)
     with open_sink(f"file:{path}") as sink:
@@ -220,7 +220,7 @@ def test_a_disk_that_has_room_again_gets_the_whole_batch_once(tmp_path, ending, 
     assert [one["entityUrn"] for one in found] == [one.entity_urn for one in [*first, *second]]
 
 
-def test_what_others_wrote_behind_a_batch_that_failed_stays(tmp_path):
+def test_failed_batch_leaves_later_writes_of_others(tmp_path):
     path = tmp_path / "out.ndjson"
 
     class Torn:
@@ -248,27 +248,27 @@ def test_what_others_wrote_behind_a_batch_that_failed_stays(tmp_path):
     assert path.read_bytes() == b'{"enttheirs\n'
 
 
-def test_an_array_that_cannot_be_ended_leaves_nothing(tmp_path):
+def test_array_that_cannot_be_ended_leaves_nothing(tmp_path):
     with room(1), pytest.raises(SinkError, match="File too large"), open_sink(f"file:{tmp_path / 'out.json'}"):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_line_that_cannot_be_ended_is_a_sink_error(tmp_path):
+def test_broken_line_that_cannot_be_ended_is_a_sink_error(tmp_path):
     path = tmp_path / "out.ndjson"
     path.write_bytes(b'{"entityType": "data')
     with room(path.stat().st_size), pytest.raises(SinkError, match="File too large"):
         open_sink(f"file:{path}")
 
 
-def test_a_folder_in_the_array_s_place_leaves_nothing_beside_it(tmp_path):
+def test_folder_at_the_array_path_leaves_no_temporary_file(tmp_path):
     (tmp_path / "out.json").mkdir()
     with pytest.raises(SinkError, match="cannot write the file"), open_sink(f"file:{tmp_path / 'out.json'}"):
         pass
     assert list(tmp_path.iterdir()) == [tmp_path / "out.json"]
 
 
-def test_a_folder_in_the_array_s_place_is_a_sink_error(tmp_path):
+def test_folder_at_the_array_path_is_a_sink_error(tmp_path):
     (tmp_path / "out.json").mkdir()
     sink = open_sink(f"file:{tmp_path / 'out.json'}")
     with pytest.raises(SinkError, match="cannot write the file"):
@@ -283,7 +283,7 @@ def test_text_that_is_not_ascii_arrives_as_it_was(tmp_path):
     assert json.loads(unit.aspect.value)[0]["value"] == "ü𝄞"
 
 
-def test_the_array_is_streamed(tmp_path):
+def test_array_is_streamed(tmp_path):
     with open_sink(f"file:{tmp_path / 'out.json'}") as sink:
         sink.emit(proposals())
         partial = next(tmp_path.glob(".out.json.*.partial"))
@@ -292,7 +292,7 @@ def test_the_array_is_streamed(tmp_path):
         assert partial.stat().st_size > before > 0
 
 
-def test_the_array_says_which_run_wrote_it_and_patches_tags_as_the_version_wants(tmp_path):
+def test_json_array_has_run_metadata_and_versioned_tag_patches(tmp_path):
     operation = {"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "urn:li:tag:x"}}
     batch = [*proposals(), patch("dataset", DATASET, "globalTags", [operation])]
     options = SinkOptions(run_id="mine", pipeline_name="nightly", datahub_version="1.7")
@@ -306,7 +306,7 @@ def test_the_array_says_which_run_wrote_it_and_patches_tags_as_the_version_wants
     assert units[3].aspect.contentType == "application/json-patch+json"
 
 
-def test_ndjson_is_the_same_whoever_wrote_it(tmp_path):
+def test_ndjson_is_independent_of_the_writer(tmp_path):
     with open_sink(f"file:{tmp_path / 'out.ndjson'}", SinkOptions(run_id="mine", datahub_version="1.7")) as sink:
         sink.emit(proposals())
     assert (tmp_path / "out.ndjson").read_bytes() == b"".join(map(ndjson_line, proposals()))

@@ -96,7 +96,7 @@ def garbage():
 
 @pytest.mark.usefixtures("naps")
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_server_that_is_away_leaves_nothing_of_a_batch(gms, retries):
+def test_server_that_is_away_leaves_nothing_of_a_batch(gms, retries):
     with opened(gms, retries=retries) as sink:
         sink.emit(many(1))
         gms.stop()
@@ -106,7 +106,7 @@ def test_a_server_that_is_away_leaves_nothing_of_a_batch(gms, retries):
             gms.start()
 
 
-def test_an_answer_that_does_not_come_leaves_nothing_of_a_batch(gms):
+def test_answer_that_does_not_come_leaves_nothing_of_a_batch(gms):
     with opened(gms, timeout=0.05) as sink:
         sink.emit(many(1))
         gms.faults = [Fault(pause=0.2, reset="before") for _ in range(6)]
@@ -114,7 +114,7 @@ def test_an_answer_that_does_not_come_leaves_nothing_of_a_batch(gms):
 
 
 @pytest.mark.parametrize("reset", ["before", "mid-answer"])
-def test_a_connection_that_breaks_leaves_nothing_of_a_batch(gms, reset):
+def test_connection_that_breaks_leaves_nothing_of_a_batch(gms, reset):
     with opened(gms) as sink:
         sink.emit(many(1))
         gms.faults = [Fault(reset=reset) for _ in range(6)]
@@ -122,7 +122,7 @@ def test_a_connection_that_breaks_leaves_nothing_of_a_batch(gms, reset):
 
 
 @pytest.mark.parametrize("status", [401, 429, 503])
-def test_an_answer_that_ends_the_delivery_leaves_nothing_of_a_batch(gms, status):
+def test_answer_that_ends_the_delivery_leaves_nothing_of_a_batch(gms, status):
     with opened(gms) as sink:
         sink.emit(many(1))
         gms.faults = [Fault(status, body={"message": "no"}) for _ in range(6)]
@@ -135,19 +135,19 @@ def test_proposals_that_are_refused_leave_nothing_behind(gms):
         assert_nothing_stays(sink, error=False, batch=lambda _: many(3))
 
 
-def test_a_batch_that_is_given_up_as_nothing_arrives_leaves_nothing_behind(gms):
+def test_batch_abandoned_after_refusals_leaves_no_objects(gms):
     with opened(gms) as sink:
         gms.faults = refusals(500)
         assert_nothing_stays(sink, batch=lambda _: many(40))
 
 
-def test_an_identity_provider_that_hangs_up_leaves_nothing_of_a_batch(gms, provider):
+def test_disconnecting_identity_provider_leaves_no_objects(gms, provider):
     login = {"token_endpoint": provider, "client_id": "us", "client_secret": "s"}
     with opened(gms, oauth=login) as sink:
         assert_nothing_stays(sink)
 
 
-def test_an_error_of_the_caller_keeps_its_frames(gms):
+def test_error_of_the_caller_keeps_its_frames(gms):
     """Who delivers while handling an error of its own finds that one as it was."""
 
     def told():
@@ -167,7 +167,7 @@ def test_an_error_of_the_caller_keeps_its_frames(gms):
             gms.start()
 
 
-def test_a_registry_that_is_away_leaves_nothing_of_a_batch(nobody, monkeypatch):
+def test_registry_that_is_away_leaves_nothing_of_a_batch(nobody, monkeypatch):
     monkeypatch.setattr("urllib3.util.retry.Retry.sleep", lambda *_: None)
     monkeypatch.setattr(logging.getLogger("urllib3.connectionpool"), "disabled", True)  # pytest keeps what is logged
     area = {"registry": {"url": f"http://{nobody}"}}

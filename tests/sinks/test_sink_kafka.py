@@ -61,7 +61,7 @@ def numbers(messages):
     return found
 
 
-def test_acryl_datahub_reads_what_was_told(opened, kafka, registry, topic):
+def test_acryl_datahub_reads_the_sent_messages(opened, kafka, registry, topic):
     assert opened().emit(proposals()) == Delivery(3, [])
     messages = kafka.messages(topic)
     mcps = read(messages, registry.url)
@@ -84,7 +84,7 @@ def test_without_a_run_there_is_no_system_metadata(opened, kafka, registry, topi
 
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.2", "1.5"])
-def test_the_envelope_that_stands_in_the_registry_is_written(opened, kafka, registry, topic, version):
+def test_registered_envelope_schema_is_used(opened, kafka, registry, topic, version):
     theirs = schemas.load_schema(schemas.load_index(version).envelope)
     posted = requests.post(
         f"{registry.url}/subjects/{topic}-value/versions", json={"schema": json.dumps(theirs)}, timeout=30
@@ -97,13 +97,13 @@ def test_the_envelope_that_stands_in_the_registry_is_written(opened, kafka, regi
 
 
 @pytest.mark.parametrize("version", [None, "0.15.0", "1.3", "1.7"])
-def test_where_there_is_none_that_of_the_profile_is_registered(opened, registry, topic, version):
+def test_missing_envelope_schema_is_registered_by_version(opened, registry, topic, version):
     opened(profile=version).emit(proposals())
     stored = json.loads(registry.get(f"/subjects/{topic}-value/versions/latest")["schema"])
     assert stored == schemas.load_schema(schemas.load_index(version or newest_profile()).envelope)
 
 
-def test_a_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, topic):
+def test_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, topic):
     with pytest.raises(SinkError, match=r"auto\.register\.schemas is false") as caught:
         opened(registry={"url": registry.url, "config": {"auto.register.schemas": "false"}}).emit(proposals())
     assert not caught.value.retryable
@@ -118,7 +118,7 @@ def test_tags_are_patched_as_the_profile_wants_them(opened, kafka, registry, top
     assert isinstance(value, dict) is keyed
 
 
-def test_one_urn_stays_in_one_partition_where_java_would_put_it(kafka, registry, opened):
+def test_urn_always_maps_to_the_partition_of_java(kafka, registry, opened):
     topic = kafka.topic("proposals", partitions=5)
     opened(topic=topic).emit(many(300))
     messages = kafka.messages(topic)
@@ -145,7 +145,7 @@ def murmur2(data):
     return value ^ value >> 15
 
 
-def test_the_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kafka, registry, topic, tmp_path):
+def test_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kafka, registry, topic, tmp_path):
     found = Bridge().translate(list(read_events([str(EXAMPLES)]))).proposals
     assert opened(run_id=None).emit(found) == Delivery(len(found), [])
     arrived = [
@@ -161,7 +161,7 @@ def test_the_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kaf
     assert dumps[0] == dumps[1]
 
 
-def test_a_message_too_large_for_the_client_is_told_and_the_others_arrive(opened, kafka, topic):
+def test_message_too_large_for_the_client_fails_alone(opened, kafka, topic):
     large = upsert("dataset", CAFE, "datasetProperties", {"description": "x" * 6_000_000, "customProperties": {}})
     delivery = opened().emit([*many(3), large, *many(3, 3)])
     assert delivery.delivered_count == 6
@@ -171,7 +171,7 @@ def test_a_message_too_large_for_the_client_is_told_and_the_others_arrive(opened
     assert len(kafka.messages(topic)) == 6
 
 
-def test_a_message_too_large_for_the_broker_does_not_take_its_neighbours_along(opened, kafka, registry):
+def test_message_too_large_for_the_broker_fails_alone(opened, kafka, registry):
     topic = kafka.topic("small", max_message_bytes="2000")
     large = upsert("dataset", f"{DATASET}1", "datasetProperties", {"description": uuid.uuid4().hex * 200, "n": 1})
     delivery = opened(topic=topic, producer={"compression.type": "none"}).emit([*many(40), large, *many(40, 40)])
@@ -184,7 +184,7 @@ def test_a_message_too_large_for_the_broker_does_not_take_its_neighbours_along(o
         assert found[-1] == max(found)  # the last word on an URN is the last that was said
 
 
-def test_what_is_no_json_is_told_and_the_others_arrive(opened, kafka, topic):
+def test_proposal_that_json_cannot_encode_fails_alone(opened, kafka, topic):
     broken = upsert("dataset", CAFE, "datasetProperties", {"name": "\ud800"})
     nameless = upsert("dataset", "urn:li:dataset:\ud800", "status", {"removed": False})
     delivery = opened().emit([*many(2), broken, nameless])
@@ -195,7 +195,7 @@ def test_what_is_no_json_is_told_and_the_others_arrive(opened, kafka, topic):
     assert delivery.delivered_count == len(kafka.messages(topic)) == 2
 
 
-def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(opened, kafka, topic):
+def test_job_with_an_unreadable_namespace_is_refused_unsent(opened, kafka, topic):
     urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
     job = upsert("dataJob", urn, "status", {"removed": False})
     (failure,) = opened(profile="0.15.0").emit([job, *many(2)]).failures
@@ -206,19 +206,19 @@ def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(ope
     assert opened(profile="1.4").emit([job]) == Delivery(1, [])
 
 
-def test_nothing_but_what_cannot_be_written_is_no_error_of_the_brokers(opened):
+def test_batch_of_only_invalid_proposals_is_no_broker_error(opened):
     broken = upsert("dataset", CAFE, "datasetProperties", {"name": "\ud800"})
     delivery = opened().emit([broken])
     assert (delivery.delivered_count, len(delivery.failures)) == (0, 1)
 
 
-def test_a_full_queue_slows_down_and_loses_nothing(opened, kafka, registry, topic):
+def test_full_queue_slows_down_and_loses_nothing(opened, kafka, registry, topic):
     sink = opened(producer={"queue.buffering.max.messages": "10"})
     assert sink.emit(many(500)) == Delivery(500, [])
     assert sum(map(len, numbers(read(kafka.messages(topic), registry.url)).values())) == 500
 
 
-def test_a_topic_that_is_missing_is_told_at_once(opened):
+def test_missing_topic_is_an_immediate_error(opened):
     with pytest.raises(SinkError, match=r"topic no-such-topic: .*kafka\.topic") as caught:
         opened(topic="no-such-topic").emit(proposals())
     assert not caught.value.retryable
@@ -242,7 +242,7 @@ def test_login_and_certificates_are_passed_on(opened, kafka, topic):
     ],
     ids=["password", "certificate", "mechanism"],
 )
-def test_a_login_that_is_refused_is_told_and_the_password_is_not(opened, kafka, topic, told, hint):
+def test_refused_login_is_an_error_without_the_password(opened, kafka, topic, told, hint):
     producer = {**SAFE, "ssl.ca.location": kafka.authority, **told}
     sink = opened(bootstrap=kafka.safe, producer={key: value for key, value in producer.items() if value is not None})
     with pytest.raises(SinkError, match=hint) as caught:
@@ -252,7 +252,7 @@ def test_a_login_that_is_refused_is_told_and_the_password_is_not(opened, kafka, 
     assert kafka.messages(topic) == []
 
 
-def test_a_token_comes_from_a_function_of_the_user_s(opened, kafka):
+def test_token_comes_from_a_function_of_the_user_s(opened, kafka):
     """oauth_cb as DataHub's recipes name it; the broker does not take tokens, and says so."""
     producer = {**SAFE, "sasl.mechanism": "OAUTHBEARER", "oauth_cb": "support.kafka_tokens:token"}
     producer["ssl.ca.location"] = kafka.authority
@@ -277,6 +277,6 @@ def test_settings_that_librdkafka_does_not_take_are_named(opened, producer, reas
         opened(producer=producer).emit(proposals())
 
 
-def test_what_is_promised_cannot_be_set_away(opened, kafka, topic):
+def test_required_producer_settings_cannot_be_overridden(opened, kafka, topic):
     assert opened(producer={"acks": "0", "bootstrap.servers": "127.0.0.1:1"}).emit(proposals()).delivered_count == 3
     assert len(kafka.messages(topic)) == 3

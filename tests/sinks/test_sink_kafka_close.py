@@ -26,7 +26,7 @@ def threads():
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux does")
-def test_a_producer_that_is_closed_leaves_no_thread_behind(nobody):
+def test_producer_that_is_closed_leaves_no_thread_behind(nobody):
     before = threads()
     kept = []
     for _ in range(2):
@@ -39,14 +39,14 @@ def test_a_producer_that_is_closed_leaves_no_thread_behind(nobody):
         assert threads() <= before
 
 
-def test_a_producer_ends_without_the_collector(nobody):
+def test_producer_ends_without_the_collector(nobody):
     one = KafkaProducer(options(nobody), f"kafka:{nobody}")
     there = weakref.ref(one)
     del one
     assert there() is None
 
 
-def test_a_reader_of_refusals_ends_without_the_collector(nobody):
+def test_reader_of_refusals_ends_without_the_collector(nobody):
     one = refusals.FailedProposalReader(nobody, {}, group=None)
     there = weakref.ref(one)
     one.close()
@@ -55,7 +55,7 @@ def test_a_reader_of_refusals_ends_without_the_collector(nobody):
 
 
 @pytest.mark.parametrize("closes", [False, True], ids=["without", "with"])
-def test_a_client_is_closed_where_it_can_be_and_once(monkeypatch, closes):
+def test_client_is_closed_where_it_can_be_and_once(monkeypatch, closes):
     said = []
     client = SimpleNamespace(purge=lambda: said.append("purge"), flush=lambda _: said.append("flush"))
     if closes:
@@ -67,7 +67,7 @@ def test_a_client_is_closed_where_it_can_be_and_once(monkeypatch, closes):
     assert said == ["purge", "flush", *(["close"] if closes else [])]
 
 
-def test_what_a_client_said_stays_known_after_it_is_closed(monkeypatch):
+def test_client_error_is_kept_after_close(monkeypatch):
     heard = []
     client = SimpleNamespace(purge=print, flush=print)
     monkeypatch.setattr(producer, "Client", lambda settings: heard.append(settings["error_cb"]) or client)

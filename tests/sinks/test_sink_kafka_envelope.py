@@ -57,24 +57,24 @@ def oracle(version, proposal, metadata=METADATA):
 @pytest.mark.parametrize("version", known_profiles())
 @pytest.mark.parametrize("metadata", [METADATA, None], ids=["with-run", "without-run"])
 @pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.aspect_name)
-def test_the_bytes_are_those_of_acryl_datahub_s_object_in_each_version_s_layout(version, metadata, proposal):
+def test_envelope_bytes_equal_those_of_acryl_datahub(version, metadata, proposal):
     assert written(version, proposal, metadata)[5:] == oracle(version, proposal, metadata)
 
 
 @pytest.mark.parametrize("version", known_profiles())
-def test_a_create_says_that_it_gives_way_to_what_is_present(version):
+def test_create_message_has_the_if_absent_header(version):
     proposal = create("dataset", DATASET, "status", {"removed": False})
     assert envelope(version).has_headers
     assert written(version, proposal)[5:] == oracle(version, proposal)
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 63, 64, 4_095, 8_191, 8_192, 1_048_575, 1_048_576])
-def test_values_and_urns_of_any_length_are_written_as_avro_has_lengths(size):
+def test_avro_lengths_are_written_for_any_size(size):
     proposal = upsert("dataset", f"urn:li:dataset:{'é' * (size % 70)}", "status", {"removed": "x" * size})
     assert written("1.7", proposal)[5:] == oracle("1.7", proposal)
 
 
-def test_one_envelope_writes_all_kinds_of_messages_in_turn():
+def test_envelope_encodes_all_message_kinds_in_turn():
     made, tail = envelope("1.7"), envelope("1.7").tail(METADATA)
     for proposal in [*proposals(), *proposals()]:
         assert made.message(proposal, tail, keyed=False)[5:] == oracle("1.7", proposal)
@@ -92,19 +92,19 @@ def test_every_byte_is_read_back(version):
         assert record["systemMetadata"]["lastObserved"] == METADATA["lastObserved"]
 
 
-def test_the_three_layouts_differ_which_is_why_the_registry_is_asked():
+def test_three_layouts_differ_which_is_why_the_registry_is_asked():
     proposal = proposals()[0]
     assert len({written(version, proposal) for version in ("0.15.0", "1.2", "1.5")}) == 3
     assert written("1.5", proposal) == written("1.7", proposal)
 
 
-def test_the_framing_names_the_schema():
+def test_framing_names_the_schema():
     made = envelope("1.7", number=1_000_042)
     message = made.message(proposals()[0], made.tail(None), keyed=False)
     assert struct.unpack(">bI", message[:5]) == (0, 1_000_042)
 
 
-def test_the_aspect_is_ascii_json_with_its_content_type():
+def test_aspect_is_ascii_json_with_its_content_type():
     source = BytesIO(written("1.7", proposals()[1])[5:])
     record = fastavro.schemaless_reader(source, fastavro.parse_schema(schema("1.7")))
     assert record["aspect"]["contentType"] == "application/json-patch+json"
@@ -113,7 +113,7 @@ def test_the_aspect_is_ascii_json_with_its_content_type():
     assert record["entityUrn"] == CAFE
 
 
-def test_tags_are_patched_with_their_keys_where_the_reader_wants_them():
+def test_tag_patches_have_keys_if_the_reader_needs_them():
     tag = patch("dataset", DATASET, "globalTags", [{"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "x"}}])
     assert b"arrayPrimaryKeys" in written("1.7", tag, keyed=True)
     assert b"arrayPrimaryKeys" not in written("1.7", tag, keyed=False)
@@ -123,7 +123,7 @@ def test_tags_are_patched_with_their_keys_where_the_reader_wants_them():
     ("version", "keyed"),
     [("0.15.0", False), ("1.0", False), ("1.2", False), ("1.4", False), ("1.5", True), ("1.7", True)],
 )
-def test_the_envelope_tells_who_wants_keys(version, keyed):
+def test_envelope_schema_shows_support_for_keyed_patches(version, keyed):
     assert envelope(version).has_keyed_patches is keyed
 
 
@@ -138,14 +138,14 @@ def test_the_envelope_tells_who_wants_keys(version, keyed):
         {**schemas.load_schema(schemas.load_index("1.7").envelope), "name": "MetadataChangeLog"},
     ],
 )
-def test_a_schema_of_something_else_is_refused(other):
+def test_schema_of_something_else_is_refused(other):
     with pytest.raises(SinkError, match="not the schema of a MetadataChangeProposal") as caught:
         Envelope(other, 3, location="registry")
     assert caught.value.retryable is False
 
 
 @pytest.mark.parametrize("value", [{"name": "\ud800"}, {"name": object()}], ids=["lone-surrogate", "no-json"])
-def test_what_is_no_json_is_an_error_of_this_proposal(value):
+def test_unencodable_value_is_an_error_of_its_proposal(value):
     with pytest.raises((TypeError, ValueError)):
         written("1.7", upsert("dataset", DATASET, "datasetProperties", value))
 
@@ -154,7 +154,7 @@ def test_what_is_no_json_is_an_error_of_this_proposal(value):
     ("profile", "envelope_version", "accepted"),
     [("0.15.0", "0.15.0", 0), ("1.7", "1.7", 1), (None, "0.15.0", 0), (None, "1.7", 1)],
 )
-def test_a_create_is_left_out_where_the_server_would_report_an_error(profile, envelope_version, accepted):
+def test_unsupported_creates_are_dropped(profile, envelope_version, accepted):
     sink = open_sink(
         "kafka:127.0.0.1:1", SinkOptions(datahub_version=profile, kafka={"registry": {"url": "http://127.0.0.1:1"}})
     )

@@ -108,7 +108,7 @@ def test_all_that_the_tables_name_is_an_error_of_the_client():
 
 
 @pytest.mark.parametrize("name", sorted(errors.REMEDIES))
-def test_what_waiting_cannot_change_ends_the_batch_for_good(sink, script, name):
+def test_permanent_kafka_error_ends_the_batch(sink, script, name):
     script.failed = {1: getattr(KafkaError, name)}
     with pytest.raises(SinkError, match=name) as caught:
         sink.emit(batch("a", "b", "c"))
@@ -117,14 +117,14 @@ def test_what_waiting_cannot_change_ends_the_batch_for_good(sink, script, name):
 
 
 @pytest.mark.parametrize("name", sorted(errors.CONTENT_ERRORS))
-def test_what_one_message_holds_is_its_own_fault(sink, script, name):
+def test_message_error_fails_only_its_own_proposal(sink, script, name):
     script.failed = dict.fromkeys([1, 3, 4], getattr(KafkaError, name))  # 1, and when it is sent again alone
     delivery = sink.emit(batch("a", "b", "c"))
     assert delivery.delivered_count == 2
     assert [(failure.proposal, failure.retryable) for failure in delivery.failures] == [(batch("b")[0], False)]
 
 
-def test_a_connection_that_fails_meanwhile_ends_the_sending_one_by_one(sink, script):
+def test_connection_failure_stops_the_single_resends(sink, script):
     script.failed = {1: KafkaError.RECORD_LIST_TOO_LARGE, 5: KafkaError._MSG_TIMED_OUT}  # 5: the first one sent again
     sent = batch("a", "b", "c", "b", "b")
     delivery = sink.emit(sent)
@@ -134,7 +134,7 @@ def test_a_connection_that_fails_meanwhile_ends_the_sending_one_by_one(sink, scr
     assert len(script.clients[0].taken) == 6
 
 
-def test_a_refusal_does_not_end_the_sending_one_by_one(sink, script):
+def test_refusal_does_not_end_the_sending_one_by_one(sink, script):
     script.failed = dict.fromkeys([1, 5], KafkaError.RECORD_LIST_TOO_LARGE)
     sent = batch("a", "b", "c", "b", "b")
     delivery = sink.emit(sent)
@@ -153,7 +153,7 @@ TEMPORARY = [
 
 
 @pytest.mark.parametrize("name", TEMPORARY)
-def test_a_batch_of_which_nothing_got_through_is_worth_another_try(sink, script, name):
+def test_batch_of_which_nothing_got_through_is_worth_another_try(sink, script, name):
     script.failed = dict.fromkeys(range(3), getattr(KafkaError, name))
     with pytest.raises(SinkError, match=name) as caught:
         sink.emit(batch("a", "b", "c"))
@@ -161,7 +161,7 @@ def test_a_batch_of_which_nothing_got_through_is_worth_another_try(sink, script,
 
 
 @pytest.mark.parametrize("name", TEMPORARY)
-def test_what_did_not_get_through_takes_along_what_follows_it_for_its_urn(sink, script, name):
+def test_failed_message_also_fails_later_ones_of_its_urn(sink, script, name):
     script.failed = {1: getattr(KafkaError, name)}
     sent = batch("a", "b", "a", "b", "c", "b")
     delivery = sink.emit(sent)
@@ -171,14 +171,14 @@ def test_what_did_not_get_through_takes_along_what_follows_it_for_its_urn(sink, 
     assert name in delivery.failures[0].reason
 
 
-def test_the_reason_behind_a_message_that_timed_out_is_told(sink, script):
+def test_timeout_error_includes_the_connection_error(sink, script):
     script.failed = dict.fromkeys(range(2), KafkaError._MSG_TIMED_OUT)
     script.heard = [KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down")]
     with pytest.raises(SinkError, match="2/2 brokers are down"):
         sink.emit(batch("a", "b"))
 
 
-def test_a_login_that_is_refused_on_the_way_ends_the_wait(sink, script):
+def test_refused_login_stops_the_wait_for_reports(sink, script):
     script.stuck = True
     script.heard = [KafkaError(KafkaError._AUTHENTICATION, "wrong"), KafkaError(KafkaError._ALL_BROKERS_DOWN)]
     with pytest.raises(SinkError, match="wrong") as caught:
@@ -187,7 +187,7 @@ def test_a_login_that_is_refused_on_the_way_ends_the_wait(sink, script):
     assert script.clients[0].purged == 1
 
 
-def test_messages_without_a_report_are_given_up_in_the_end(sink, script, monkeypatch):
+def test_messages_without_a_report_time_out(sink, script, monkeypatch):
     monkeypatch.setattr(producer, "_REPORT_SECONDS", 0.01)
     script.stuck = True
     with pytest.raises(SinkError) as caught:
@@ -196,7 +196,7 @@ def test_messages_without_a_report_are_given_up_in_the_end(sink, script, monkeyp
     assert script.clients[0].purged == 1
 
 
-def test_a_client_at_its_end_is_replaced(sink, script):
+def test_client_at_its_end_is_replaced(sink, script):
     script.heard = [KafkaError(KafkaError._FATAL, "epoch is over", fatal=True)]
     with pytest.raises(SinkError, match="epoch is over") as caught:
         sink.emit(batch("a"))
@@ -206,7 +206,7 @@ def test_a_client_at_its_end_is_replaced(sink, script):
     assert len(script.clients) == 2
 
 
-def test_an_error_in_between_leaves_nothing_that_could_follow(sink, script, monkeypatch):
+def test_error_in_between_leaves_nothing_that_could_follow(sink, script, monkeypatch):
     def broken(*_arguments):
         raise KeyboardInterrupt
 
@@ -217,12 +217,12 @@ def test_an_error_in_between_leaves_nothing_that_could_follow(sink, script, monk
     assert script.clients[0].purged == 1
 
 
-def test_a_full_queue_is_waited_for(sink, script):
+def test_full_queue_is_waited_for(sink, script):
     script.full = 2
     assert sink.emit(batch(*"abcdefg")) == Delivery(7, [])
 
 
-def test_a_queue_that_stays_full_is_told(sink, script, monkeypatch):
+def test_full_producer_queue_is_a_retryable_error(sink, script, monkeypatch):
     monkeypatch.setattr(producer, "_REPORT_SECONDS", 0.01)
     monkeypatch.setattr(Client, "poll", lambda _self, _seconds: None)
     script.full = 2
@@ -231,13 +231,13 @@ def test_a_queue_that_stays_full_is_told(sink, script, monkeypatch):
     assert caught.value.retryable is True
 
 
-def test_a_message_that_the_client_does_not_take_is_a_failure(sink, script):
+def test_message_that_the_client_does_not_take_is_a_failure(sink, script):
     script.raised = {1: KafkaError.MSG_SIZE_TOO_LARGE, 3: KafkaError.MSG_SIZE_TOO_LARGE}
     delivery = sink.emit(batch("a", "b", "c"))
     assert (delivery.delivered_count, [failure.retryable for failure in delivery.failures]) == (2, [False])
 
 
-def test_a_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monkeypatch):
+def test_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monkeypatch):
     monkeypatch.setattr(producer, "_TOPIC_SECONDS", 60.0)
     script.topics = [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE, None]
     sink._kafka = KafkaOptions(bootstrap="b:9092")
@@ -255,7 +255,7 @@ def test_a_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, mo
         (KafkaError.UNKNOWN_TOPIC_OR_PART, [], False),
     ],
 )
-def test_the_first_look_tells_what_is_amiss(sink, script, answer, heard, retryable):
+def test_first_metadata_request_reports_connection_errors(sink, script, answer, heard, retryable):
     script.topics, script.heard = [answer], heard
     with pytest.raises(SinkError, match="topic MetadataChangeProposal_v1") as caught:
         sink.emit(batch("a"))
@@ -271,13 +271,13 @@ def test_settings_of_ours_are_defaults_or_promises(sink, script):
 
 
 @pytest.mark.parametrize("size", ["5 MB", ""])
-def test_a_size_that_is_no_number_is_named(script, size):  # noqa: ARG001 - the client
+def test_size_that_is_no_number_is_named(script, size):  # noqa: ARG001 - the client
     options = KafkaOptions(bootstrap="b:9092", producer={"message.max.bytes": size})
     with pytest.raises(SettingsError, match=rf"^kafka\.producer\.message\.max\.bytes: '{size}' is not a number"):
         producer.KafkaProducer(options, "kafka:b:9092")
 
 
-def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
+def test_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
     seen = {}
     monkeypatch.setattr(refusals, "Consumer", lambda settings: seen.update(settings) or SimpleNamespace(close=print))
     area = {
@@ -320,12 +320,12 @@ def test_brokers_are_host_and_port(place, brokers):
             kafka_options(place, {})
 
 
-def test_an_option_of_the_wrong_kind_is_a_setting():
+def test_option_of_the_wrong_kind_is_a_setting():
     with pytest.raises(SettingsError, match="timeout"):
         kafka_options("b:9092", {"timeout": "soon"})
 
 
-def test_datahub_s_own_variable_names_the_registry_where_the_settings_do_not():
+def test_registry_url_falls_back_to_the_datahub_variable():
     environ = {"KAFKA_SCHEMAREGISTRY_URL": "http://theirs:8081"}
     area = {"bootstrap": "b:9092", "registry": {"url": None, "config": {"bearer.auth.token": "t"}}}
     assert registry_url(area, environ)["registry"] == {
@@ -344,7 +344,7 @@ def test_settings_and_options_have_the_same_fields_and_defaults():
 
 
 @pytest.mark.parametrize("missing", ["confluent_kafka", "fastavro"])
-def test_without_its_packages_it_says_how_to_get_them(missing):
+def test_missing_kafka_packages_name_the_extra_to_install(missing):
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from dh_bridge.sinks.base import open_sink\n"

@@ -32,7 +32,7 @@ def arrived(broker, topic, url):
     return [json.loads(mcp.aspect.value)["n"] for mcp in read(broker.messages(topic), url)]
 
 
-def test_a_broker_that_is_killed_and_comes_back_loses_and_doubles_nothing(own_broker, registry):
+def test_killed_and_restarted_broker_loses_and_repeats_nothing(own_broker, registry):
     topic = own_broker.topic("proposals")
     batches, size = 30, 200
     killed = threading.Event()
@@ -54,7 +54,7 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_doubles_nothing(own_br
     assert arrived(own_broker, topic, registry.url) == list(range(batches * size))
 
 
-def test_a_broker_that_stays_away_is_told_and_nothing_follows_later(own_broker, registry):
+def test_unavailable_broker_is_an_error_without_late_messages(own_broker, registry):
     topic = own_broker.topic("proposals")
     with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url, timeout=5.0)) as sink:
         assert sink.emit(numbered(0, 10)).delivered_count == 10
@@ -68,7 +68,7 @@ def test_a_broker_that_stays_away_is_told_and_nothing_follows_later(own_broker, 
     assert arrived(own_broker, topic, registry.url) == [*range(10), *range(20, 30), *range(10, 20)]
 
 
-def test_a_broker_that_is_not_there_from_the_start_is_told_and_found_later(own_broker, registry, monkeypatch):
+def test_broker_down_at_startup_is_an_error_and_found_later(own_broker, registry, monkeypatch):
     monkeypatch.setattr(kafka_options, "CONNECT_TIMEOUT", 1.0)
     topic = own_broker.topic("proposals")
     own_broker.kill()
@@ -81,7 +81,7 @@ def test_a_broker_that_is_not_there_from_the_start_is_told_and_found_later(own_b
     assert arrived(own_broker, topic, registry.url) == [0, 1, 2]
 
 
-def test_a_registry_that_is_gone_stops_only_those_who_have_not_asked_it(kafka, own_registry):
+def test_unavailable_registry_stops_only_sinks_without_schema(kafka, own_registry):
     topic = kafka.topic("proposals")
     target, told = f"kafka:{kafka.bootstrap}", options(topic, own_registry.url)
     with open_sink(target, told) as early, open_sink(target, told) as late:

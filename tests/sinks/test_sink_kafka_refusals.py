@@ -87,7 +87,7 @@ def read(kafka, area, group=None):
         return list(refusals.rows())
 
 
-def test_a_refusal_has_the_error_the_run_and_the_proposal(kafka, refuse, area):
+def test_refusal_has_the_error_the_run_and_the_proposal(kafka, refuse, area):
     refuse(record(CAFE, "ValidationException: no such field\n\tat com.linkedin"))
     assert read(kafka, area) == [
         {
@@ -112,7 +112,7 @@ def test_all_partitions_are_read_every_time_without_a_group(kafka, refuse, area)
     assert len(read(kafka, area)) == 5
 
 
-def test_a_group_goes_on_where_it_stopped(kafka, refuse, area):
+def test_group_goes_on_where_it_stopped(kafka, refuse, area):
     refuse(record(DATASET, "one"), record(DATASET, "two"))
     assert {row["reason"] for row in read(kafka, area, "g")} == {"one", "two"}
     assert read(kafka, area, "g") == []
@@ -120,7 +120,7 @@ def test_a_group_goes_on_where_it_stopped(kafka, refuse, area):
     assert [row["reason"] for row in read(kafka, area, "g")] == ["three"]
 
 
-def test_who_breaks_off_reads_the_rest_again(kafka, refuse, area):
+def test_interrupted_reader_reads_the_rest_again(kafka, refuse, area):
     refuse(record(DATASET, "one"))
     with FailedProposalReader(kafka.bootstrap, area, group="g") as refusals:
         next(refusals.rows())
@@ -154,7 +154,7 @@ def moving(monkeypatch):
 
 
 @pytest.mark.parametrize("name", MOVING)
-def test_a_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, name):
+def test_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, name):
     refuse(record(DATASET, "one"))
     moving += [name, name]
     with FailedProposalReader(kafka.bootstrap, area, group="g") as one:
@@ -168,7 +168,7 @@ def test_a_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, na
 
 
 @pytest.mark.parametrize(("name", "patience"), [("NOT_COORDINATOR", 2.0), ("GROUP_AUTHORIZATION_FAILED", 30.0)])
-def test_a_coordinator_that_keeps_moving_or_refuses_is_told(kafka, refuse, area, moving, name, patience):
+def test_coordinator_errors_are_reported(kafka, refuse, area, moving, name, patience):
     refuse(record(DATASET, "one"))
     moving += [name] * 10_000
     with pytest.raises(SinkError, match=name):
@@ -177,25 +177,25 @@ def test_a_coordinator_that_keeps_moving_or_refuses_is_told(kafka, refuse, area,
 
 
 @pytest.mark.parametrize("broken", [b"", b"\1\0\0\0\1x", b"\0\0\0\0", b"\0\0\0\0\1", b"\0\x7f\0\0\0x", b"{}"], ids=repr)
-def test_what_cannot_be_read_is_told_and_the_others_are_read(kafka, refuse, area, broken):
+def test_unreadable_message_is_reported_and_others_are_read(kafka, refuse, area, broken):
     refuse(broken, record(DATASET, "no"))
     first, second = read(kafka, area)
     assert first["reason"].startswith("cannot read the message: ")
     assert second["reason"] == "no"
 
 
-def test_an_aspect_that_is_no_json_is_shown_as_it_is(kafka, refuse, area):
+def test_aspect_that_is_no_json_is_shown_as_it_is(kafka, refuse, area):
     refuse(record(DATASET, "no", value=b"{broken"))
     assert read(kafka, area)[0]["proposal"]["aspect"] == {"json": "{broken"}
 
 
-def test_a_topic_that_is_missing_is_told(kafka, area):
+def test_missing_topic_is_an_error(kafka, area):
     with pytest.raises(SinkError, match="no-such-topic") as caught:
         read(kafka, {**area, "failed_topic": "no-such-topic"})
     assert not caught.value.retryable
 
 
-def test_brokers_that_do_not_answer_are_told(area):
+def test_unresponsive_brokers_are_a_retryable_error(area):
     with (
         pytest.raises(SinkError) as caught,
         FailedProposalReader("127.0.0.1:1", {**area, "timeout": 0.5}, group=None) as one,
@@ -204,12 +204,12 @@ def test_brokers_that_do_not_answer_are_told(area):
     assert caught.value.retryable
 
 
-def test_a_setting_that_the_client_does_not_have_is_named(kafka, area):
+def test_setting_that_the_client_does_not_have_is_named(kafka, area):
     with pytest.raises(SettingsError, match=r"ssl\.no\.such"):
         read(kafka, {**area, "producer": {"ssl.no.such": "1", "linger.ms": "5"}})
 
 
-def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
+def test_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
     """As for the producer: the broker does not take tokens, and says so."""
     monkeypatch.setattr(kafka_tokens, "asked", [])
     producer = {"security.protocol": "SASL_SSL", "ssl.ca.location": kafka.authority}
@@ -222,7 +222,7 @@ def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
     assert kafka_tokens.asked
 
 
-def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):
+def test_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     refuse(record(DATASET, "ours"), record(DATASET, "theirs", pipeline="other"), record(DATASET, "older", run="r0"))
 
@@ -245,9 +245,7 @@ def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monk
     assert CliRunner().invoke(commands, ["queue", "import", "rest:"]).exit_code == 2
 
 
-def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
-    kafka, refuse, area, registry, monkeypatch, tmp_path
-):
+def test_proposal_failed_in_datahub_is_a_ledger_dead_letter(kafka, refuse, area, registry, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     topic = kafka.topic("proposals")
 

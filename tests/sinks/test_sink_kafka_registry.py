@@ -49,14 +49,14 @@ def has_latest(answers, **more):
     answers.get(LATEST, json={"id": 9, "version": 2, "schema": json.dumps(THEIRS)}, **more)
 
 
-def test_the_registry_s_own_envelope_is_used_and_nothing_is_written(answers):
+def test_registry_s_own_envelope_is_used_and_nothing_is_written(answers):
     has_latest(answers)
     assert asked() == (9, THEIRS)
     assert calls(answers) == [("GET", "/subjects/MCP-value/versions/latest")]
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
-def test_without_one_ours_is_registered_and_what_the_id_stands_for_is_used(answers, status):
+def test_own_schema_is_registered_and_the_returned_id_resolved(answers, status):
     """GMS answers 501 to the first call, and with the id of its own envelope to the second, whatever was posted."""
     answers.get(LATEST, status=status, json={"error_code": 40401, "message": "Subject 'MCP-value' not found."})
     answers.post(VERSIONS, json={"id": 16}, match=[matchers.json_params_matcher({"schema": json.dumps(OURS)})])
@@ -65,7 +65,7 @@ def test_without_one_ours_is_registered_and_what_the_id_stands_for_is_used(answe
     assert answers.calls[1].request.headers["Content-Type"] == "application/vnd.schemaregistry.v1+json"
 
 
-def test_an_id_of_zero_is_an_id(answers):
+def test_id_of_zero_is_an_id(answers):
     """Older servers give their first schema the id 0."""
     answers.get(LATEST, status=501)
     answers.post(VERSIONS, json={"id": 0})
@@ -73,7 +73,7 @@ def test_an_id_of_zero_is_an_id(answers):
     assert asked() == (0, THEIRS)
 
 
-def test_who_may_only_read_registers_nothing(answers):
+def test_read_only_registry_client_registers_nothing(answers):
     answers.get(LATEST, status=404)
     error = refused(auto_register_schemas="false")
     assert not error.retryable
@@ -89,13 +89,13 @@ def test_who_may_only_read_registers_nothing(answers):
         ({"bearer_auth_token": "t0k3n"}, "Bearer t0k3n"),
     ],
 )
-def test_it_says_who_we_are(answers, options, header):
+def test_registry_request_has_the_configured_login(answers, options, header):
     has_latest(answers)
     asked(**options)
     assert answers.calls[0].request.headers.get("Authorization") == header
 
 
-def test_netrc_says_nothing(answers, tmp_path, monkeypatch):
+def test_netrc_is_ignored(answers, tmp_path, monkeypatch):
     (tmp_path / "netrc").write_text("machine registry login other password secret\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     has_latest(answers)
@@ -116,7 +116,7 @@ def test_netrc_says_nothing(answers, tmp_path, monkeypatch):
         (302, False, ""),
     ],
 )
-def test_a_registry_that_does_not_give_is_told_with_its_words(answers, status, retryable, hint, monkeypatch):
+def test_registry_read_error_includes_the_server_message(answers, status, retryable, hint, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     answers.get(LATEST, status=status, json={"error_code": status, "message": "words of its own"})
     error = refused()
@@ -125,7 +125,7 @@ def test_a_registry_that_does_not_give_is_told_with_its_words(answers, status, r
     assert hint in str(error)
 
 
-def test_a_busy_registry_is_asked_again(answers, monkeypatch):
+def test_busy_registry_is_asked_again(answers, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     answers.get(LATEST, status=503)
     answers.get(LATEST, status=429)
@@ -136,7 +136,7 @@ def test_a_busy_registry_is_asked_again(answers, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "hint"), [(409, "auto.register.schemas"), (403, "permission"), (404, "with its path")]
 )
-def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
+def test_registry_write_error_includes_a_hint(answers, status, hint):
     answers.get(LATEST, status=404)
     answers.post(VERSIONS, status=status, json={"message": "no"})
     error = refused()
@@ -156,7 +156,7 @@ def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
         (requests.exceptions.InvalidHeader("bad"), False, "check kafka.registry"),
     ],
 )
-def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, reason):
+def test_unreachable_registry_errors_are_classified(answers, failure, retryable, reason):
     answers.get(LATEST, body=failure)
     error = refused()
     assert error.retryable is retryable
@@ -168,7 +168,7 @@ def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, rea
     "options",
     [{"basic.auth.user.info": "ann:пароль"}, {"bearer.auth.token": "пароль"}, {"bearer.auth.token": "a\nb"}],
 )
-def test_what_no_header_can_hold_is_told_and_not_shown(options):
+def test_login_invalid_in_a_header_is_an_error_without_it(options):
     with pytest.raises(SinkError, match=r"cannot send the request: \w+ \(check kafka.registry\)$") as caught:
         SchemaRegistry(RegistryOptions(url="http://127.0.0.1:1", config=options)).envelope_schema("x", {})
     assert not caught.value.retryable
@@ -186,7 +186,7 @@ def test_what_no_header_can_hold_is_told_and_not_shown(options):
         '{"id": 9, "schema": 5}',
     ],
 )
-def test_what_is_no_registry_is_told(answers, body):
+def test_response_that_is_no_registry_is_an_error(answers, body):
     answers.get(LATEST, body=body)
     error = refused()
     assert not error.retryable
@@ -204,20 +204,20 @@ def test_what_is_no_registry_is_told(answers, body):
         ("http://ann:pw@registry:8081", "which messages would show"),
     ],
 )
-def test_an_address_that_cannot_be_used_is_a_setting(url, reason):
+def test_address_that_cannot_be_used_is_a_setting(url, reason):
     with pytest.raises(SettingsError, match=reason) as caught:
         SchemaRegistry(RegistryOptions(url=url))
     assert "pw" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])
-def test_a_file_that_is_not_there_is_a_setting(key, tmp_path):
+def test_file_that_is_not_there_is_a_setting(key, tmp_path):
     with pytest.raises(SettingsError, match=f"kafka.registry.config, {key}"):
         SchemaRegistry(RegistryOptions(url=URL, config={key: str(tmp_path / "none.pem")}))
 
 
 @pytest.mark.parametrize(("verify", "bundle"), [("true", True), ("False", False)])
-def test_certificates_are_checked_as_told_whatever_the_environment_says(answers, verify, bundle, tmp_path, monkeypatch):
+def test_certificate_settings_override_the_environment(answers, verify, bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
     own = tmp_path / "own.pem"
     own.write_text("")
@@ -239,7 +239,7 @@ def test_certificates_are_checked_as_told_whatever_the_environment_says(answers,
     assert seen == [(str(own) if bundle else False, (str(own), str(own)))]
 
 
-def test_without_an_address_it_is_the_registry_of_a_local_datahub():
+def test_default_registry_is_that_of_a_local_datahub():
     registry = SchemaRegistry(RegistryOptions())
     assert registry.location == "schema registry http://localhost:8080/schema-registry/api"
     registry.close()

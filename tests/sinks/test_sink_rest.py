@@ -50,7 +50,7 @@ def many(number):
     return named(*(f"d{at}" for at in range(number)))
 
 
-def test_the_server_ends_up_with_what_the_catalogue_would_have(gms, tmp_path):
+def test_server_ends_up_with_what_the_catalogue_would_have(gms, tmp_path):
     with opened(gms) as sink:
         sink.emit(proposals())
     with Catalog(tmp_path / "own.db") as catalog:
@@ -58,7 +58,7 @@ def test_the_server_ends_up_with_what_the_catalogue_would_have(gms, tmp_path):
         assert gms.dump() == list(dump_catalog(catalog))
 
 
-def test_the_wire_body_is_that_of_restli(gms):
+def test_wire_body_is_that_of_restli(gms):
     with opened(gms, pipeline="nightly", token="abc", headers={"X-Proxy": "p"}) as sink:  # noqa: S106 - none
         sink.emit(proposals()[:1])
     config, write = gms.requests
@@ -100,7 +100,7 @@ def test_names_that_are_not_ascii_arrive_as_they_are(gms):
     assert gms.proposals[1].value == proposals()[1].value
 
 
-def test_batches_hold_two_hundred_and_keep_their_order(gms):
+def test_batches_contain_200_proposals_in_order(gms):
     with opened(gms) as sink:
         assert sink.emit(many(450)) == Delivery(450, [])
     assert [len(one.json["proposals"]) for one in gms.writes] == [200, 200, 50]
@@ -119,7 +119,7 @@ def test_batches_are_cut_by_size_and_what_is_large_goes_alone(gms, monkeypatch):
     assert all(len(one.body) <= 2000 for one in gms.writes if len(one.json["proposals"]) > 1)
 
 
-def test_what_no_server_takes_is_refused_here(gms):
+def test_oversized_or_unencodable_proposal_is_refused_unsent(gms):
     large = patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/name", "value": "x" * 16_000_000}])
     broken = upsert("dataset", DATASET, "subTypes", {"typeNames": ["\ud800"]})
     with opened(gms) as sink:
@@ -132,7 +132,7 @@ def test_what_no_server_takes_is_refused_here(gms):
 
 
 @pytest.mark.parametrize("position", [0, 1, 99, 100, 198, 199])
-def test_one_poison_proposal_in_two_hundred_fails_alone_with_the_servers_words(gms, position):
+def test_bad_proposal_fails_alone_with_the_server_message(gms, position):
     sent = many(200)
     gms.poison = lambda found: "not an aspect that I know" if found == sent[position] else None
     with opened(gms) as sink:
@@ -155,7 +155,7 @@ def test_statuses_about_the_content_are_permanent_failures(gms, naps, status):
     assert naps == []
 
 
-def test_a_server_that_fails_over_one_proposal_takes_the_others(gms, naps):
+def test_proposal_that_causes_a_server_error_fails_alone(gms, naps):
     gms.poison = lambda found: RefusedError(500, "an error of ours") if "bad" in found.entity_urn else None
     with opened(gms, retries=2) as sink:
         delivery = sink.emit(named("a", "b", "bad", "c"))
@@ -184,7 +184,7 @@ def test_500_that_refuses_one_proposal_is_not_retried(gms, naps, words):
     assert naps == []
 
 
-def test_many_refusals_of_data_hold_up_nothing(gms, naps):
+def test_permanent_refusals_do_not_stop_the_delivery(gms, naps):
     """40 patches that cannot be applied stand before the others: each is permanent, none stops the delivery."""
     words = "java.lang.RuntimeException: jakarta.json.JsonException: no such member"
     gms.poison = lambda found: RefusedError(500, words) if "bad" in found.entity_urn else None
@@ -195,7 +195,7 @@ def test_many_refusals_of_data_hold_up_nothing(gms, naps):
     assert naps == []
 
 
-def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
+def test_server_refusing_everything_is_a_retryable_error(gms, naps):
     gms.poison = lambda found: RefusedError(500, "no database")  # noqa: ARG005 - takes none
     with opened(gms, retries=1) as sink:
         assert [failure.retryable for failure in sink.emit(named("a", "b")).failures] == [True, True]
@@ -220,7 +220,7 @@ def test_entities_that_the_user_may_not_write_fail_alone(gms):
     assert len(gms.writes) < 100
 
 
-def test_many_refusals_do_not_end_a_delivery_in_which_something_arrives(gms):
+def test_many_refusals_do_not_end_a_partly_accepted_delivery(gms):
     said = RefusedError(403, "HttpStatus: 403 Urn: …")
     gms.poison = lambda found: said if "secret" in found.entity_urn else None
     sent = named("a", *(f"secret{at}" for at in range(100)), "b")
@@ -230,7 +230,7 @@ def test_many_refusals_do_not_end_a_delivery_in_which_something_arrives(gms):
     assert names_of(gms.proposals) == ["a", "b"]
 
 
-def test_the_order_of_what_is_said_of_one_entity_survives_a_refusal(gms):
+def test_proposal_order_per_entity_survives_a_refusal(gms):
     sent = [
         patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/name", "value": str(at)}])
         for at in range(20)
@@ -243,7 +243,7 @@ def test_the_order_of_what_is_said_of_one_entity_survives_a_refusal(gms):
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520])
-def test_a_busy_server_is_asked_again(gms, naps, status):
+def test_busy_server_is_asked_again(gms, naps, status):
     gms.faults = [Fault(status), Fault(status)]
     with opened(gms) as sink:
         assert sink.emit(named("a", "b")) == Delivery(2, [])
@@ -275,7 +275,7 @@ def test_rate_limits_count_half(gms, naps):
     assert len(naps) == 4
 
 
-def test_a_rate_limit_that_stays_is_named(gms, naps):
+def test_rate_limit_that_stays_is_named(gms, naps):
     limit = {"X-DataHub-RateLimit-Type": "ingest", "X-DataHub-RateLimit-Rule": "mcl-lag", "Retry-After": "3"}
     gms.faults = [Fault(429, limit, {"error": "Rate limit exceeded"})] * 10
     with (
@@ -287,7 +287,7 @@ def test_a_rate_limit_that_stays_is_named(gms, naps):
     assert naps == [3.0, 3.0]
 
 
-def test_a_server_that_wants_an_hour_is_left_alone(gms, naps):
+def test_server_that_wants_an_hour_is_left_alone(gms, naps):
     gms.faults = [Fault(429, {"Retry-After": "3600"})]
     with opened(gms) as sink, pytest.raises(SinkError, match="asks to wait for 3,600 seconds") as caught:
         sink.emit(named("a"))
@@ -296,7 +296,7 @@ def test_a_server_that_wants_an_hour_is_left_alone(gms, naps):
 
 
 @pytest.mark.parametrize("reset", ["before", "after", "mid-answer"])
-def test_a_torn_connection_is_tried_again_and_nothing_doubles(gms, naps, reset, tmp_path):
+def test_torn_connection_is_tried_again_and_nothing_doubles(gms, naps, reset, tmp_path):
     gms.faults = [Fault(reset=reset)]
     with opened(gms) as sink:
         assert sink.emit(proposals()) == Delivery(3, [])
@@ -308,7 +308,7 @@ def test_a_torn_connection_is_tried_again_and_nothing_doubles(gms, naps, reset, 
 
 
 @pytest.mark.parametrize("reset", ["before", "after", "mid-answer"])
-def test_a_connection_that_is_always_torn_may_heal(gms, naps, reset):
+def test_connection_that_is_always_torn_may_heal(gms, naps, reset):
     gms.faults = [Fault(reset=reset)] * 10
     with opened(gms, retries=2) as sink, pytest.raises(SinkError, match="connection failed") as caught:
         sink.emit(named("a"))
@@ -316,7 +316,7 @@ def test_a_connection_that_is_always_torn_may_heal(gms, naps, reset):
     assert len(naps) == 2
 
 
-def test_a_slow_answer_is_retryable_and_may_have_been_written(gms, naps):
+def test_slow_answer_is_retryable_and_may_have_been_written(gms, naps):
     gms.faults = [Fault(pause=0.5), Fault(pause=0.5)]
     with (
         opened(gms, timeout=0.1, retries=1) as sink,
@@ -349,7 +349,7 @@ def test_statuses_about_us_are_permanent(gms, naps, status, words):
     assert naps == []
 
 
-def test_a_token_that_expires_ends_the_delivery(gms):
+def test_token_that_expires_ends_the_delivery(gms):
     gms.token = "new"  # noqa: S105 - none
     with opened(gms, token="old") as sink, pytest.raises(SinkError, match="401: Unauthorized") as caught:  # noqa: S106
         sink.emit(named("a"))
@@ -371,7 +371,7 @@ def test_nobody_listening_is_retryable(naps):
     assert len(naps) == 1
 
 
-def test_a_server_without_batches_gets_one_by_one(tmp_path):
+def test_server_without_batches_gets_one_by_one(tmp_path):
     with Gms(tmp_path / "gms.db", batches=False) as gms:
         gms.poison = lambda found: "no" if "bad" in found.entity_urn else None
         with opened(gms) as sink:
@@ -454,7 +454,7 @@ def test_owners_and_tags_are_patched_in_the_form_of_the_version(tmp_path, versio
         ("3.0.0", "cloud", "1.7.0.14+cloud-3.0.0"),
     ],
 )
-def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
+def test_server_version_is_read_from_its_config(tmp_path, named_by, environment, version):
     with Gms(tmp_path / "gms.db", version=named_by) as gms:
         gms.environment = environment
         with opened(gms) as sink:
@@ -478,7 +478,7 @@ def test_form_of_patches_is_learned_from_a_refusal(tmp_path):
             assert len(gms.writes) == writes + 1
 
 
-def test_form_of_patches_is_learned_anew_after_an_upgrade_of_the_server(tmp_path):
+def test_patch_form_is_learned_again_after_a_server_upgrade(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, opened(gms) as sink:
         assert sink.emit([OWNER]) == Delivery(1, [])
         gms.acts_as = "1.7.0"
@@ -528,7 +528,7 @@ def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):
         ("http://h/gms?token=u:p@x", "the address http://… has a query"),
     ],
 )
-def test_what_is_no_address_is_refused(place, reason):
+def test_invalid_server_address_is_refused(place, reason):
     with pytest.raises(SettingsError, match=reason) as caught:
         open_sink(f"rest:{place}")
     assert "u:p" not in str(caught.value)
@@ -543,12 +543,12 @@ def test_what_is_no_address_is_refused(place, reason):
         ({"file_format": "json"}, "not supported by rest:"),
     ],
 )
-def test_what_the_sink_cannot_heed_is_refused(options, reason):
+def test_unsupported_rest_option_is_refused(options, reason):
     with pytest.raises(SettingsError, match=reason):
         open_sink("rest:http://localhost:1", SinkOptions(**options))
 
 
-def test_a_rate_is_kept(gms, monkeypatch):
+def test_rate_is_kept(gms, monkeypatch):
     clock = [100.0]
     slept = []
 
@@ -565,7 +565,7 @@ def test_a_rate_is_kept(gms, monkeypatch):
 
 
 @pytest.mark.parametrize("batches", [True, False])
-def test_what_was_written_can_be_read_with_who_wrote_it(tmp_path, batches):
+def test_written_aspects_are_read_with_their_writer(tmp_path, batches):
     with Gms(tmp_path / "gms.db", batches=batches) as gms, opened(gms, run_id="mine", pipeline="nightly") as sink:
         sink.emit([*proposals(), *many(150)])
         assert sink.read({DATASET: ["subTypes", "status"], CAFE: [], "urn:li:dataset:gone": ["status"]}) == {
@@ -583,13 +583,13 @@ def test_what_was_written_can_be_read_with_who_wrote_it(tmp_path, batches):
         assert list(sink.read(asked)) == list(asked)
 
 
-def test_what_cannot_be_read_is_an_error_of_one_of_two_kinds(gms):
+def test_read_error_is_a_sink_error_with_its_status(gms):
     gms.token = "t"  # noqa: S105 - none
     with opened(gms) as sink, pytest.raises(SinkError, match="HTTP 401"):
         sink.read({DATASET: []})
 
 
-def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(tmp_path):
+def test_job_with_an_unreadable_namespace_is_refused_unsent(tmp_path):
     unreadable = [
         upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)", name, value)
         for name, value in (("status", {"removed": False}), ("subTypes", {"typeNames": ["Task"]}))

@@ -71,7 +71,7 @@ def test_each_failure_of_the_connection_is_one_of_two_kinds(web, error, retryabl
     assert found.location == f"rest:{URL}"
 
 
-def test_the_innermost_reason_is_told(web):
+def test_innermost_error_reason_is_shown(web):
     inner = MaxRetryError(None, "/config", NewConnectionError(None, "[Errno -2] Name or service not known"))
     web.get(f"{URL}/config", body=requests.ConnectionError(inner))
     assert "Name or service not known" in str(failed())
@@ -89,7 +89,7 @@ def test_the_innermost_reason_is_told(web):
         (503, "", "HTTP 503", True),
     ],
 )
-def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retryable):
+def test_response_not_from_gms_is_an_error(web, status, body, words, retryable):
     web.get(f"{URL}/config", status=status, body=body)
     found = failed()
     assert words in str(found)
@@ -109,7 +109,7 @@ def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retry
         ("", "redirected (use that address"),
     ],
 )
-def test_who_sends_us_on_is_told_with_the_address(web, status, location, words):
+def test_redirect_is_an_error_with_its_location(web, status, location, words):
     web.get(f"{URL}/config", status=status, headers={"Location": location} if location else {})
     found = failed()
     assert f"HTTP {status}, {words}" in str(found)
@@ -117,7 +117,7 @@ def test_who_sends_us_on_is_told_with_the_address(web, status, location, words):
     assert not found.retryable
 
 
-def test_a_page_is_no_success(web):
+def test_page_is_no_success(web):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, body="<!doctype html><title>DataHub</title>", content_type="text/html")
     found = failed()
@@ -145,7 +145,7 @@ def test_empty_success_of_a_gateway_is_no_acknowledgement(web, status, body):
     ("body", "words"),
     [("please log in", "please log in"), ('{"message": "session expired", "status": 401}', "session expired")],
 )
-def test_a_gateway_s_200_is_no_acknowledgement(web, body, words):
+def test_gateway_s_200_is_no_acknowledgement(web, body, words):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, body=body, content_type="text/plain")
     found = failed()
@@ -153,7 +153,7 @@ def test_a_gateway_s_200_is_no_acknowledgement(web, body, words):
     assert not found.retryable
 
 
-def test_an_address_that_is_none_is_an_answer_like_another(web):
+def test_address_that_is_none_is_an_answer_like_another(web):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, status=302, headers={"Location": "http://[bad"})
     assert failed().location == f"rest:{URL}"
@@ -245,7 +245,7 @@ class Proxy:
         ("503 Service Unavailable", True, "Tunnel connection failed: 503"),
     ],
 )
-def test_a_proxy_that_wants_a_login_is_not_asked_again(answer, retryable, words, monkeypatch, naps):
+def test_proxy_that_wants_a_login_is_not_asked_again(answer, retryable, words, monkeypatch, naps):
     proxy = Proxy(answer)
     try:
         for name in ("ALL_PROXY", "NO_PROXY", "all_proxy", "no_proxy", "HTTPS_PROXY"):
@@ -264,7 +264,7 @@ def test_a_proxy_that_wants_a_login_is_not_asked_again(answer, retryable, words,
 
 
 @pytest.mark.parametrize(("rest", "seen"), [({}, True), ({"verify": False}, False)])
-def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, seen, monkeypatch):
+def test_server_certificate_is_verified_unless_disabled(web, rest, seen, monkeypatch):
     monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
     monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
     web.get(f"{URL}/config", json=CONFIG)
@@ -288,7 +288,7 @@ def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, s
         (b'{"message": "' + b"x" * 1000 + b'"}', "x" * 399 + "…", True),
     ],
 )
-def test_the_servers_words_are_short_and_plain(content, words, ours):
+def test_server_message_is_short_plain_text(content, words, ours):
     found = parse_response(502, {}, content, "Bad Gateway")
     assert (found.message, found.is_restli_error) == (words, ours)
 
@@ -323,7 +323,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 
 @pytest.mark.parametrize("body", [None, 5, "no", {"error": "maintenance"}, [{"foo": 1}], [{"urn": 1}], ["x"], [None]])
 @pytest.mark.parametrize("batches", [True, False])
-def test_an_answer_to_a_question_that_is_not_datahub_s_does_not_mean_that_nothing_is_there(web, body, batches):
+def test_malformed_read_response_does_not_mean_absent(web, body, batches):
     asked = f"{URL}/openapi/v3/entity/dataset/batchGet"
     if batches:
         web.post(asked, body=json.dumps(body))
@@ -337,7 +337,7 @@ def test_an_answer_to_a_question_that_is_not_datahub_s_does_not_mean_that_nothin
         sink.read({ORDERS: []})
 
 
-def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
+def test_gateway_404_page_does_not_mean_absent(web):
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
     web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, body="<html>not here</html>")
     with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match="HTTP 404: not here"):
@@ -352,7 +352,7 @@ def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
         "not here",
     ],
 )
-def test_that_a_server_has_no_such_door_does_not_mean_that_an_entity_is_not_there(web, body):
+def test_missing_endpoint_does_not_mean_absent_entity(web, body):
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
     web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, json=body)
     with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"HTTP 404.*check that this is the address"):
@@ -362,7 +362,7 @@ def test_that_a_server_has_no_such_door_does_not_mean_that_an_entity_is_not_ther
 @pytest.mark.parametrize(
     "body", ["", '{"status": 404, "exceptionClass": "x.RestLiServiceException"}', '{"message": "no"}']
 )
-def test_what_is_not_there_is_told_in_several_ways(web, body):
+def test_absent_entity_is_recognised_in_several_forms(web, body):
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
     web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, body=body)
     with open_sink(f"rest:{URL}") as sink:
@@ -370,7 +370,7 @@ def test_what_is_not_there_is_told_in_several_ways(web, body):
 
 
 @pytest.mark.parametrize("said", [None, "text", 5, [], {}])
-def test_who_wrote_an_aspect_may_be_told_in_any_way(web, said):
+def test_malformed_writer_metadata_is_tolerated(web, said):
     held = {"value": {"removed": False}, "systemMetadata": said, "auditStamp": said, "created": {"actor": "a"}}
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", json=[{"urn": ORDERS, "status": held, "x": 1}])
     with open_sink(f"rest:{URL}") as sink:

@@ -49,7 +49,7 @@ def settled(gms, requests):
 
 @pytest.mark.parametrize(("late", "stays"), [(True, "new"), (False, "old")], ids=["refused", "taken"])
 @pytest.mark.parametrize("skew", [0.0, 3600.0, -7.3])
-def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
+def test_late_old_write_does_not_overwrite_a_newer_one(gms, late, stays, skew):
     gms.skew = skew
     with opened(gms, conditional_writes=late) as sink:
         sink.emit([named("first")])
@@ -61,7 +61,7 @@ def test_what_is_old_and_comes_late_does_not_win(gms, late, stays, skew):
     assert there(gms) == stays
 
 
-def test_a_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
+def test_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", lambda _seconds: None)
     gms.faults = [Fault(pause=1.5 * TIMEOUT)]
     with opened(gms, conditional_writes=True, retries=2) as sink:
@@ -71,7 +71,7 @@ def test_a_retry_of_what_comes_late_is_no_conflict(gms, monkeypatch):
     assert there(gms) == "b"
 
 
-def test_what_is_refused_while_we_wait_is_written_after_all(gms):
+def test_write_rejected_by_a_clock_difference_is_repeated(gms):
     with opened(gms, conditional_writes=True) as sink:
         sink.emit([named("a"), upsert("tag", "urn:li:tag:y", "tagProperties", {"name": "y"})])
         gms.stamps[TAG, "tagProperties"] += 3_600_000  # another server of theirs has a clock that is ahead
@@ -86,7 +86,7 @@ def test_nothing_is_asked_by_default(gms):
     assert all(b"headers" not in one.body for one in gms.writes)
 
 
-def test_one_by_one_it_holds_as_well(gms):
+def test_single_writes_are_conditional_too(gms):
     gms.batches = False
     with opened(gms, conditional_writes=True) as sink:
         assert sink.emit([named("a"), named("b")]).failures == []
@@ -104,7 +104,7 @@ def test_one_by_one_it_holds_as_well(gms):
         ([("Thu, 01 Jan 1970 00:17:40 GMT", 1000.2, 1000.4), ("Thu, 01 Jan 1970 00:16:50 GMT", 1010, 1010.1)], -0.0),
     ],
 )
-def test_the_server_s_clock_is_learnt_from_its_dates(heard, off):
+def test_server_clock_offset_is_learned_from_date_headers(heard, off):
     deadline = WriteDeadline(30, clock=lambda: 2000.0)
     for one in heard:
         deadline.observe_date(*one)
@@ -113,6 +113,6 @@ def test_the_server_s_clock_is_learnt_from_its_dates(heard, off):
     assert deadline.header() == b',"headers":{"If-Unmodified-Since":"%s"}' % text.encode()
 
 
-def test_the_words_of_the_refusal_are_known():
+def test_words_of_the_refusal_are_known():
     assert is_stale_write_error("ValidationException: Item last modified 1795207083380 > 1795207083000 (epoch ms)")
     assert not is_stale_write_error("Item last modified never")

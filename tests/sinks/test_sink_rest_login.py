@@ -71,7 +71,7 @@ def opened(gms, **rest):
     return open_sink(f"rest:{gms.url}", SinkOptions(rest={"retries": 0, **rest}))
 
 
-def test_a_token_is_borrowed_once_with_the_client_s_credentials(gms, provider):
+def test_token_is_borrowed_once_with_the_client_s_credentials(gms, provider):
     oauth = {**OAUTH, "token_endpoint": provider.url, "scope": "a b", "audience": "datahub"}
     with opened(gms, oauth=oauth) as sink:
         assert sink.emit([TAG]).delivered_count == 1
@@ -85,7 +85,7 @@ def test_a_token_is_borrowed_once_with_the_client_s_credentials(gms, provider):
     assert {one.headers["Authorization"] for one in gms.requests} == {"Bearer t1"}
 
 
-def test_a_token_that_the_server_refuses_is_borrowed_anew_once(gms, provider):
+def test_rejected_token_is_requested_again_once(gms, provider):
     gms.token = "t2"  # noqa: S105 - none
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink:
         assert sink.emit([TAG]).delivered_count == 1
@@ -111,7 +111,7 @@ def test_a_token_that_the_server_refuses_is_borrowed_anew_once(gms, provider):
         (200, ["x"], False, "no token in the response"),
     ],
 )
-def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, retryable, words):
+def test_provider_that_lends_nothing_is_named(gms, provider, status, body, retryable, words):
     provider.says = [(status, body)]
     with (
         opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink,
@@ -125,7 +125,7 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
     assert gms.writes == []
 
 
-def test_a_provider_is_told_nothing_that_is_for_the_server(gms, provider):
+def test_identity_provider_gets_no_server_headers(gms, provider):
     headers = {"X-Gateway-Key": "geheim", "Cookie": "session=geheim", "authorization": "Basic geheim", "accept": "a/b"}
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}, headers=headers) as sink:
         assert sink.emit([TAG]).delivered_count == 1
@@ -135,7 +135,7 @@ def test_a_provider_is_told_nothing_that_is_for_the_server(gms, provider):
     }  # fmt: skip
 
 
-def test_a_provider_that_is_busy_is_asked_again(gms, provider, monkeypatch):
+def test_provider_that_is_busy_is_asked_again(gms, provider, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", lambda _: None)
     provider.says = [(503, {}), (429, {})]
     gms.token = "t3"  # noqa: S105 - none
@@ -144,14 +144,14 @@ def test_a_provider_that_is_busy_is_asked_again(gms, provider, monkeypatch):
     assert len(provider.forms) == 3
 
 
-def test_a_provider_that_refuses_is_not_asked_again(gms, provider):
+def test_provider_that_refuses_is_not_asked_again(gms, provider):
     provider.says = [(401, {"error": "invalid_client"})]
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}, retries=2) as sink, pytest.raises(SinkError):
         sink.emit([TAG])
     assert len(provider.forms) == 1
 
 
-def test_a_provider_that_is_gone_may_come_back(gms, provider):
+def test_provider_that_is_gone_may_come_back(gms, provider):
     provider.close()
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink, pytest.raises(SinkError) as caught:
         sink.emit([TAG])
@@ -159,7 +159,7 @@ def test_a_provider_that_is_gone_may_come_back(gms, provider):
     provider.close = lambda: None
 
 
-def test_a_token_is_renewed_before_it_ends():
+def test_token_is_renewed_before_it_ends():
     now, asked = [0.0], []
 
     def post(_url, _form):
@@ -173,7 +173,7 @@ def test_a_token_is_renewed_before_it_ends():
         assert login.token() == token
 
 
-def test_a_token_without_an_end_is_asked_for_each_time():
+def test_token_without_an_end_is_asked_for_each_time():
     asked = []
 
     def post(*said):
@@ -186,7 +186,7 @@ def test_a_token_without_an_end_is_asked_for_each_time():
 
 
 @pytest.mark.parametrize("expires_in", [[3600], {}, "soon", "nan", "", True, None])
-def test_token_with_an_unreadable_lifetime_is_requested_each_time(gms, provider, expires_in):
+def test_token_with_an_unreadable_lifetime_is_requested_again(gms, provider, expires_in):
     provider.says = [(200, {"access_token": "t1", "expires_in": expires_in})] * 20
     with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink:
         requests = [(sink.emit([TAG]).delivered_count, len(provider.forms)) for _ in range(2)]
@@ -194,7 +194,7 @@ def test_token_with_an_unreadable_lifetime_is_requested_each_time(gms, provider,
     assert requests[1][1] > requests[0][1]
 
 
-def test_a_file_s_token_is_read_each_time(gms, tmp_path):
+def test_file_s_token_is_read_each_time(gms, tmp_path):
     file = tmp_path / "token"
     file.write_text("t1\n")
     with opened(gms, token_file=str(file)) as sink:
@@ -207,25 +207,25 @@ def test_a_file_s_token_is_read_each_time(gms, tmp_path):
             sink.emit([TAG])
 
 
-def test_a_token_is_read_without_the_mark_that_editors_put_before_it(gms, tmp_path):
+def test_token_file_is_read_without_a_byte_order_mark(gms, tmp_path):
     (tmp_path / "token").write_text("t1\n", encoding="utf-8-sig")
     with opened(gms, token_file=str(tmp_path / "token")) as sink:
         assert sink.emit([TAG]).delivered_count == 1
 
 
 @pytest.mark.parametrize("token", ["t☃1", "geheim\n# renewed every hour"])
-def test_a_token_that_no_header_can_hold_is_told_and_not_shown(gms, token):
+def test_token_invalid_in_a_header_is_an_error_without_it(gms, token):
     with opened(gms, token=token) as sink, pytest.raises(SinkError, match="and the token") as caught:
         sink.emit([TAG])
     assert token[:6] not in str(caught.value)
     assert not caught.value.retryable
 
 
-def test_one_login_is_enough(gms, provider):
+def test_token_and_oauth_exclude_each_other(gms, provider):
     with pytest.raises(SettingsError, match="token and oauth exclude each other"):
         opened(gms, token="t", oauth={**OAUTH, "token_endpoint": provider.url})  # noqa: S106 - none
 
 
-def test_an_endpoint_is_an_address(gms):
+def test_endpoint_is_an_address(gms):
     with pytest.raises(SettingsError, match="is not a URL"):
         opened(gms, oauth={**OAUTH, "token_endpoint": "idp"})

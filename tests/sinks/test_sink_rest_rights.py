@@ -31,7 +31,7 @@ def opened(gms, **rest):
 @pytest.mark.parametrize(
     "body", [{"error": "DATABASE_TRANSACTION_CONFLICT"}, {"exceptionClass": "x", "message": "conflict"}]
 )
-def test_transaction_conflict_is_retried_after_the_pause_that_is_asked_for(gms, naps, body):
+def test_transaction_conflict_is_retried_after_retry_after(gms, naps, body):
     gms.faults = [Fault(503, {"Retry-After": "7"}, body)]
     with opened(gms) as sink:
         assert sink.emit(tags(3)).delivered_count == 3
@@ -93,7 +93,7 @@ def test_expired_token_names_its_setting_and_what_was_written(gms, tmp_path, log
 
 
 @pytest.mark.parametrize("batches", [True, False])
-def test_entity_that_may_not_be_read_is_named_and_the_others_are_read(gms, batches):
+def test_forbidden_entity_is_recorded_and_others_are_read(gms, batches):
     gms.batches = batches
     with opened(gms) as sink:
         sink.emit(tags(20))
@@ -110,7 +110,7 @@ def test_token_that_may_read_nothing_is_an_error(gms):
     assert len(gms.requests) < 100
 
 
-def test_review_compares_nothing_of_an_entity_that_may_not_be_read(gms):
+def test_review_compares_nothing_of_a_forbidden_entity(gms):
     with opened(gms) as sink:
         sink.emit(tags(3))
         gms.forbidden = {"urn:li:tag:t1"}

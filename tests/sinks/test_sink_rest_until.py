@@ -45,7 +45,7 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize("batches", [True, False], ids=["halves", "one by one"])
-def test_what_is_left_of_a_refused_batch_is_not_sent_when_time_is_over(gms, clock, batches):
+def test_rest_of_a_refused_batch_is_not_sent_after_the_timeout(gms, clock, batches):
     def refused(proposal):
         clock[0] += 10
         return f"not {proposal.entity_urn}"
@@ -60,7 +60,7 @@ def test_what_is_left_of_a_refused_batch_is_not_sent_when_time_is_over(gms, cloc
     assert gms.proposals == []
 
 
-def test_what_is_taken_in_time_is_taken(gms):
+def test_proposals_within_the_deadline_are_accepted(gms):
     gms.poison = lambda found: "no" if found.entity_urn.endswith("3") else None
     with opened(gms, 60) as sink:
         delivery = sink.emit(many(8))
@@ -68,7 +68,7 @@ def test_what_is_taken_in_time_is_taken(gms):
     assert [failure.reason for failure in delivery.failures] == ["HTTP 422: no"]
 
 
-def test_an_answer_is_waited_for_as_long_as_there_is_time(gms, naps):
+def test_answer_is_waited_for_as_long_as_there_is_time(gms, naps):
     gms.faults = [Fault(pause=0.6)]
     with opened(gms, 0.2) as sink:
         began = time.monotonic()
@@ -79,7 +79,7 @@ def test_an_answer_is_waited_for_as_long_as_there_is_time(gms, naps):
     assert naps == []
 
 
-def test_a_pace_that_is_too_slow_ends_it_at_once(gms):
+def test_pace_that_is_too_slow_ends_it_at_once(gms):
     with (
         opened(gms, 30, max_rate=0.01) as sink,
         pytest.raises(RetryLaterError, match="not sent: the timeout has passed") as caught,
@@ -90,7 +90,7 @@ def test_a_pace_that_is_too_slow_ends_it_at_once(gms):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_pause_is_kept_when_it_fits_into_the_time(gms, naps, status):
+def test_pause_is_kept_when_it_fits_into_the_time(gms, naps, status):
     gms.faults = [Fault(status, {"Retry-After": "7"})]
     with opened(gms, 60) as sink:
         assert sink.emit(many(1)) == Delivery(1, [])
@@ -98,7 +98,7 @@ def test_a_pause_is_kept_when_it_fits_into_the_time(gms, naps, status):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_pause_that_is_longer_than_the_time_is_not_begun(gms, naps, status):
+def test_pause_that_is_longer_than_the_time_is_not_begun(gms, naps, status):
     gms.faults = [Fault(status, {"Retry-After": "61"}, {"error": "Rate limit exceeded"})]
     with opened(gms, 60) as sink, pytest.raises(RetryLaterError) as caught:
         sink.emit(many(1))
@@ -109,14 +109,14 @@ def test_a_pause_that_is_longer_than_the_time_is_not_begun(gms, naps, status):
 
 
 @pytest.mark.parametrize("asked", ["inf", "1e999"])
-def test_a_pause_without_an_end_is_one_that_does_not_fit(gms, naps, asked):
+def test_pause_without_an_end_is_one_that_does_not_fit(gms, naps, asked):
     gms.faults = [Fault(503, {"Retry-After": asked})]
     with opened(gms, 60) as sink, pytest.raises(RetryLaterError, match="asks to wait for inf s"):
         sink.emit(many(1))
     assert naps == []
 
 
-def test_a_sink_around_it_hands_the_moment_on(gms, clock):
+def test_sink_around_it_hands_the_moment_on(gms, clock):
     with WriteFilterSink(opened(gms, 0), WritesSettings()) as sink:
         sink.set_deadline(clock[0])
         with pytest.raises(SinkError, match="not sent: the timeout has passed"):
@@ -124,7 +124,7 @@ def test_a_sink_around_it_hands_the_moment_on(gms, clock):
     assert gms.writes == []
 
 
-def test_a_token_is_waited_for_no_longer_than_that(clock):
+def test_token_is_waited_for_no_longer_than_that(clock):
     seen = []
 
     def lends(request):
@@ -146,7 +146,7 @@ def test_a_token_is_waited_for_no_longer_than_that(clock):
     assert seen == [5, 3]
 
 
-def test_what_comes_late_is_refused_by_the_time_that_is_left(gms):
+def test_write_deadline_header_follows_the_remaining_time(gms):
     with opened(gms, 10, conditional_writes=True, timeout=1000) as sink:
         sink.emit(many(1))
     said = gms.writes[0].json["proposals"][0]["headers"]["If-Unmodified-Since"]

@@ -47,7 +47,7 @@ def bare(tmp_path_factory):
     return python
 
 
-def test_a_job_with_py_files_runs_where_the_package_is_not_installed(archive, bare, tmp_path):
+def test_spark_job_with_py_files_needs_no_installed_package(archive, bare, tmp_path):
     conf = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",

@@ -181,19 +181,19 @@ def expected(*paths):
     return dumped(Bridge(Settings(datahub_version="1.7")).translate(read_events(paths)).proposals)
 
 
-def test_a_batch_and_a_stream_under_3_5_end_as_emit(translated):
+def test_batch_and_a_stream_under_3_5_end_as_emit(translated):
     assert held(translated / "batch.db") == expected(CLIENT)
     assert held(translated / "stream.db") == expected(CLIENT)
 
 
-def test_what_the_listener_wrote_to_files_and_to_kafka_ends_as_emit(translated, told, kafka):
+def test_listener_files_and_kafka_end_as_emit(translated, told, kafka):
     written = (translated / "events" / "spark.ndjson").read_bytes().splitlines()
     assert len(written) > 15
     assert sorted(message.value() for message in kafka.messages(told[1])) == sorted(written)
     assert held(translated / "files.db") == held(translated / "topic.db") == expected(translated / "events")
 
 
-def test_what_the_listener_sent_over_http_is_what_the_same_events_in_a_file_come_to(translated):
+def test_listener_over_http_ends_as_its_events_in_a_file(translated):
     line = [
         "emit",
         str(translated / "events"),
@@ -221,7 +221,7 @@ LAKE/order_totals  file
 """
 
 
-def test_the_application_its_sql_job_and_the_columns_are_seen_as_lineage(translated):
+def test_application_sql_job_and_columns_are_in_the_lineage(translated):
     catalog = str(translated / "topic.db")
 
     def said(command, *arguments):

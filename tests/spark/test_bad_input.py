@@ -24,7 +24,7 @@ SETTINGS = Settings(datahub_version="1.7")
 OTHER = "018cc251-f400-734d-88b3-1e3d63fe6299"
 
 
-def test_a_run_of_very_many_events_ends_as_one_call_and_costs_no_other(session, held, tmp_path):
+def test_run_with_very_many_events_ends_as_one_call(session, held, tmp_path):
     times = [f"2026-11-20T{10 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z" for number in range(4000)]
     many = [event("RUNNING", time) for time in times[1:-1]]
     raws = sent([event("START"), *many, event("COMPLETE", times[-1]), event("COMPLETE", run=OTHER, job="etl.other")])
@@ -36,7 +36,7 @@ def test_a_run_of_very_many_events_ends_as_one_call_and_costs_no_other(session, 
     found.close()
 
 
-def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
+def test_stream_reports_unusable_records_and_continues(session, held, tmp_path):
     landing = tmp_path / "landing"
     landing.mkdir()
     whole = gzip.compress(CLIENT.read_bytes())
@@ -78,7 +78,7 @@ def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
     ],
     ids=["column", "format", "content", "file", "time"],
 )
-def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
+def test_unreadable_input_is_a_one_line_error(options, said, tmp_path):
     named = [option.replace("{client}", str(CLIENT)) for option in options]
     done = CliRunner().invoke(commands, ["spark", "batch", *named, "--to", f"parquet:{tmp_path / 'found'}"])
     assert done.exit_code == EXIT_USAGE, done.output
@@ -88,7 +88,7 @@ def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_folder_that_cannot_be_written_is_exit_code_3_and_the_rest_is_told(tmp_path):
+def test_unwritable_folder_is_exit_code_3(tmp_path):
     (tmp_path / "file").write_text("no folder")
     target = f"parquet:{tmp_path / 'file' / 'found'}"
     done = CliRunner().invoke(commands, ["spark", "batch", "--events", str(CLIENT), "--to", target])
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_written_is_exit_code_3_and_the_rest_is_told(tmp
         ("ImportError('pyarrow requires NumPy 2.0 or newer')", "cannot import pyarrow: pyarrow requires NumPy 2.0"),
     ],
 )
-def test_an_arrow_that_is_there_and_does_not_start_is_not_called_missing(raised, said, tmp_path, monkeypatch):
+def test_broken_pyarrow_is_not_reported_as_missing(raised, said, tmp_path, monkeypatch):
     (tmp_path / "pyarrow.py").write_text(f"raise {raised}", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "pyarrow")

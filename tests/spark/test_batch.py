@@ -61,7 +61,7 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
     found.close()
 
 
-def test_what_a_schema_refuses_of_a_run_that_is_folded_twice_counts_once(session, refusing, monkeypatch):
+def test_rejected_proposal_of_a_run_rendered_twice_counts_once(session, refusing, monkeypatch):
     """A run that the lineage of another one names hears of it when it is folded for the second time."""
     aspect, settings = "dataProcessInstanceRunEvent", Settings(datahub_version="1.7")
     runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(3)]
@@ -104,7 +104,7 @@ def test_runs_that_are_one_only_together_end_as_one_call(session, held):
     found.close()
 
 
-def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
+def test_unusable_records_are_reported_and_others_translated(session, tmp_path):
     good = sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")])
     whole = gzip.compress(b"\n".join(generated(20)))
     big = json.dumps(event(run_facets={"x": {"text": "y" * 20_000_000}})).encode()
@@ -124,7 +124,7 @@ def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
     found.close()
 
 
-def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_path):
+def test_table_events_are_read_from_the_named_column(session, tmp_path):
     raws = [one.decode() for one in sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")])]
     table = session.createDataFrame([(1, raws[0]), (2, f"[{raws[1]}]"), (3, None)], "id int, payload string")
     table.write.parquet(str(tmp_path / "t"))
@@ -146,7 +146,7 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
         read(session, str(tmp_path / "nothing"))
 
 
-def test_the_report_counts_the_fields_that_explain_counts(session):
+def test_report_counts_the_fields_that_explain_counts(session):
     client = EXAMPLES / "client.ndjson"
     rows = report(read(session, str(client)), SETTINGS, partitions=1).collect()
     whole = Bridge(SETTINGS).translate(client.read_bytes().splitlines(), report=True).report
@@ -155,7 +155,7 @@ def test_the_report_counts_the_fields_that_explain_counts(session):
     assert {"job.facets.documentation", ""} & {row.facet for row in rows}
 
 
-def test_translate_alone_gives_proposals(session):
+def test_translate_returns_proposals(session):
     found = translate(read(session, str(EXAMPLES / "great_expectations.ndjson")), SETTINGS, partitions=1)
     assert found.columns[:4] == ["entity_type", "entity_urn", "aspect_name", "change_type"]
     assert found.count() > 10

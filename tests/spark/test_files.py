@@ -33,7 +33,7 @@ def _batch(place, part):
     return pa.RecordBatch.from_pydict({"location": [place], "value": [part], "whole": pa.array([None], pa.bool_())})
 
 
-def test_a_file_whose_name_is_not_utf_8_is_read_as_emit_reads_it(tmp_path):
+def test_file_with_a_name_outside_utf_8_is_read_as_by_emit(tmp_path):
     name = os.path.join(os.fsencode(tmp_path), b"\xff\xe9.ndjson")  # noqa: PTH118 - bytes
     try:
         Path(os.fsdecode(name)).write_bytes(RAW + b"\n" + RAW)
@@ -47,7 +47,7 @@ def test_a_file_whose_name_is_not_utf_8_is_read_as_emit_reads_it(tmp_path):
     ]
 
 
-def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tmp_path, monkeypatch):
+def test_unreadable_large_file_is_reported_by_the_worker(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_PART_BYTES", 10)
     (tmp_path / "a.ndjson").write_bytes(RAW)
     assert len(list(file_parts([str(tmp_path)]))) > 1
@@ -65,14 +65,14 @@ def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tm
     assert reason == "cannot read the file: [Errno 13] Permission denied"
 
 
-def test_a_part_of_a_file_that_is_gone_is_a_dead_letter(tmp_path):
+def test_part_of_a_file_that_is_gone_is_a_dead_letter(tmp_path):
     (letter,) = _read_part(str(tmp_path / "gone.ndjson"), 10, 20, Bridge())
     assert isinstance(letter, DeadLetter)
     assert letter.location == f"{tmp_path / 'gone.ndjson'}@10"
     assert letter.reason.startswith("cannot read the file: [Errno 2]")
 
 
-def test_what_is_too_large_for_spark_is_told_by_the_worker():
+def test_file_too_large_for_spark_is_reported_by_the_worker():
     (found,) = RecordStep(Settings())._rows([_whole_batch("s3a://b/large.json")])
     assert found[2] == "s3a://b/large.json"
     assert "binaryFile.maxLength" in found[4]

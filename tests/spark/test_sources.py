@@ -68,7 +68,7 @@ def test_files_of_a_store_are_read_as_they_are_named(session, tmp_path, monkeypa
             read(session, nothing)
 
 
-def test_a_landing_folder_is_followed_whatever_its_name(session, tmp_path):
+def test_landing_folder_is_followed_whatever_its_name(session, tmp_path):
     landing = folder(tmp_path / "l[1]{x}", "one.json", "b[2].json", "é d+e%20.json", "_draft.json", "unknown")
     assert followed(stream_files(session, str(landing)), tmp_path / "c1") == [
         (name, None) for name in ("b[2].json", "one.json", "é d+e%20.json")
@@ -92,7 +92,7 @@ def test_a_landing_folder_is_followed_whatever_its_name(session, tmp_path):
         stream_files(session, "/no/such/folder")
 
 
-def test_what_is_set_on_the_session_alone_opens_a_store(session):
+def test_store_is_opened_with_the_session_configuration(session):
     session.conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")
     try:
         store, place = stores.store_of(session, "state")
@@ -102,11 +102,11 @@ def test_what_is_set_on_the_session_alone_opens_a_store(session):
         session.conf.unset("fs.defaultFS")
 
 
-def test_no_file_is_handed_over_whole_that_a_vector_of_java_cannot_hold(session):
+def test_full_file_limit_is_below_the_java_array_limit(session):
     assert int(session.conf.get(MAX_CONTENT_OPTION)) > max_content_bytes(session) == 1 << 30
 
 
-def test_a_session_of_another_thread_is_taken_as_it_is(session):
+def test_session_of_another_thread_is_used_unchanged(session):
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         with ThreadPoolExecutor(1) as thread:
@@ -116,7 +116,7 @@ def test_a_session_of_another_thread_is_taken_as_it_is(session):
         session.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_goes_on(session, tmp_path):
+def test_stream_reports_a_too_large_file_and_continues(session, tmp_path):
     landing = folder(tmp_path / "landing", "small.json")
     (landing / "large.json").write_text(START + " " * len(START))
     most = session.conf.get(MAX_CONTENT_OPTION)
@@ -130,7 +130,7 @@ def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_go
     assert told.startswith("the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
 
 
-def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
+def test_stream_reads_rows_of_a_format_or_table(session, tmp_path):
     rows = session.createDataFrame([(START,), (COMPLETE,), (None,)], "payload string")
     rows.coalesce(1).write.parquet(str(tmp_path / "t"))
     events = stream_rows(session, str(tmp_path / "t"), format="parquet", column="payload")
@@ -153,7 +153,7 @@ def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["l[1]", "{a,b}", "w*?", "plain"])
-def test_a_stream_of_a_format_takes_a_folder_by_its_name_and_each_file_once(session, tmp_path, name):
+def test_format_stream_reads_each_file_of_a_literal_path_once(session, tmp_path, name):
     ours, other = ([(START,), (COMPLETE,)], [(START,)] * 3)
     for place, rows in (
         (name, ours),
@@ -169,7 +169,7 @@ def test_a_stream_of_a_format_takes_a_folder_by_its_name_and_each_file_once(sess
     assert taken(f"file://{tmp_path / name}", "c2") == found
 
 
-def test_a_stream_of_a_format_takes_a_pattern_and_refuses_what_is_not_there(session, tmp_path):
+def test_format_stream_accepts_patterns_and_refuses_no_match(session, tmp_path):
     for place in "ab":
         folder(tmp_path / place, "one.txt")
     lines = stream_rows(session, f"{tmp_path}/[a-c]", format="text")
@@ -179,7 +179,7 @@ def test_a_stream_of_a_format_takes_a_pattern_and_refuses_what_is_not_there(sess
             stream_rows(session, str(tmp_path / nothing), format="text")
 
 
-def test_a_batch_of_a_format_takes_names_as_they_are_and_patterns(session, tmp_path):
+def test_format_batch_accepts_literal_names_and_patterns(session, tmp_path):
     named, other = tmp_path / "l[1]{x}", tmp_path / "other"
     for place, text in ((named, START), (other, COMPLETE)):
         place.mkdir()
@@ -189,7 +189,7 @@ def test_a_batch_of_a_format_takes_names_as_they_are_and_patterns(session, tmp_p
     assert len(places(read(session, [str(named), f"{tmp_path}/oth*"], format="text"))) == 2
 
 
-def test_a_time_in_a_struct_keeps_its_microseconds(session):
+def test_time_in_a_struct_keeps_its_microseconds(session):
     parts = f"named_struct('eventTime', timestamp'2026-11-20 10:00:00.123456Z', 'run', named_struct('runId', '{RUN}'))"
     (row,) = frame(session.sql(f"SELECT {parts} AS value")).collect()
     time, *_ = parse_time(json.loads(row.value)["eventTime"], timezone.utc)

@@ -54,7 +54,7 @@ def expected(*paths):
     return dumped(Bridge(Settings(datahub_version="1.7")).translate(read_events(paths)).proposals)
 
 
-def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
+def test_rejected_proposals_are_printed_and_counted(session, capsys):
     columns = "entity_type string, entity_urn string, aspect_name string, change_type string, reason string"
     outcome = CommandOutcome()
     report_rejections(outcome, session.createDataFrame([], columns))
@@ -65,7 +65,7 @@ def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
 
 
 @pytest.mark.usefixtures("session")
-def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, session):
+def test_batch_fills_a_catalogue_and_folders_and_reports(tmp_path, session):
     target = tmp_path / "catalog.db"
     (tmp_path / "bad.ndjson").write_bytes(b'{"a": 1}\n')
     options = ("--datahub-version", "1.7", "--partitions", 1)
@@ -83,7 +83,7 @@ def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, ses
 
 
 @pytest.mark.usefixtures("session")
-def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, session):
+def test_executors_deliver_proposals_and_return_failures(tmp_path, session):
     rows = [
         ("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "status", "UPSERT", '{"removed": true}'),
         ("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "globalTags", "PATCH", '[{"op": "odd"}]'),
@@ -98,7 +98,7 @@ def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("name", [None, "batch", "stream"])
-def test_the_example_of_every_help_text_runs_as_it_stands(name, tmp_path, monkeypatch):
+def test_help_examples_run_unchanged(name, tmp_path, monkeypatch):
     shutil.copytree(EXAMPLES, tmp_path / "examples" / "events", ignore=shutil.ignore_patterns("[!c]*"))
     monkeypatch.chdir(tmp_path)
     shown = invoke(*([name] if name else []), "--help").stdout
@@ -112,7 +112,7 @@ def test_the_example_of_every_help_text_runs_as_it_stands(name, tmp_path, monkey
 
 
 @pytest.mark.usefixtures("session")
-def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
+def test_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
     landing, state = tmp_path / "landing", tmp_path / "state"
     landing.mkdir()
     (landing / "one.json").write_bytes(sent([event("START")])[0])
@@ -128,7 +128,7 @@ def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
     assert held(tmp_path / "c.db") == told
 
 
-def test_a_dry_stream_copies_no_checkpoint_of_a_store(session):
+def test_dry_stream_copies_no_checkpoint_of_a_store(session):
     session.conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")  # as on a cluster: a mere name is one of HDFS there
     try:
         with pytest.raises(UsageError, match="folder of this machine"), open_checkpoint(session, "state", is_copy=True):
@@ -154,7 +154,7 @@ class Refusing:
 
 
 @pytest.mark.usefixtures("session")
-def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_path, monkeypatch, session):
+def test_undelivered_or_uncommitted_stream_batch_is_repeated(tmp_path, monkeypatch, session):
     landing, bad, database = tmp_path / "landing", tmp_path / "bad", tmp_path / "c.db"
     landing.mkdir()
     (landing / "one.ndjson").write_bytes(CLIENT.read_bytes() + b"broken\n")
@@ -185,7 +185,7 @@ def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_
 
 
 @pytest.mark.parametrize("scheme", ["parquet", "ndjson"])
-def test_a_batch_of_a_stream_that_is_repeated_is_in_its_folder_once(tmp_path, monkeypatch, session, scheme):
+def test_repeated_stream_batch_is_in_its_folder_once(tmp_path, monkeypatch, session, scheme):
     landing, found = folder_of(tmp_path / "landing"), tmp_path / "f[o]und {a,b}"
     read = session.read.option("__globPaths__", "false")
 
@@ -220,7 +220,7 @@ def folder_of(path):
     return path
 
 
-def test_a_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, session):
+def test_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, session):
     proposals = session.createDataFrame(
         [("dataset", "d", "status", "UPSERT", "{}")], ", ".join(f"{name} string" for name in targets.PROPOSAL_COLUMNS)
     )
@@ -239,7 +239,7 @@ def test_a_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, sessi
 
 
 @pytest.mark.usefixtures("session")
-def test_what_may_not_be_written_is_counted_and_what_a_place_does_not_take_is_kept(tmp_path, monkeypatch, session):
+def test_filtered_and_undelivered_proposals_are_counted(tmp_path, monkeypatch, session):
     (tmp_path / "few.yaml").write_text("writes: {aspects: [dataFlowInfo, dataJobInfo]}")
     said = ("batch", "--config", tmp_path / "few.yaml", "--events", CLIENT, "--partitions", 1)
     done = invoke(*said, "--to", f"parquet:{tmp_path / 'found'}")
@@ -260,7 +260,7 @@ def test_what_may_not_be_written_is_counted_and_what_a_place_does_not_take_is_ke
     assert f"not delivered  {found.count():>9,}" in done.stderr
 
 
-def test_of_all_that_spark_says_the_innermost_cause_is_told():
+def test_innermost_spark_error_cause_is_shown():
     python = 'Traceback (most recent call last):\n  File "a.py", line 1, in take\n    deliver(it)\n'
     batch = f"[STREAM_FAILED] Query [id = 1] terminated with exception: Return Message: {python}"
     java = "py4j.protocol.Py4JJavaError: An error occurred while calling o5.collect.\n: java.util.Some: org.a.B: late\n\tat x\n"
@@ -274,7 +274,7 @@ def test_of_all_that_spark_says_the_innermost_cause_is_told():
         assert innermost_cause(text) == said
 
 
-def test_what_cannot_be_done_is_said_before_spark_starts():
+def test_invalid_options_are_refused_before_spark_starts():
     two = ("--events", "x", "--events", "y")
     for arguments, said in (
         (("batch", "--to", "parquet:x"), "name either --events or --kafka"),
@@ -306,14 +306,14 @@ def test_what_cannot_be_done_is_said_before_spark_starts():
         (("stream", "--events", "x", "--checkpoint", "c", "--column", "c"), "--column goes with --format only"),
     ],
 )
-def test_an_option_that_would_do_nothing_is_refused(options, said):
+def test_option_that_would_do_nothing_is_refused(options, said):
     done = invoke(*options, "--to", "parquet:x")
     assert done.exit_code == 2
     assert said in done.stderr
 
 
 @pytest.mark.slow
-def test_a_stream_whose_driver_is_killed_goes_on_where_it_was(tmp_path):
+def test_stream_resumes_after_its_driver_is_killed(tmp_path):
     raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(12) for raw in sent(group(2026, i))]
     raws.append(sent([event("COMPLETE")])[0])
     landing, database = tmp_path / "landing", tmp_path / "catalog.db"

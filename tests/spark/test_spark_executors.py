@@ -76,7 +76,7 @@ def pauses(monkeypatch):
     ],
     ids=["at once", "in part", "one never", "after a while", "never", "not any more"],
 )
-def test_what_may_get_through_later_is_sent_again(pauses, answers, delivered, failed, batches, broken):
+def test_retryable_failures_are_sent_again(pauses, answers, delivered, failed, batches, broken):
     sink = Flaky(*answers)
     done, error = deliver_with_retries(sink, PROPOSALS, 4)
     assert done.delivered_count == delivered
@@ -121,7 +121,7 @@ class Rows:
 
 
 @pytest.mark.usefixtures("pauses")
-def test_the_driver_sends_again_what_may_get_through_later_and_tells_what_a_broken_place_did_not_get(monkeypatch):
+def test_driver_retries_failures_and_reports_unsent_proposals(monkeypatch):
     monkeypatch.setattr(targets, "PROPOSALS_PER_BATCH", 2)
     sink = Flaky({0: LATE}, {}, {2: NEVER}, CLOSED)
     found = list(deliver(Rows(), sink))
@@ -136,14 +136,14 @@ def test_the_driver_sends_again_what_may_get_through_later_and_tells_what_a_brok
 
 
 @pytest.mark.usefixtures("pauses")
-def test_a_place_that_takes_nothing_any_more_is_not_asked_for_the_rest(monkeypatch):
+def test_closed_target_is_not_asked_for_the_rest(monkeypatch):
     sink = Flaky({1: NEVER}, CLOSED)
     said = dict.fromkeys(range(2, 6), "kafka:b: no such topic")
     assert told(monkeypatch, sink) == (1, {1: "is too large", **said})
     assert sink.batches == [[0, 1], [2, 3]]
 
 
-def test_a_place_that_cannot_be_opened_gets_nothing_and_all_of_it_is_told(monkeypatch):
+def test_target_that_cannot_be_opened_fails_all_proposals(monkeypatch):
     assert told(monkeypatch, CLOSED) == (0, dict.fromkeys(range(6), "kafka:b: no such topic"))
 
 

@@ -84,7 +84,7 @@ def counted(said, name):
     return next(int(line.split()[-1].replace(",", "")) for line in said.splitlines() if line.startswith(f"{name} "))
 
 
-def test_a_stream_begins_with_what_the_topic_holds_unless_somebody_says_where(session, kafka, topic, tmp_path):
+def test_stream_starts_at_the_oldest_message_by_default(session, kafka, topic, tmp_path):
     raws = sent([event("START"), event("COMPLETE", "2026-11-20T10:02:00Z")])
     put(kafka, topic, spread(raws))
 
@@ -102,7 +102,7 @@ def test_a_stream_begins_with_what_the_topic_holds_unless_somebody_says_where(se
         read_topic(session, kafka.bootstrap, topic, stream=True, since=T0)
 
 
-def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_that_is_said():
+def test_shaded_kafka_client_is_found_or_its_absence_reported():
     class Jvm:
         """Names of a JVM: packages, and the classes that it has."""
 
@@ -127,7 +127,7 @@ def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_t
 @pytest.mark.parametrize(
     ("version", "scala", "wanted"), [("3.5.9", "2.12.18", "_2.12:3.5.9"), ("4.3.0", "2.13.18", "_2.13:4.3.0")]
 )
-def test_a_spark_without_the_connector_is_told_which_one_is_its_own(version, scala, wanted):
+def test_missing_connector_error_names_its_coordinates(version, scala, wanted):
     class Reader:
         def format(self, _name):
             return self
@@ -145,7 +145,7 @@ def test_a_spark_without_the_connector_is_told_which_one_is_its_own(version, sca
         read_topic(spark, "broker:9092", "events")
 
 
-def test_the_connector_that_is_named_is_of_the_scala_that_spark_runs_on(session):
+def test_connector_coordinates_match_the_scala_of_spark(session):
     (library,) = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     scala = library.stem.removeprefix("scala-library-").rpartition(".")[0]
     assert (
@@ -154,7 +154,7 @@ def test_the_connector_that_is_named_is_of_the_scala_that_spark_runs_on(session)
 
 
 @pytest.mark.usefixtures("session")
-def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topic, tmp_path):
+def test_topic_batch_reads_all_messages_and_reports_non_events(kafka, topic, tmp_path):
     raws = CLIENT.read_bytes().splitlines()
     put(kafka, topic, [*spread(raws), (None, 0), (b"\xff\xfe\x00junk", 1)])
     target, bad = tmp_path / "catalog.db", tmp_path / "bad"
@@ -167,7 +167,7 @@ def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topi
 
 
 @pytest.mark.usefixtures("session")
-def test_a_batch_begins_and_ends_where_it_is_told_to(session, kafka, topic, tmp_path):
+def test_topic_batch_respects_since_and_until(session, kafka, topic, tmp_path):
     raws = sent([event("START"), event("RUNNING", "2026-11-20T10:01:00Z"), event("COMPLETE", "2026-11-20T10:02:00Z")])
     put(
         kafka,
@@ -197,7 +197,7 @@ def test_a_batch_begins_and_ends_where_it_is_told_to(session, kafka, topic, tmp_
     assert counted(said, "events") == 2  # --until is the time of the event, as everywhere
 
 
-def test_what_comes_in_meanwhile_is_no_part_of_a_batch(session, kafka, topic):
+def test_messages_that_arrive_later_are_not_in_a_batch(session, kafka, topic):
     raws = sent([event("START"), event("COMPLETE", "2026-11-20T10:02:00Z")])
     put(kafka, topic, spread(raws))
     events = read_topic(session, kafka.bootstrap, topic)
@@ -205,7 +205,7 @@ def test_what_comes_in_meanwhile_is_no_part_of_a_batch(session, kafka, topic):
     assert events.count() == 2
 
 
-def test_a_topic_or_a_broker_that_is_not_there_is_told_of(session, kafka):
+def test_missing_topic_or_broker_is_an_error(session, kafka):
     with pytest.raises(SettingsError, match="unknown topic no-such-topic"):
         read_topic(session, kafka.bootstrap, "no-such-topic")
     hasty = {"kafka.default.api.timeout.ms": "300"}
@@ -214,7 +214,7 @@ def test_a_topic_or_a_broker_that_is_not_there_is_told_of(session, kafka):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_stream_follows_a_topic_and_goes_on_where_it_was(kafka, topic, tmp_path):
+def test_stream_follows_a_topic_and_goes_on_where_it_was(kafka, topic, tmp_path):
     raws = CLIENT.read_bytes().splitlines()
     target, state = tmp_path / "catalog.db", tmp_path / "state"
     command = (
@@ -261,7 +261,7 @@ def arrived(kafka, registry, topic):
 
 
 @pytest.mark.usefixtures("session")
-def test_proposals_from_the_executors_make_the_catalogue_that_emit_makes(kafka, registry, to_kafka):
+def test_proposals_from_executors_give_the_catalogue_of_emit(kafka, registry, to_kafka):
     topic = kafka.topic("proposals", partitions=3)
     said = invoke("batch", "--events", CLIENT, *to_kafka(topic))
     found = arrived(kafka, registry, topic)
@@ -273,7 +273,7 @@ def test_proposals_from_the_executors_make_the_catalogue_that_emit_makes(kafka, 
     assert {len(partitions) for partitions in homes.values()} == {1}
 
 
-def test_what_a_topic_does_not_take_is_a_table_that_can_be_sent_again(session, kafka, registry, to_kafka, tmp_path):
+def test_undelivered_proposals_are_a_table_to_send_again(session, kafka, registry, to_kafka, tmp_path):
     small, large = kafka.topic("small", max_message_bytes="1500"), kafka.topic("large")
     table = tmp_path / "undelivered"
     said = invoke(
@@ -293,7 +293,7 @@ def test_what_a_topic_does_not_take_is_a_table_that_can_be_sent_again(session, k
 
 
 @pytest.mark.usefixtures("session")
-def test_a_topic_that_is_missing_costs_no_proposal(to_kafka, tmp_path):
+def test_topic_that_is_missing_costs_no_proposal(to_kafka, tmp_path):
     table = tmp_path / "undelivered"
     said = invoke("batch", "--events", CLIENT, *to_kafka("no-such-topic"), "--undelivered", table, code=EXIT_DELIVERY)
     assert "no-such-topic" in said

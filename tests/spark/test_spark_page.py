@@ -10,7 +10,7 @@ from support.sample_events import EXAMPLES, ROOT
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
 
 
-def test_the_notebook_runs_as_printed(session, tmp_path, monkeypatch, capsys):
+def test_notebook_runs_as_printed(session, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "")
     file = str(EXAMPLES / "dbt.ndjson")
     # No view: the active session may be the one of a stream that another test ran, which has none of this one's.

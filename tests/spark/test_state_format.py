@@ -11,7 +11,7 @@ from dh_bridge.state_codec.codec import VERSION, StateVersionError
 @pytest.mark.parametrize(
     ("marks", "found"), [(["batch=0"], "a pickle"), (["base=19"], "a pickle"), (["batch=0", "format=99"], "format 99")]
 )
-def test_a_folder_of_another_version_is_refused_with_the_remedy(session, tmp_path, marks, found):
+def test_folder_of_another_version_is_refused_with_the_remedy(session, tmp_path, marks, found):
     for mark in marks:
         (tmp_path / "done" / mark).mkdir(parents=True)
     with pytest.raises(StateVersionError) as refused:
@@ -22,7 +22,7 @@ def test_a_folder_of_another_version_is_refused_with_the_remedy(session, tmp_pat
     )
 
 
-def test_a_folder_of_this_version_goes_on(session, tmp_path):
+def test_folder_of_this_version_goes_on(session, tmp_path):
     StreamState(session, str(tmp_path), 0).mark_complete()
     assert (tmp_path / "done" / f"format={VERSION}").is_dir()
     assert StreamState(session, str(tmp_path), 1)._earlier_batches == [0]

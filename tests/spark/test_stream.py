@@ -73,7 +73,7 @@ def split(folder, raws, files, seed=1):
         (folder / f"{number}.ndjson").write_bytes(b"\n".join(share))
 
 
-def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path, monkeypatch):
+def test_events_split_at_random_end_as_one_call_after_a_crash(session, tmp_path, monkeypatch):
     monkeypatch.setattr(state, "BATCHES_PER_COMPACTION", 2)
     raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(20) for raw in sent(group(2026, i))]
     split(tmp_path / "landing", raws, 4)
@@ -94,7 +94,7 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
     assert not (tmp_path / "state/dh_bridge/events/batch=1").exists()
 
 
-def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, tmp_path, monkeypatch):
+def test_pruned_run_leaves_its_job_and_dataset_facts(session, tmp_path, monkeypatch):
     now_ns = int(datetime(2026, 11, 22, tzinfo=timezone.utc).timestamp()) * 10**9
     monkeypatch.setattr(state, "time", SimpleNamespace(time_ns=lambda: now_ns))
     folder = str(tmp_path / "st[a]te {b,c}")
@@ -118,9 +118,7 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     assert not any(urn.endswith(OLD) for urn in keys[1])
 
 
-def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_stream_goes_on(
-    session, tmp_path, monkeypatch
-):
+def test_compacted_batch_is_repeatable_and_the_stream_continues(session, tmp_path, monkeypatch):
     monkeypatch.setattr(
         state, "BATCHES_PER_COMPACTION", 2
     )  # so with batch 1, whose end Spark then does not get to note
@@ -140,7 +138,7 @@ def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_s
     assert sorted((row.key[-1], row.batch) for row in rows) == [("1", 0), ("1", 0), ("2", 1), ("2", 1)]
 
 
-def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_path, monkeypatch):
+def test_deletion_of_compacted_batches_completes_after_a_crash(session, tmp_path, monkeypatch):
     for mark in ("batch=0", "batch=1", "base=1", "batch=2"):
         for name in (*state.TABLES, "done"):
             (tmp_path / name / mark).mkdir(parents=True)
@@ -161,7 +159,7 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
     assert {path.name for path in tmp_path.glob("*/*")} == {"base=1", "batch=2", f"format={state.VERSION}"}
 
 
-def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
+def test_facts_of_pruned_runs_stay_when_others_are_rendered(session, tmp_path):
     settings = Settings(datahub_version="1.7", temporary={"datasets": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")
     told = []
@@ -220,7 +218,7 @@ def changed(word):
     return [dataset("d.s.t", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})]
 
 
-def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_path):
+def test_retractions_and_links_of_later_batches_end_as_one_call(session, tmp_path):
     told = Told(session, tmp_path, optional_metadata=["queries"], temporary={"datasets": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
     longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
@@ -245,7 +243,7 @@ def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_pa
     assert told.ends_as_one_call() == ([], [])
 
 
-def test_which_datasets_are_temporary_a_later_batch_may_tell(session, tmp_path):
+def test_temporary_mark_may_come_in_a_later_batch(session, tmp_path):
     told = Told(session, tmp_path, temporary={"dataset_type": "drop_edges"})
     told.tell(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
     marked = dataset("d.s.x", facets={"datasetType": {"datasetType": "TEMPORARY"}})
@@ -260,14 +258,14 @@ def test_runs_are_linked_by_the_datasets_that_they_name():
     assert runs_linked_to(named, set()) == set()
 
 
-def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
+def test_removal_that_is_no_longer_rendered_is_undone():
     removed, other = (upsert("dataset", urn, "status", {"removed": True}) for urn in "ab")
     (found,) = diff_proposals([removed, other], [other])
     assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
     assert list(diff_proposals([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
 
 
-def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path):
+def test_history_read_is_limited_to_the_keys_of_the_batch(session, tmp_path):
     """Ids of runs begin with their time, and what a batch left is sorted by them: Parquet passes over what is far behind."""
     rows = [(f"k{number:02}", number, "p", b"{}") for number in range(100)]
     session.createDataFrame(rows, state.EVENTS).coalesce(1).write.parquet(str(tmp_path / "events"))
@@ -281,7 +279,7 @@ def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path)
 
 
 @pytest.mark.usefixtures("uncollected")  # so that it is the stream that collects
-def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
+def test_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
     """A stream runs for weeks: what is kept of each batch, in Python or in Spark, ends it some day."""
     split(tmp_path / "landing", [raw for i in range(12) for raw in sent(group(2026, i))], 6)
     held = []
@@ -308,7 +306,7 @@ def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
     assert [jobs().size() for jobs in kept_by] == before
 
 
-def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):
+def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
     """No event makes such a proposal: rows stand for what a worker would tell."""
     split(tmp_path / "in", sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]), 1)
     told = []
@@ -326,7 +324,7 @@ def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):
     assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")
 
 
-def test_of_what_is_folded_twice_the_last_refusals_are_told(session, tmp_path, refusing, monkeypatch):
+def test_second_rendering_replaces_earlier_rejections(session, tmp_path, refusing, monkeypatch):
     monkeypatch.setattr(streaming, "RunStep", refusing(RunStep, "dataProcessInstanceRunEvent"))
     monkeypatch.setattr(streaming, "EntityChangeStep", refusing(EntityChangeStep, "dataJobInfo"))
     (one,), (other,) = (a_run(number, "10:00")[1:] for number in (1, 2))

@@ -88,7 +88,7 @@ def comes_back(items, options):
 
 
 @pytest.mark.parametrize("slot", SAMPLES, ids=lambda slot: slot.name)
-def test_a_fact_of_each_kind_comes_back(slot):
+def test_fact_of_each_kind_comes_back(slot):
     slots = {slot: cells_of(slot)}
     assert form(decode_registers(encode_registers(slots))) == form(slots)
 
@@ -99,7 +99,7 @@ def test_each_kind_of_fact_has_a_tag_of_its_own_and_a_sample():
     assert len({kind.tag for kind in STORED_KINDS}) == len(STORED_KINDS) == len(kinds)
 
 
-def test_a_run_with_facts_of_all_kinds_comes_back():
+def test_run_with_facts_of_all_kinds_comes_back():
     state, contributed = sample_run()
     found, found_contribution = decode_run(encode_run(state, contributed))
     assert form(found) == form(state)
@@ -116,7 +116,7 @@ def test_objects_can_be_stored_elsewhere():
 
 
 @pytest.mark.parametrize("value", [JOB, NAME, SCHEMA])
-def test_an_object_comes_back(value):
+def test_object_comes_back(value):
     assert form(decode_object(encode_object(value))) == form(value)
 
 
@@ -129,7 +129,7 @@ def test_equal_objects_have_equal_bytes_in_every_process():
         assert made.stdout.strip() == encode_object(NAME).hex()
 
 
-def test_the_stored_form_is_pinned():
+def test_stored_form_is_pinned():
     """A rename or a new order of members must not change what is stored. Update the file with the codec's version only."""
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert golden["version"] == state_codec.VERSION
@@ -159,7 +159,7 @@ def test_states_of_generated_events_come_back(options, drawn):
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name.removesuffix(".events.json"))
-def test_the_states_of_each_golden_case_come_back(case, options):
+def test_states_of_each_golden_case_come_back(case, options):
     comes_back(read(json.loads(case.read_text(encoding="utf-8"))), options)
 
 
@@ -171,7 +171,7 @@ def test_versions_and_texts_are_shared_after_reading():
     assert found.events[0][0] is found.facts[next(iter(found.facts))][facts.INPUT][next(iter(SAMPLES[facts.INPUT]))][0]
 
 
-def test_a_contribution_can_change_without_the_run():
+def test_contribution_can_change_without_the_run():
     state, contributed = sample_run()
     found, found_contribution = decode_run(encode_run(state, contributed))
     (urn, *_) = found_contribution
@@ -190,14 +190,14 @@ class Trap:
 
 
 @pytest.mark.parametrize("decode", [decode_registers, decode_run, decode_object])
-def test_a_pickle_is_refused_with_the_remedy_and_not_run(decode, capsys):
+def test_pickle_is_refused_with_the_remedy_and_not_run(decode, capsys):
     with pytest.raises(StateVersionError, match=rf"another version of dh-bridge \(a pickle; .*\) {REMEDY}"):
         decode(pickle.dumps(Trap()))
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("decode", [decode_registers, decode_run, decode_object])
-def test_an_unknown_version_is_refused_with_the_remedy(decode):
+def test_unknown_version_is_refused_with_the_remedy(decode):
     with pytest.raises(StateVersionError, match=rf"another version of dh-bridge \(format 99; .*\) {REMEDY}"):
         decode(bytes([99]) + encode_object(JOB)[1:])
 
@@ -209,7 +209,7 @@ def test_damaged_bytes_are_refused(decode, data):
         decode(data)
 
 
-def test_a_number_that_names_nothing_is_damage():
+def test_number_that_names_nothing_is_damage():
     data = encode_registers({facts.INPUT: {"a": (STAMP, 1)}})
     document = state_codec._registers_decoder.decode(data[1:])
     document.tables.texts.clear()
@@ -224,7 +224,7 @@ def names_of_code():
             b"restored", *(name.encode() for name in kinds)]  # fmt: skip
 
 
-def test_no_name_of_the_code_stands_in_the_bytes_of_a_state():
+def test_encoded_state_contains_no_names_of_the_code():
     state, contributed = sample_run()
     data = encode_run(state, contributed)
     assert [name for name in names_of_code() if name in data] == []
@@ -243,7 +243,7 @@ def ledger_with_runs():
     return told
 
 
-def test_no_name_of_the_code_stands_in_a_ledger():
+def test_ledger_contains_no_names_of_the_code():
     told = ledger_with_runs()
     held = b"".join(
         value
@@ -264,7 +264,7 @@ def test_no_name_of_the_code_stands_in_a_ledger():
 
 @pytest.mark.parametrize(("table", "column"), [("run", "state"), ("state_object", "value"), ("shared", "registers")])
 @pytest.mark.parametrize(("stored", "found"), [(pickle.dumps({}), "a pickle"), (b"\x02x", "format 2")])
-def test_a_ledger_names_the_state_that_another_version_stored(table, column, stored, found):
+def test_ledger_names_the_state_that_another_version_stored(table, column, stored, found):
     told = ledger_with_runs()
     told.catalog.connection.execute(f"UPDATE {table} SET {column} = ?", (stored,))  # noqa: S608 - our own
     told.ledger._aggregator.clear_cache()
@@ -275,7 +275,7 @@ def test_a_ledger_names_the_state_that_another_version_stored(table, column, sto
         told.tell([event("FAIL")])
 
 
-def test_a_column_that_nothing_or_a_job_feeds_comes_back():
+def test_column_that_nothing_or_a_job_feeds_comes_back():
     feeding = {"type": "JOB", "namespace": "ns", "name": "app.other"}
     lineage = {"lineage": {"fields": {"a": {"inputs": []}, "b": {"inputs": [feeding]}}}}
     ((state, _),) = states_of(read([event(outputs=[dataset("d.s.t", facets=lineage)])]), OPTIONS[0])
@@ -285,7 +285,7 @@ def test_a_column_that_nothing_or_a_job_feeds_comes_back():
     assert said == ['{"d.s.t.a":{},"d.s.t.b":{"ns/app.other":""}}']
 
 
-def test_pairs_that_were_sound_are_read_back_as_plain_ones():
+def test_valid_pairs_are_decoded_as_plain_pairs():
     """They were found sound by who built them; whoever reads bytes has to look again."""
     pairs = ValidPairs({("DIRECT:IDENTITY", "down", "up")})
     slots = decode_registers(encode_registers({facts.FINE_LINEAGE: {"t": (STAMP, pairs)}}))

@@ -31,7 +31,7 @@ def test_views_and_tables_have_different_names(tmp_path):
     assert len(names) == len(set(names))
 
 
-def test_a_file_from_before_the_first_migration_is_refused_and_left_as_it_is(tmp_path, monkeypatch):
+def test_file_older_than_the_first_migration_is_left_unchanged(tmp_path, monkeypatch):
     with Database(tmp_path / "c.db") as file:
         file.connection.execute("PRAGMA user_version = 2")
     monkeypatch.setattr(catalog_schema, "MIGRATIONS", {3: "CREATE TABLE a (b)"})
@@ -51,7 +51,7 @@ def test_owners_may_migrate_in_one_version(tmp_path, monkeypatch):
         assert file.connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
-def test_a_semicolon_in_a_comment_or_a_text_ends_no_statement(tmp_path, monkeypatch):
+def test_semicolon_in_a_comment_or_a_text_ends_no_statement(tmp_path, monkeypatch):
     script = "-- a note; and more\nCREATE TABLE a (b TEXT DEFAULT ';', -- 0: no; 1: yes\n c); CREATE TABLE d (e) -- the last; really\n"
     monkeypatch.setattr(catalog_schema, "MIGRATIONS", {3: script})
     monkeypatch.setattr(ledger_schema, "MIGRATIONS", {3: "CREATE TABLE f (g);\n"})
@@ -60,7 +60,7 @@ def test_a_semicolon_in_a_comment_or_a_text_ends_no_statement(tmp_path, monkeypa
     assert names == ["a", "d", "f"]
 
 
-def test_what_an_owner_finds_wrong_is_said(tmp_path):
+def test_corrupt_row_is_found_by_its_table_owner(tmp_path):
     with Database(tmp_path / "c.db") as file:
         file.connection.execute("INSERT INTO entity VALUES (1, 'urn:li:tag:a', 'tag')")
         file.connection.execute("INSERT INTO aspect VALUES (1, 'status', '{')")
@@ -75,7 +75,7 @@ def insert_and_break_off(file):
         raise KeyError
 
 
-def test_an_error_inside_leaves_nothing_behind(tmp_path):
+def test_error_inside_leaves_nothing_behind(tmp_path):
     with Database(tmp_path / "c.db") as file:
         with pytest.raises(KeyError):
             insert_and_break_off(file)

@@ -106,7 +106,7 @@ def parsed(*events):
     return [one for each in events for one in events_of(Serde.to_json(each).encode(), "event")]
 
 
-def test_a_client_emits_into_a_catalogue_what_emit_would_write_of_its_events(tmp_path):
+def test_client_writes_the_same_catalogue_as_emit(tmp_path):
     """The client adds facets of its own, so a file takes down what it sends."""
     both = {
         "type": "composite",
@@ -127,7 +127,7 @@ def test_a_client_emits_into_a_catalogue_what_emit_would_write_of_its_events(tmp
         assert ours.aspects(urn())["dataProcessInstanceProperties"]
 
 
-def test_variables_configure_it_in_a_program_that_knows_nothing_of_it(tmp_path):
+def test_transport_is_configured_by_environment_variables(tmp_path):
     program = """
 import sys; from openlineage.client import OpenLineageClient; from openlineage.client.event_v2 import *
 client = OpenLineageClient()
@@ -152,7 +152,7 @@ client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START,
     assert "ended before all of its events were sent" in done.stderr
 
 
-def test_without_a_ledger_an_end_knows_its_start_and_only_what_is_new_is_sent(gms):
+def test_transport_without_a_ledger_sends_only_new_proposals(gms):
     told = client(to=f"rest:{gms.url}")
     one, _, end = a_run()
     told.emit(one)
@@ -168,7 +168,7 @@ def test_without_a_ledger_an_end_knows_its_start_and_only_what_is_new_is_sent(gm
     assert told.close()
 
 
-def test_after_its_last_event_a_run_is_what_one_call_makes_of_all_of_them(gms):
+def test_finished_run_equals_a_single_translation(gms):
     told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"datahub_version": "1.4"}}))
     for one in a_run():
         told.emit(one)
@@ -178,7 +178,7 @@ def test_after_its_last_event_a_run_is_what_one_call_makes_of_all_of_them(gms):
 
 
 @pytest.mark.parametrize("state", ["START", "COMPLETE"])
-def test_what_a_server_did_not_take_is_sent_with_the_next_event(gms, state):
+def test_refused_proposals_are_sent_with_the_next_event(gms, state):
     told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
     told.emit(event("START", run=OTHER, name="other"))
     gms.stop()
@@ -191,7 +191,7 @@ def test_what_a_server_did_not_take_is_sent_with_the_next_event(gms, state):
     assert told.close()
 
 
-def test_a_server_that_is_down_at_first_gets_all_of_it_later(gms):
+def test_server_that_is_down_at_first_gets_all_of_it_later(gms):
     gms.stop()
     told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
     start, _, end = a_run()
@@ -204,7 +204,7 @@ def test_a_server_that_is_down_at_first_gets_all_of_it_later(gms):
     assert sorted(points) == ["COMPLETE", "STARTED"]
 
 
-def test_close_delivers_what_waits_and_says_whether_it_arrived(gms, caplog):
+def test_close_sends_waiting_events_and_returns_success(gms, caplog):
     told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
     told.emit(event("START", run=OTHER, name="other"))
     gms.stop()
@@ -218,7 +218,7 @@ def test_close_delivers_what_waits_and_says_whether_it_arrived(gms, caplog):
     assert caplog.records
 
 
-def test_with_a_ledger_an_event_is_kept_while_the_token_s_file_is_not_there(gms, tmp_path, caplog):
+def test_ledger_keeps_events_while_the_token_file_is_missing(gms, tmp_path, caplog):
     token = tmp_path / "token"
     token.write_text("t")
     settings = {**AT_ONCE, "rest.token_file": str(token)}
@@ -239,7 +239,7 @@ def test_with_a_ledger_an_event_is_kept_while_the_token_s_file_is_not_there(gms,
             assert sorted(point["status"] for point in points) == ["COMPLETE", "STARTED"]
 
 
-def test_with_a_ledger_a_server_that_is_down_is_no_error(gms, tmp_path, caplog):
+def test_server_outage_with_a_ledger_is_no_error(gms, tmp_path, caplog):
     told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
     start, running, end = a_run()
     told.emit(start)
@@ -257,7 +257,7 @@ def test_with_a_ledger_a_server_that_is_down_is_no_error(gms, tmp_path, caplog):
     assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
 
 
-def test_a_proposal_that_is_refused_is_told_once_and_the_rest_arrives(gms):
+def test_rejected_proposal_is_reported_once(gms):
     gms.poison = lambda one: "no such thing" if one.aspect_name == "schemaMetadata" else None
     told = client(to=f"rest:{gms.url}")
     start, _, end = a_run()
@@ -268,7 +268,7 @@ def test_a_proposal_that_is_refused_is_told_once_and_the_rest_arrives(gms):
     assert "dataProcessInstanceOutput" in {one.aspect_name for one in gms.proposals}
 
 
-def test_a_wrong_event_is_told_and_the_next_one_goes_on(tmp_path):
+def test_invalid_event_is_an_error_and_the_next_one_is_sent(tmp_path):
     told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'told.db'}"}))
     wrong = event("START")
     object.__setattr__(wrong, "eventTime", "yesterday")
@@ -279,7 +279,7 @@ def test_a_wrong_event_is_told_and_the_next_one_goes_on(tmp_path):
     assert aspects(tmp_path / "told.db", urn())
 
 
-def test_filters_hold(gms):
+def test_filters_apply(gms):
     told = client(to=f"rest:{gms.url}", settings={"filters.jobs": "!tmp_*"})
     told.emit(event("START", name="tmp_1"))
     assert not gms.proposals
@@ -287,7 +287,7 @@ def test_filters_hold(gms):
     assert gms.proposals
 
 
-def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
+def test_error_message_is_sent_without_its_secrets(gms):
     told = client(to=f"rest:{gms.url}")
     facet = error_message_run.ErrorMessageRunFacet("postgres://u:hunter2@db failed", "python")
     told.emit(event("START"))
@@ -312,12 +312,12 @@ def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
         ({"settings": {"max_new_entities_per_hour": 5}}, "requires a ledger"),
     ],
 )
-def test_what_cannot_be_configured_is_said_by_name(said, words):
+def test_invalid_configuration_is_named(said, words):
     with pytest.raises(SettingsError, match=words):
         client(**said)
 
 
-def test_a_settings_file_and_settings_of_its_own(tmp_path):
+def test_settings_file_and_settings_of_its_own(tmp_path):
     (tmp_path / "mine.yml").write_text("datahub_version: '1.1'\nwindow: 7\n", encoding="utf-8")
     found = DataHubConfig.from_dict(
         {"config": "mine.yml", "settings": {"window": 9, "identity": {"airflow_plugin": None}}}
@@ -325,7 +325,7 @@ def test_a_settings_file_and_settings_of_its_own(tmp_path):
     assert (found.settings.datahub_version, found.settings.window, found.to) == ("1.1", 9, "rest:")
 
 
-def test_a_forked_process_opens_its_own(gms, tmp_path):
+def test_forked_process_opens_its_own(gms, tmp_path):
     told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
     start, _, end = a_run()
     told.emit(start)
@@ -342,7 +342,7 @@ def test_a_forked_process_opens_its_own(gms, tmp_path):
     assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
 
 
-def test_a_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch):
+def test_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch):
     """Of OPENLINEAGE_URL the client makes a transport of a composite, and puts it into the environment."""
     monkeypatch.setattr(os, "environ", os.environ | {"OPENLINEAGE_URL": "http://localhost:5000"})
     for target in ("memory:", f"catalog:{tmp_path / 'told.db'}"):
@@ -353,7 +353,7 @@ def test_a_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch)
     assert aspects(tmp_path / "told.db", urn())
 
 
-def test_a_client_that_nobody_closes_is_closed_at_the_end_of_the_program_that_emitted(tmp_path):
+def test_unclosed_client_is_closed_at_program_exit(tmp_path):
     """A file that is there only when it is whole is written then; a forked process leaves it alone."""
     program = """
 import os, sys; from pathlib import Path
@@ -384,7 +384,7 @@ if child:
     assert [one.name for one in tmp_path.iterdir()] == ["told.json"]
 
 
-def test_a_transport_that_nobody_holds_any_more_is_closed(tmp_path, caplog):
+def test_unreferenced_transport_is_closed(tmp_path, caplog):
     told = DataHubTransport(DataHubConfig(f"file:{tmp_path / 'told.json'}"))
     told.emit(event("START"))
     assert not (tmp_path / "told.json").exists()
@@ -402,7 +402,7 @@ def test_a_transport_that_nobody_holds_any_more_is_closed(tmp_path, caplog):
     assert "ended before all of its events were sent" in caplog.text
 
 
-def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
+def test_forked_process_starts_with_a_new_transport_state(gms):
     told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": AT_ONCE}))
     told.emit(event("START"))
     gms.stop()
@@ -420,7 +420,7 @@ def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
 
 
 @pytest.mark.parametrize("target", ["file:", "catalog:no/told.db", "rest:ftp://nowhere"])
-def test_a_target_that_cannot_be_opened_is_an_error_of_each_event(target):
+def test_target_that_cannot_be_opened_is_an_error_of_each_event(target):
     told = client(to=target)
     for seconds in range(2):
         with pytest.raises((SettingsError, SinkError)):
@@ -500,7 +500,7 @@ def errors(caplog):
     return [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
 
 
-def test_after_an_outage_the_newer_run_is_told_last():
+def test_newer_run_is_sent_last_after_an_outage():
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
@@ -511,7 +511,7 @@ def test_after_an_outage_the_newer_run_is_told_last():
     assert teller.is_flushed
 
 
-def test_an_event_behind_one_that_cannot_be_delivered_waits_and_is_told_so():
+def test_event_behind_an_undeliverable_one_waits_with_an_error():
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
@@ -526,7 +526,7 @@ def test_an_event_behind_one_that_cannot_be_delivered_waits_and_is_told_so():
     assert teller.is_flushed
 
 
-def test_close_tries_what_waits_behind_a_run_that_always_breaks_off():
+def test_close_sends_events_behind_a_failing_run():
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
     teller = BufferedDelivery(BRIDGE, sink)
     assert teller.deliver(with_schema("huge", 1, RUN))
@@ -537,7 +537,7 @@ def test_close_tries_what_waits_behind_a_run_that_always_breaks_off():
     assert arrived(sink, urn(run=behind.run_id))
 
 
-def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
+def test_failing_run_is_dropped_once_others_are_delivered(caplog):
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
     teller = BufferedDelivery(BRIDGE, sink)
     assert teller.deliver(with_schema("huge", 1, RUN))
@@ -555,7 +555,7 @@ def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
     assert arrived(sink, urn())
 
 
-def test_two_runs_that_always_break_off_are_given_up_both(caplog):
+def test_two_failing_runs_are_both_dropped(caplog):
     poison = {urn(run=RUN), urn(run=OTHER)}
     sink = Taken(poison=lambda one: one.entity_urn in poison)
     teller = BufferedDelivery(BRIDGE, sink)
@@ -567,7 +567,7 @@ def test_two_runs_that_always_break_off_are_given_up_both(caplog):
     assert len(errors(caplog)) == 2
 
 
-def test_a_long_outage_gives_nobody_up_and_asks_once_for_an_event(caplog):
+def test_long_outage_drops_nothing_and_tries_once_per_event(caplog):
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     sink.down = True
@@ -590,7 +590,7 @@ def test_a_long_outage_gives_nobody_up_and_asks_once_for_an_event(caplog):
     assert not errors(caplog)
 
 
-def test_an_outage_that_ends_between_a_run_and_the_next_one_gives_nobody_up(caplog):
+def test_outage_ending_between_runs_drops_nothing(caplog):
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     sink.fails = MAX_TRIES
@@ -606,7 +606,7 @@ def test_an_outage_that_ends_between_a_run_and_the_next_one_gives_nobody_up(capl
     assert not errors(caplog)
 
 
-def test_what_a_place_refuses_for_good_is_not_sent_again_and_the_rest_is():
+def test_permanently_refused_run_is_not_sent_again():
     said = [SinkError("answers 401")]
     sink = Taken()
     told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
@@ -632,7 +632,7 @@ def throw(error):
     raise error
 
 
-def test_a_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
+def test_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
     said = [SettingsError("cannot be read", location="rest.token_file")]
     sink = Taken()
     told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
@@ -645,7 +645,7 @@ def test_a_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
     assert teller.is_flushed
 
 
-def test_a_mistake_of_ours_with_one_run_does_not_hold_up_the_others():
+def test_internal_error_of_one_run_does_not_block_others():
     sink, wrong = Taken(), set()
 
     def translate(events):
@@ -664,7 +664,7 @@ def test_a_mistake_of_ours_with_one_run_does_not_hold_up_the_others():
     assert teller.is_flushed
 
 
-def test_what_is_of_no_run_is_kept_only_while_it_waits():
+def test_events_without_a_run_are_kept_only_while_waiting():
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     table = Dataset("postgres://db:5432", "shop.public.x")
@@ -679,7 +679,7 @@ def test_what_is_of_no_run_is_kept_only_while_it_waits():
     assert list(teller._runs) == [RUN]
 
 
-def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up(caplog):
+def test_retryable_refusal_is_retried_until_dropped(caplog):
     sink = Taken(busy="dataFlowInfo")
     teller = BufferedDelivery(BRIDGE, sink)
     first, second = parsed(event("START"), event("START", run=OTHER, name="other"))
@@ -701,7 +701,7 @@ def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up
     assert f"rejected {MAX_TRIES} times, and not sent again: " in caplog.text
 
 
-def test_what_waits_and_is_taken_back_waits_no_more():
+def test_reverted_change_is_no_longer_waiting():
     sink, said = Taken(), []
     told = SimpleNamespace(translate=lambda _events: Translation(said, [], [], Counts()))
     teller = BufferedDelivery(told, sink)
@@ -717,7 +717,7 @@ def test_what_waits_and_is_taken_back_waits_no_more():
     assert teller.is_flushed
 
 
-def test_a_run_of_many_events_keeps_its_first_and_its_last_ones():
+def test_run_of_many_events_keeps_its_first_and_its_last_ones():
     sink = Taken()
     teller = BufferedDelivery(BRIDGE, sink)
     events = [
@@ -750,7 +750,7 @@ def test_runs_of_before_are_let_go_but_not_silently(caplog):
     assert teller.is_flushed
 
 
-def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog, monkeypatch):
+def test_events_waiting_for_the_target_are_bounded(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(transport, "MAX_WAITING_EVENTS", 5)
     told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'no' / 'told.db'}"}))
     one = event("START")
@@ -764,7 +764,7 @@ def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog,
     assert told.close()
 
 
-def test_a_file_that_is_there_only_when_it_is_whole_is_written_by_close(tmp_path):
+def test_atomic_file_is_written_by_close(tmp_path):
     told = client(to=f"file:{tmp_path / 'told.json'}")
     for one in a_run():
         told.emit(one)
@@ -774,7 +774,7 @@ def test_a_file_that_is_there_only_when_it_is_whole_is_written_by_close(tmp_path
     assert list(read_events([str(tmp_path)]))
 
 
-def test_a_closed_transport_can_be_used_again(gms):
+def test_closed_transport_can_be_used_again(gms):
     told = client(to=f"rest:{gms.url}")
     told.emit(event("START"))
     assert told.close()
@@ -784,14 +784,14 @@ def test_a_closed_transport_can_be_used_again(gms):
     assert "COMPLETE" in {one.value.get("status") for one in gms.proposals if isinstance(one.value, dict)}
 
 
-def test_what_the_server_answers_later_is_waited_for(gms):
+def test_temporary_server_error_is_waited_for(gms):
     gms.faults = [Fault(status=503)]
     told = client(to=f"rest:{gms.url}")
     told.emit(event("START"))
     assert gms.proposals
 
 
-def test_the_first_event_imports_nothing(tmp_path):
+def test_first_event_imports_nothing(tmp_path):
     """A process that is forked while a thread imports would wait for it without end."""
     program = f"""
 import sys
@@ -810,7 +810,7 @@ assert told.close()
     assert done.returncode == 0, done.stderr
 
 
-def test_a_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypatch):
+def test_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypatch):
     """SQLite keeps its locks in memory: forked inside of a transaction, a process would find the file locked for ever."""
     monkeypatch.setattr("dh_bridge.storage.connection._BUSY_MILLIS", 500)
     told = DataHubTransport(DataHubConfig(f"catalog:{tmp_path / 'told.db'}"))

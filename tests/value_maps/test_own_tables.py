@@ -91,14 +91,14 @@ def test_every_table_can_be_a_users_own():
     assert set(CHANGES) == set(NAMES)
 
 
-def test_a_check_is_what_the_users_table_says(tmp_path):
+def test_assertion_follows_the_custom_table(tmp_path):
     found = told(check(assertion="acme_seven"), datahub_version="1.7", mappings=shadowed(tmp_path, "assertions"))
     assert "'aggregation': 'ROW_COUNT', 'operator': 'EQUAL_TO', 'parameters': {'value': {'value': '7'" in checked(
         found, "assertionInfo", "customAssertion"
     )
 
 
-def test_a_check_of_the_sdk_is_what_the_users_table_says(tmp_path):
+def test_sdk_assertion_follows_the_custom_table(tmp_path):
     pipeline = Pipeline(
         sink="memory:", settings=Settings(datahub_version="0.15.0", mappings=shadowed(tmp_path, "assertions"))
     )
@@ -106,7 +106,7 @@ def test_a_check_of_the_sdk_is_what_the_users_table_says(tmp_path):
     assert made.info["datasetAssertion"]["parameters"] == {"value": {"value": "7", "type": "NUMBER"}}
 
 
-def test_an_error_is_of_the_users_type(tmp_path):
+def test_error_is_of_the_users_type(tmp_path):
     events = check(
         assertion="not_null", name="not_null_orders", severity="error", params={"error_message": "the warehouse asleep"}
     )
@@ -114,7 +114,7 @@ def test_an_error_is_of_the_users_type(tmp_path):
     assert "INSUFFICIENT_DATA" in checked(found, "assertionRunEvent", "result")
 
 
-def test_columns_datasets_and_owners_are_what_the_users_tables_say(tmp_path):
+def test_columns_datasets_and_owners_follow_custom_tables(tmp_path):
     for name in ("column_types", "dataset_types", "owner_types"):
         shadowed(tmp_path, name)
     facets = {
@@ -130,7 +130,7 @@ def test_columns_datasets_and_owners_are_what_the_users_tables_say(tmp_path):
     assert owner["type"] == "DATA_STEWARD"
 
 
-def test_an_operation_is_what_the_users_table_says(tmp_path):
+def test_operation_follows_the_custom_table(tmp_path):
     said = facet(lifecycleStateChange="ACME_PURGE")
     found = told(
         pair(outputs=[totals(facets={"lifecycleStateChange": said})]), mappings=shadowed(tmp_path, "operation_types")
@@ -138,7 +138,7 @@ def test_an_operation_is_what_the_users_table_says(tmp_path):
     assert found.one(TOTALS, "operation")["operationType"] == "DELETE"
 
 
-def test_a_query_is_of_the_platform_of_the_users_table(tmp_path):
+def test_query_is_of_the_platform_of_the_users_table(tmp_path):
     events = pair(job={"sql": facet(query="select 1", dialect="acme-sql")}, outputs=[totals()])
     found = told(
         events, optional_metadata=["queries"], datahub_version="1.7", mappings=shadowed(tmp_path, "sql_dialects")
@@ -150,7 +150,7 @@ def test_a_query_is_of_the_platform_of_the_users_table(tmp_path):
     ] == ["urn:li:dataPlatform:trino"]
 
 
-def test_a_dataset_is_called_by_the_symlink_that_the_users_table_prefers(tmp_path):
+def test_dataset_name_follows_the_custom_symlink_table(tmp_path):
     identifiers = [{"namespace": "hive://h:9083", "name": "shop.totals", "type": "TABLE"}]
     events = pair(outputs=[totals(facets={"symlinks": facet(identifiers=identifiers)})])
     assert told(events).has(TOTALS, "datasetProperties")
@@ -168,17 +168,17 @@ def test_a_dataset_is_called_by_the_symlink_that_the_users_table_prefers(tmp_pat
         ("schemes", "trino://h/acme/x", "orders", "trino,orders"),
     ],
 )
-def test_a_dataset_is_named_by_the_users_tables(tmp_path, name, namespace, dataset, expected):
+def test_dataset_is_named_by_the_users_tables(tmp_path, name, namespace, dataset, expected):
     naming = Naming(NamingSettings(), Path(shadowed(tmp_path, name)))
     assert naming(namespace, dataset).endpoint == f"urn:li:dataset:(urn:li:dataPlatform:{expected},PROD)"
 
 
-def test_a_query_is_what_the_users_table_says(tmp_path):
+def test_query_name_follows_the_custom_table(tmp_path):
     naming = Naming(NamingSettings(), Path(shadowed(tmp_path, "queries")))
     assert naming("postgres://h", "shop.acme query 7").skip == "policy:query"
 
 
-def test_a_job_is_named_by_the_users_forms(tmp_path):
+def test_job_is_named_by_the_users_forms(tmp_path):
     identity = Identity(overlay=Path(shadowed(tmp_path, "varying_names")))
     assert identity.job("ns", "orders_acme7", None).job_id == "orders"
     assert identity.job("ns", "orders_20261101", None).job_id == "orders_20261101"
@@ -199,7 +199,7 @@ def test_a_job_is_named_by_the_users_forms(tmp_path):
         ("symlinks", {"preferred": ["hivee"]}),
     ],
 )
-def test_a_table_that_is_none_is_told_at_the_start(tmp_path, name, change):
+def test_invalid_custom_table_is_an_error_at_startup(tmp_path, name, change):
     with pytest.raises(BridgeError, match=f"tables/{name}.yaml: "):
         Bridge(Settings(mappings=folder(tmp_path, name, **change)))
 
@@ -214,7 +214,7 @@ def choices(node):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_table_is_read_by_and_its_schema_let_one_choose_the_same(name):
+def test_table_model_choices_are_in_the_published_schema(name):
     schema = json.loads((MAPPINGS / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
     read_by = set(choices(msgspec.json.schema(DOCUMENTS[name])))
     assert read_by
