@@ -60,8 +60,8 @@ class Fed:
 
     def counted(self, name):
         """Return a number of the summary."""
-        found = [line for line in self.said.splitlines() if line.startswith(f"{name} ")]
-        return int(found[0].removeprefix(name).replace(",", "")) if found else 0
+        found = re.search(rf"^{name} +([\d,]+)$", self.said, re.MULTILINE)
+        return int(found[1].replace(",", "")) if found else 0
 
     def dead(self):
         """Return the numbers of the lines of which there is a dead letter."""

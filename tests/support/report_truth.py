@@ -81,7 +81,7 @@ def other(path, value):  # noqa: PLR0911 - a line for each kind of leaf
     if path[-2:] == ("dataRentgen_run", "attempt"):
         return f"{value}0"  # only the number in front counts
     if path == ("producer",):
-        return SPARK if "airflow" in value or "openlineage" not in value.lower() else AIRFLOW
+        return SPARK if "airflow" in value else AIRFLOW
     words = {"dagRunState": "skipped", "status": "fail" if value == "pass" else "pass"}
     if key in words and ("tests" in path or key == "dagRunState"):
         return words[key]
@@ -120,6 +120,8 @@ def call(document, whole):
     """Return the events of a call: the event alone, or behind a bare START of its run."""
     if not whole or "run" not in document or document.get("eventType") == "START":
         return [document]
+    if ".sql." in document["job"]["name"]:  # a statement of dbt starts no run
+        return [document]
     job = {key: document["job"][key] for key in ("namespace", "name")}
     start = {
         "eventType": "START",
@@ -127,6 +129,9 @@ def call(document, whole):
         "producer": document.get("producer"),
         "job": job,
     }
+    job_type = document["job"].get("facets", {}).get("jobType")
+    if job_type:  # the job of an unknown producer is known by it
+        job["facets"] = {"jobType": job_type}
     return [{**start, "run": {"runId": document["run"]["runId"]}}, document]
 
 
@@ -270,7 +275,17 @@ def exempt(line, document, path, value, **how):
     same = repeated(document, path, value)
     if len(same) > 1 and written(put(document, same, other(path, value)), **how) != written(document, **how):
         return True  # said twice is one statement
-    return any(re.search(pattern, line["path"]) for pattern in LOSING)
+    return any(re.search(pattern, line["path"]) for pattern in LOSING) or _is_cut_to_application(
+        line, document, value, how
+    )
+
+
+def _is_cut_to_application(line, document, value, how):
+    """Return whether the field is the name of a Spark operation, of which the target has the application's part."""
+    if line["path"] != "$.job.name" or not line["target"].endswith("job.name]"):
+        return False
+    texts = [leaf[-1].partition('"')[2][:-1] for leaf in at_target(written(document, **how), line["target"])]
+    return value not in texts and any(value.startswith(f"{text}.") for text in texts)
 
 
 def lies(documents, share, only=None, **how):

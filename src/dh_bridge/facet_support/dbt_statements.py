@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.facet_support.envelope import ENVELOPE_TARGETS
 from dh_bridge.identity.granularity import DBT_STATEMENT, OPERATION
 from dh_bridge.identity.hints import decode_facet, parse_reference
 from dh_bridge.model.job import DBT
+from dh_bridge.model.trace import FieldTargets
 
 if TYPE_CHECKING:
     from dh_bridge.identity import Identity
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
 
 _FOLDED = "policy:dbt.statements"
-_DROPPED_FIELDS = ("$.eventType", "$.run.runId", "$.job.facets.jobType")
+_DROPPED_FIELDS = ("$.eventType", "$.run.runId", "$.job.namespace", "$.job.facets.jobType")
+#: The parent's ids take the place of the statement's own.
+_PARENT_IDS = (("job.namespace", "$.job.namespace"), ("run.runId", "$.run.runId"))
 _MARK = ".sql."
 
 
 def fold_statement(event: Event, identity: Identity, trace: Trace | None = None) -> Event:
     """Return the event of a statement as one of its node's run, which it neither starts nor ends; other events as they are.
 
-    ``trace`` gets the fields that this drops.
+    ``trace`` gets a note of each field that is dropped, or takes the place of another.
     """
     if not identity.folds_statements or event.kind != "run" or _MARK not in event.name:
         return event
@@ -36,11 +40,14 @@ def fold_statement(event: Event, identity: Identity, trace: Trace | None = None)
     job = identity.job(event.namespace, event.name, event.producer)
     if job.platform != DBT or job.granularity != OPERATION:  # another granularity merges runs when they close
         return event
-    parent = parse_reference(decode_facet(event.run_facets, "parent") or decode_facet(event.run_facets, "parentRun"))
+    key = "parent" if decode_facet(event.run_facets, "parent") else "parentRun"
+    parent = parse_reference(decode_facet(event.run_facets, key))
     if parent is None or parent[1] != match[1]:
         return event
     if trace is not None:
         trace.notes += [(path, _FOLDED) for path in _DROPPED_FIELDS]
+        for field, path in _PARENT_IDS:
+            trace.notes.append((f"$.run.facets.{key}.{field}", FieldTargets(tuple(ENVELOPE_TARGETS["run", path]))))
     job_facets = {key: raw for key, raw in event.job_facets.items() if key != "jobType"}
     return msgspec.structs.replace(
         event, namespace=parent[0], name=parent[1], run_id=parent[2], type=None, job_facets=job_facets

@@ -14,7 +14,7 @@ from dh_bridge.bundled import convert_document, load_yaml, mapping_files, read_t
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 _TOKENS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
@@ -93,8 +93,8 @@ def load_producer_mappings(overlay: Path | None = None) -> Iterator[tuple[str, P
         yield path.stem, convert_document(data, ProducerMapping, "producers", str(path))
 
 
-def uri_pattern(text: str, location: str) -> re.Pattern[str]:
-    """Compile a pattern of producers' URIs: literal text, ``{part}`` (no slash), ``{*rest}``, ``[optional]``."""
+def uri_matcher(text: str, location: str) -> Callable[[str], re.Match[str] | None]:
+    """Return the matcher of a pattern of whole producers' URIs: literal text, ``{part}`` (no slash), ``{*rest}``, ``[optional]``."""
     parts = []
     for token in _TOKENS.findall(text[:_MAX_URI_LENGTH]):
         if token in _BRACKETS:
@@ -106,7 +106,7 @@ def uri_pattern(text: str, location: str) -> re.Pattern[str]:
         else:
             parts.append("[^/]+" if token.startswith("{") else re.escape(token))
     try:
-        return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+        return re.compile("".join(parts), re.IGNORECASE | re.DOTALL).fullmatch
     except re.error as error:
         raise MappingError(f"`{text}`: {error}", location=location, remedy="close each [ with a ]") from error
 
@@ -115,7 +115,7 @@ class ProducerFamilies:
     """The producers of an identity version, by URI and by the scheme of job namespaces."""
 
     def __init__(self, mappings: list[tuple[str, ProducerMapping]]) -> None:
-        self._patterns: list[tuple[re.Pattern[str], ProducerFamily]] = []
+        self._matchers: list[tuple[Callable[[str], re.Match[str] | None], ProducerFamily]] = []
         self._schemes: dict[str, tuple[str, str]] = {}
         self._by_id: dict[str, ProducerFamily] = {}
         self._by_run_facet: dict[str, ProducerFamily] = {}
@@ -125,8 +125,8 @@ class ProducerFamilies:
             self._by_id[stem] = producer
             for integration in (stem, *row.integrations):
                 self._stem_by_integration.setdefault(integration, stem)
-            self._patterns += [
-                (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
+            self._matchers += [
+                (uri_matcher(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
             ]
             self._by_run_facet = dict.fromkeys(row.run_facets, producer) | self._by_run_facet
             for scheme in row.schemes:
@@ -141,7 +141,7 @@ class ProducerFamilies:
         if len(uri) > _MAX_URI_LENGTH:
             return None
         uri = _ONE_SLASH.sub(r"\1://", uri, count=1) if _ONE_SLASH.match(uri) else uri
-        return next((producer for pattern, producer in self._patterns if pattern.fullmatch(uri)), None)
+        return next((producer for matches, producer in self._matchers if matches(uri)), None)
 
     def by_id(self, stem: str) -> ProducerFamily | None:
         """Return the family of that file's stem."""

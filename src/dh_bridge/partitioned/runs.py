@@ -11,6 +11,7 @@ import msgspec
 
 from dh_bridge.aggregate.contributions import contribute
 from dh_bridge.aggregate.cross_run import mark_written
+from dh_bridge.aggregate.event_zones import ZONE_OF_RUN
 from dh_bridge.aggregate.foreign_owned import foreign_checks
 from dh_bridge.aggregate.other_runs import resolve_other_runs
 from dh_bridge.closing import (
@@ -186,6 +187,9 @@ class PartitionTranslator:
         open_states = [self._aggregator.runs.pop(key) for key in list(self._aggregator.runs)]
         self.counts.runs += sum(bool(state.urn) for state in open_states)
         states = resolve_own_facts(open_states)
+        zone_reads = sum(state.zone_reads for state in states)
+        if zone_reads:
+            self.counts.notes[ZONE_OF_RUN] += zone_reads
         if len(states) < len(open_states):  # a run with two ids has one state
             for key in {state.key for state in open_states}.difference(state.key for state in states):
                 self._last_events.pop(key)
