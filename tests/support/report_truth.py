@@ -129,7 +129,8 @@ def call(document, whole):
         "producer": document.get("producer"),
         "job": job,
     }
-    job_type = document["job"].get("facets", {}).get("jobType")
+    facets = document["job"].get("facets")
+    job_type = facets.get("jobType") if isinstance(facets, dict) else None
     if job_type:  # the job of an unknown producer is known by it
         job["facets"] = {"jobType": job_type}
     return [{**start, "run": {"runId": document["run"]["runId"]}}, document]
