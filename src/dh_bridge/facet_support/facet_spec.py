@@ -23,7 +23,7 @@ from dh_bridge.model.facts import (
 )
 from dh_bridge.model.properties import masked_property_text
 from dh_bridge.model.trace import FieldTarget
-from dh_bridge.redaction import DEFAULT, current_mode
+from dh_bridge.redaction import current_mode
 
 _decode_any = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
@@ -180,16 +180,19 @@ class _CachedDecoder:
 
     def __init__(self, decode: Callable[[Any], Any]) -> None:
         self._decode = decode
-        self._cache: GenerationalCache[Any] = GenerationalCache()
+        #: by mode of redaction: the decoded facets hold properties that are redacted
+        self._caches: dict[str, GenerationalCache[Any]] = {}
 
     def __call__(self, raw: bytes) -> Any:
-        if current_mode() != DEFAULT:
-            return self._decode(raw)  # what is remembered holds properties that are redacted by default
-        facet = self._cache.get(raw)
+        mode = current_mode()
+        cache = self._caches.get(mode)
+        if cache is None:
+            cache = self._caches.setdefault(mode, GenerationalCache())
+        facet = cache.get(raw)
         if facet is None:
             facet = self._decode(raw)
-            if len(raw) <= self._MAX_BYTES and self._cache.is_repeated(raw):
-                self._cache.store(raw, facet, self._SIZE_FACTOR * len(raw))
+            if len(raw) <= self._MAX_BYTES and cache.is_repeated(raw):
+                cache.store(raw, facet, self._SIZE_FACTOR * len(raw))
         return facet
 
 

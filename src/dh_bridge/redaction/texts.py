@@ -29,10 +29,9 @@ def redact(text: str) -> str:
     >>> redact("postgres://ann:hunter2@db/x"), redact("password=hunter2 user=ann")
     ('postgres://ann:***@db/x', 'password=*** user=ann')
     """
-    if len(text) < _MIN_LENGTH:
+    if len(text) < _MIN_LENGTH or current_mode() == OFF:
         return text
-    redacted_text = _redact_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _redact_uncached(text)
-    return redacted_text if redacted_text is text or current_mode() != OFF else text
+    return _redact_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _redact_uncached(text)
 
 
 def redact_sql(text: str) -> str:
@@ -41,6 +40,8 @@ def redact_sql(text: str) -> str:
     >>> redact_sql("ALTER USER ann PASSWORD 'hunter2'")
     "ALTER USER ann PASSWORD '***'"
     """
+    if current_mode() == OFF:
+        return text
     redacted_text = cap_input(text)
     words = classify_words(redacted_text)
     redacted_text = mask_shapes(redacted_text, words.kinds)
@@ -50,7 +51,7 @@ def redact_sql(text: str) -> str:
             redacted_text = mask_statement_forms(redacted_text)
         if not is_statement(text):  # a field that should contain SQL, and contains something else
             redacted_text = _mask_named_values(_mask_statements(redacted_text, words), words)
-    return redacted_text if current_mode() != OFF else text
+    return redacted_text
 
 
 def cap_input(text: str) -> str:
