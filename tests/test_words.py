@@ -36,7 +36,6 @@ NOT_YET_REWRITTEN = frozenset(
         "identity",
         "ingestion",
         "lineage",
-        "model",
         "openlineage",
         "review",
         "settings",

@@ -1,4 +1,4 @@
-"""The fold: statements into cells, by the law of their slot. One loop for a run and for what runs share."""
+"""Adding facts to registers with the merge function of their kind: one loop for runs and for shared entities."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dh_bridge.model.merge import Version, Versioned
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: what is said of one entity, and of all of them
+#: the merged facts of one entity, and of all entities
 Registers = dict[FactKind, dict[Any, Versioned]]
 FactsByEntity = dict[str, Registers]
 
 
 def add_facts(facts: FactsByEntity, stated_facts: Iterable[Fact], version: Version) -> None:
-    """Fold ``stated_facts`` of one stamp into ``facts``."""
+    """Add facts of one version to ``facts``."""
     for entity, fact_kind, key, value in stated_facts:
         registers = facts.get(entity)
         if registers is None:
@@ -32,7 +32,7 @@ def add_facts(facts: FactsByEntity, stated_facts: Iterable[Fact], version: Versi
 
 
 def merge_facts(target: FactsByEntity, source: FactsByEntity, *, shared_only: bool = True) -> None:
-    """Fold the cells of ``source`` into ``target``: only the slots that runs share, unless ``shared_only`` is False."""
+    """Merge the registers of ``source`` into ``target``: only shared kinds of facts, unless ``shared_only`` is False."""
     for entity, registers in source.items():
         target_registers = target.get(entity)
         for fact_kind, elements in registers.items():
@@ -48,7 +48,7 @@ def merge_facts(target: FactsByEntity, source: FactsByEntity, *, shared_only: bo
 
 
 def merge_elements(target: dict[Any, Versioned], fact_kind: FactKind, elements: dict[Any, Versioned]) -> None:
-    """Fold the elements of one slot into another's."""
+    """Merge the elements of one kind of fact into ``target``."""
     for key, versioned in elements.items():
         old = target.get(key)
         target[key] = versioned if old is None else fact_kind.merge(old, versioned)
@@ -64,7 +64,7 @@ def value(registers: Registers, fact_kind: FactKind, key: Any = "") -> Any:
 
 
 def active_elements(registers: Registers, fact_kind: FactKind, tombstone: Any) -> dict[Any, Versioned]:
-    """Return the elements of a slot that were added after its last tombstone."""
+    """Return the elements of a kind that are later than its tombstone."""
     elements = registers.get(fact_kind)
     if not elements or tombstone not in elements:
         return elements or {}
@@ -73,6 +73,6 @@ def active_elements(registers: Registers, fact_kind: FactKind, tombstone: Any) -
 
 
 def first_by_precedence(registers: Registers, fact_kind: FactKind) -> Any:
-    """Return the value of the lowest rung of a ladder, or None."""
+    """Return the value with the first precedence, or None."""
     elements = registers.get(fact_kind)
     return elements[min(elements)][1] if elements else None

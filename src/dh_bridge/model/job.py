@@ -1,4 +1,4 @@
-"""What a job is in DataHub: a flow, a job in a flow, or both (a flow-level job and its twin)."""
+"""What a job is in DataHub: a flow, a job in a flow, or both (a flow-level job and its flow job)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import msgspec
 DEFAULT_PLATFORM = "openlineage"
 """Platform of jobs whose producer and namespace do not name another."""
 ENDPOINT, AIRFLOW, DBT = "endpoint", "airflow", "dbt"
-"""Tools of DataHub whose ids a job can have (``Job.joined``)."""
+"""Tools of DataHub whose ids a job can have (``Job.foreign_owner``)."""
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
-    """The identity of a job; equal for every event of the job, whatever facets it carries.
+    """The identity of a job. It is equal for all events of the job, whatever facets they have.
 
-    ``level`` is ``flow`` when the job is its flow (an Airflow DAG, a Spark application) and ``job`` otherwise.
-    ``job_urn`` of a flow-level job is its twin's: a dataJob that exists only when it has inputs or outputs.
-    ``flow_id`` (with the instance), ``job_id`` and ``cluster`` are the URNs' parts before escaping, cut to DataHub's
-    limits; ``flow_name`` and ``job_name`` are whole, for people. ``namespace`` is canonical, ``name`` as it was sent.
-    ``env`` is a FabricType. ``placeholder``: the name says nothing, no entity is written for it. ``skip``: a rule says
-    so. ``shared``: unrelated runs share the job, so it gets no lineage of its own. ``rules`` says what made each part.
-    ``producer_key`` says which kind of producer sent it, the same for all its versions (None: a reference without one).
-    ``foreign_owner`` names the tool of DataHub whose ids these are, ``template`` is the dataset that a job of dbt's is there.
-    ``granularity`` says how much folds into one job (``granularity.py``).
+    ``level`` is ``flow`` if the job is its flow (an Airflow DAG, a Spark application), and ``job`` otherwise.
+    ``job_urn`` of a flow-level job is the URN of its flow job: a dataJob that exists only if it has inputs or outputs.
+    ``flow_id`` (with the instance), ``job_id`` and ``cluster`` are the parts of the URNs before escaping, cut to DataHub's
+    limits. ``flow_name`` and ``job_name`` are not cut; they are display names. ``namespace`` is canonical, ``name`` as sent.
+    ``env`` is a FabricType. ``placeholder``: the name has no meaning, and no entity is written for it. ``skip``: a rule
+    excludes the job. ``shared``: unrelated runs share the job, so it gets no lineage. ``rules`` names the rule of each part.
+    ``producer_key`` identifies the producer, for all its versions (None: a reference without a producer).
+    ``foreign_owner`` names the tool of DataHub whose ids these are; ``template`` is the dataset that the tool writes for a dbt job.
+    ``granularity`` states which operations are merged into one job (``granularity.py``).
     """
 
     platform: str
@@ -49,5 +49,5 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def owner_urn(self) -> str:
-        """The URN of what bears what facets say of the job: its flow for a flow-level job, else its dataJob."""
+        """The URN of the entity that facets of the job are about: the flow of a flow-level job, else the dataJob."""
         return self.flow_urn if self.level == "flow" else self.job_urn

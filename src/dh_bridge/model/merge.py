@@ -1,8 +1,8 @@
-"""How two statements about one thing become one.
+"""Merge functions: how two values of one fact become one.
 
-A cell is ``(stamp, value)``. Each law is commutative, associative and idempotent, so the order in which statements
-arrive cannot matter. A stamp is ``(time, rank, digest, weight)``: the event's time in
-microseconds, the rank of its type, its content, and the place of the statement inside the event.
+A versioned value is ``(version, value)``. Each merge function is commutative, associative and idempotent, so the order
+of facts does not matter. A version is ``(time, rank, digest, position)``: the event's time in microseconds, the rank of
+its type, the digest of its content, and the position of the fact in the event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 Version = tuple[Any, ...]
 Versioned = tuple[Version, Any]
 
-#: The stamp of what no event says by itself: any other one is later.
+#: The version of facts that no event states explicitly: every other version is later.
 MIN_VERSION: Version = (0,)
 
 _decode = msgspec.json.Decoder().decode
@@ -43,11 +43,11 @@ class Digest:
             except (RecursionError, msgspec.DecodeError):  # nested hundreds deep, a number beyond all doubles
                 canonical = self._raw
             self._hash = hashlib.sha256(canonical).digest()
-            self._raw = b""  # what was said is in the cells; a digest may live for as long as its run does
+            self._raw = b""  # the facts hold the content; a digest may live as long as its run
         return self._hash
 
     def compute(self) -> None:
-        """Work the digest out now, so that the event's bytes are not held for it."""
+        """Compute the digest now, so that the bytes of the event can be released."""
         _ = self.value
 
     def __eq__(self, other: object) -> bool:
@@ -77,22 +77,22 @@ def restore_digest(value: bytes) -> Digest:
 
 
 def latest(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the value with the larger stamp."""
+    """Return the value with the later version."""
     return new if new[0] > old[0] else old
 
 
 def maximum(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the larger value, at the later stamp of equal ones (monotone counters, duplicates and zeros are harmless)."""
+    """Return the larger value; of equal values the one with the later version. Duplicates and zeros do not matter."""
     return new if (new[1], new[0]) > (old[1], old[0]) else old
 
 
 def interval(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the first time (the value) and the last stamp at which a thing was named."""
+    """Return the first time (the value) and the last version."""
     return (max(old[0], new[0]), min(old[1], new[1]))
 
 
 def union_of_texts(old: Versioned, new: Versioned) -> Versioned:
-    """Keep every text with the last stamp that it came with, as (stamp, text) pairs, sorted, and the last stamp of all."""
+    """Return all texts with their last versions, as sorted (version, text) pairs; the version is the last of all."""
     texts = {text: version for version, text in old[1]}
     for version, text in new[1]:
         if text not in texts or version > texts[text]:
@@ -101,19 +101,19 @@ def union_of_texts(old: Versioned, new: Versioned) -> Versioned:
 
 
 def latest_elements(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the largest of the elements of both, 99 at most, sorted, and the last stamp."""
+    """Return the largest elements of both, 99 at most, sorted; the version is the later one."""
     return (max(old[0], new[0]), tuple(sorted({*old[1], *new[1]})[-99:]))
 
 
 def union(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the elements of both sets and the last stamp."""
+    """Return the union of both sets; the version is the later one."""
     return (max(old[0], new[0]), old[1] if old[1] is new[1] else old[1] | new[1])
 
 
 def edge_interval(old: Versioned, new: Versioned) -> Versioned:
-    """Keep the first (created, actor), the last (modified, actor) and the properties of the last run that has any.
+    """Return the first (created, actor), the last (modified, actor), and the properties of the last run that has any.
 
-    The stamp is that of the properties alone: the smallest one where a run has none.
+    The version is that of the properties: the smallest version for a run without properties.
     """
     last = new if new[0] > old[0] else old
     return (last[0], (min(old[1][0], new[1][0]), max(old[1][1], new[1][1]), last[1][2]))

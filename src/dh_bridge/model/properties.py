@@ -1,4 +1,4 @@
-"""Kept values: what a leaf is called as a custom property, and how long it may be."""
+"""Values that become custom properties: their names, their text, and their maximal size."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def truncate_middle(value: str, head: int = 2600, tail: int = 1300) -> str:
 
 
 def digest_properties(prefix: str, raw: bytes) -> dict[str, str]:
-    """Return what stays of bulk that is withheld: its hash and its size in bytes."""
+    """Return the properties that replace a bulk value which is dropped: its hash and its size in bytes."""
     return {f"{prefix}.sha256": hashlib.sha256(raw).hexdigest(), f"{prefix}.bytes": str(len(raw))}
 
 
 def property_text(key: str, value: Any, *, is_secret: bool = False) -> str | None:
-    """Return the property text of ``value`` under ``key``, capped; None for a null (no statement).
+    """Return the property text of ``value`` under ``key``, truncated; None for a null.
 
-    Events hold no secrets any more, but the name of a property may say more of a value than the facet did: then it is masked.
-    ``is_secret``: a name above ``key`` hides the value.
+    Secrets of events were masked before. If the name of the property shows a secret that the name in the facet did not show,
+    the value is masked here. ``is_secret``: a name above ``key`` hides the value.
     """
     if value is None:
         return None
@@ -69,19 +69,19 @@ def property_text(key: str, value: Any, *, is_secret: bool = False) -> str | Non
 
 
 def masked_property_text(key: str, value: Any) -> str | None:
-    """Return what :func:`property_text` returns of a value that was not masked with its event, for example of a Python caller."""
+    """Return :func:`property_text` of a value that was not masked with an event, for example of a Python caller."""
     return property_text(key, redact_json(value, key))
 
 
 def present_property_text(key: str, value: Any) -> str:
-    """Return what :func:`property_text` returns of a value that is there."""
+    """Return :func:`property_text` of a value that is not null."""
     return property_text(key, value) or ""
 
 
 def flatten(
     prefix: str, value: Mapping[str, Any], target: dict[str, str] | None = None, *, is_secret: bool = False
 ) -> dict[str, str]:
-    """Return each leaf of ``value`` under ``prefix.<path>``; lists are compact JSON; nulls and what is empty are no statement."""
+    """Return each field of ``value`` as ``prefix.<path>``. Lists are compact JSON. Nulls, empty lists and objects are skipped."""
     properties: dict[str, str] = {} if target is None else target
     for name, member in value.items():
         key = f"{prefix}.{name}"
@@ -98,14 +98,14 @@ def flatten(
 
 
 MemberKey = str | tuple[str, ...]
-"""What a member of a joined property is called; or that, and what it is about, of which several may be called so.
+"""The name of a member of a merged property; or the name and its subject, if several members can have one name.
 
-That is a job or a URN, two of them, or the path of a pair of columns.
+The subject is a job or a URN, two of them, or the path of a pair of columns.
 """
 
 
 class MergedProperty:
-    """A property that several statements make together: a JSON object, of which each states some members."""
+    """A property to which several facts contribute: a JSON object. Each fact has some of its members."""
 
     __slots__ = ("_text", "members", "name")
 
@@ -116,7 +116,7 @@ class MergedProperty:
 
     @property
     def text(self) -> str:
-        """The members as property text, capped; worked out once."""
+        """The members as property text, truncated; computed once."""
         if self._text is None:
             self._text = truncate(json_text(_values_by_unique_name(self.members)))
         return self._text
@@ -125,12 +125,12 @@ class MergedProperty:
         return name == self.name
 
     def merge_members(self, other: MergedProperty) -> MergedProperty:
-        """Return the property of both; of two members with one name, that of ``other``."""
+        """Return the union of both properties; if both have a name, the member of ``other`` wins."""
         return MergedProperty(self.name, {**self.members, **other.members})
 
 
 def _values_by_unique_name(members: Mapping[MemberKey, Any]) -> dict[str, Any]:
-    """Return members by what they are called; of those that are called the same, each by its URNs: ``orders`` of two servers."""
+    """Return values by name; members with the same name are listed by their URNs, for example ``orders`` of two servers."""
     names = [member if isinstance(member, str) else member[0] for member in members]
     values_by_name = dict(zip(names, members.values(), strict=True))
     if len(values_by_name) == len(names):
@@ -143,7 +143,7 @@ def _values_by_unique_name(members: Mapping[MemberKey, Any]) -> dict[str, Any]:
 
 
 class PrefixedNames(dict[str, str]):
-    """Property -> what it is called with the prefix of the settings; starts anew when it is full."""
+    """Property -> its name with the prefix of the settings; cleared when it is full."""
 
     _MAX_NAMES = 4096
 
@@ -159,7 +159,7 @@ class PrefixedNames(dict[str, str]):
 
 
 def limit_properties(properties: dict[str, str]) -> dict[str, str]:
-    """Return at most 200 properties and 64 KiB of them, the last keys of the alphabet dropped first."""
+    """Return at most 200 properties and 64 KiB of them; the last names in alphabetical order are dropped first."""
     size = sum(len(key) + len(value) for key, value in properties.items())
     if len(properties) <= MAX_PROPERTIES and size <= MAX_PROPERTY_BYTES:
         return properties

@@ -1,4 +1,4 @@
-"""The state of one run: the cells that its events folded into, and which jobs they named."""
+"""The state of one run: the merged facts of its events, and the jobs that they name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.model.merge import Version
     from dh_bridge.openlineage.events import Event
 
-#: Entities in the place of the jobs of a placeholder event, until an event of the run names a job.
+#: Entities that replace the jobs of a placeholder event, until an event of the run names a job.
 ANY_OWNER = "?owner"
 ANY_TASK = "?task"
 _NO_QUERIES: Mapping[str, str] = {}
@@ -104,7 +104,7 @@ class RunState:
         return duplicate
 
     def has_type_hint(self, hint: str) -> bool:
-        """Return whether an event of the run has this hint at its type, such as ``precedence.TYPE_STREAMING``."""
+        """Return whether an event of the run has this hint at its type, for example ``precedence.TYPE_STREAMING``."""
         return value(self.facts.get(self.urn, {}), RUN_TYPE, hint) is True
 
     def add_job(self, job: Job, version: Version, *, is_terminal: bool) -> None:
@@ -115,7 +115,7 @@ class RunState:
             self.jobs[job.job_urn] = (job, rank)
 
     def job(self) -> Job | None:
-        """Return the job that the run's template is: of the last terminal event, else of the last event."""
+        """Return the job of the run: of the last terminal event, else of the last event."""
         entries = [entry for entry in self.jobs.values() if not entry[0].placeholder]
         if len(entries) == 1:
             return entries[0][0]
