@@ -32,7 +32,6 @@ NOT_YET_REWRITTEN = frozenset(
         "cli",
         "columns",
         "datahub",
-        "facet_support",
         "identity",
         "ingestion",
         "lineage",

@@ -1,4 +1,4 @@
-"""What Airflow's facets say in common: the DAG belongs to the flow, the DAG run and the task to the run.
+"""Functions that Airflow's facets share: the DAG belongs to the flow, the DAG run and the task to the run.
 
 Source: apache-airflow-providers-openlineage.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import FacetContext
     from dh_bridge.identity import Job
 
-#: a word of Airflow for how a run or task ended -> DataHub's; a word that is not here is none for an end
+#: Airflow's state at the end of a run or task -> DataHub's; states that are not listed are not ends
 OUTCOMES = {
     "success": "SUCCESS", "failed": "FAILURE", "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
     "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
@@ -51,7 +51,7 @@ def parse_list(value: Any) -> list[Any]:
 
 
 def parse_names(value: Any) -> list[str]:
-    """Return the texts of such a list, or of one that is written with commas alone."""
+    """Return the texts of such a list, or of one that is only separated by commas."""
     if isinstance(value, str) and not value.strip().startswith(("[", "(", "{")):
         return [item.strip() for item in value.split(",") if item.strip()]
     names = (str(member).strip() for member in parse_list(value) if isinstance(member, (str, int, float)))
@@ -59,7 +59,7 @@ def parse_names(value: Any) -> list[str]:
 
 
 def dag_facts(dag: dict[str, Any], ctx: FacetContext) -> Facts:
-    """Yield what a DAG says of its flow: description, owners (DEVELOPER, as DataHub's plugin), tags, properties."""
+    """Yield the facts of a DAG for its flow: description, owners (DEVELOPER, as DataHub's plugin), tags, properties."""
     if ctx.job is None or ctx.job.placeholder or ctx.job.skip:
         return  # no flow is written for them
     flow = ctx.job.flow_urn
@@ -76,7 +76,7 @@ def dag_facts(dag: dict[str, Any], ctx: FacetContext) -> Facts:
 
 
 def _description_facts(attributes: dict[str, Any], job: Job, ctx: FacetContext) -> Facts:
-    """Yield the description of a DAG, and take it out of what is kept of it; beside other documentation it is a property."""
+    """Yield the description of a DAG and remove it from ``attributes``; beside another documentation it is a property."""
     field_name = "description" if attributes.get("description") else "doc_md"
     description = text_of(attributes.get(field_name))
     if not description:
@@ -94,7 +94,7 @@ def _description_facts(attributes: dict[str, Any], job: Job, ctx: FacetContext) 
 
 
 def _tag_facts(attributes: dict[str, Any], job: Job, ctx: FacetContext) -> Facts:
-    """Yield the tags of a DAG, as the tags facet of its own events has them, and take them out of what is kept of it."""
+    """Yield the tags of a DAG that the tags facet does not have, and remove them from ``attributes``."""
     raw_tags = attributes.pop("tags", None) or ""
     tags = parse_names(raw_tags)
     facet_tags = _plain_tags(ctx) if job.level == "flow" else set()
@@ -108,13 +108,13 @@ def _tag_facts(attributes: dict[str, Any], job: Job, ctx: FacetContext) -> Facts
     if tags and facet_tags.issuperset(tags):
         ctx.note_dropped("dag.tags", "duplicate-of:tags")
     if not tags and isinstance(raw_tags, str) and raw_tags.strip("[(){}] "):
-        attributes["tags"] = raw_tags  # a list that cannot be read is kept as text
+        attributes["tags"] = raw_tags  # a list that cannot be read becomes a text property
     elif not tags:
         ctx.note_dropped("dag.tags", "no-field:no tags")
 
 
 def _plain_tags(ctx: FacetContext) -> set[str]:
-    """Return the tags without a value of their own in the tags facet of the event's job."""
+    """Return the tags without a separate value in the tags facet of the event's job."""
     tags = job_facet(ctx, "tags").get("tags")
     keys = (
         ((tag.get("key"), tag.get("value")) for tag in tags if isinstance(tag, dict)) if isinstance(tags, list) else ()
@@ -123,7 +123,7 @@ def _plain_tags(ctx: FacetContext) -> set[str]:
 
 
 def _owner_facts(attributes: dict[str, Any], flow: str, ctx: FacetContext) -> Facts:
-    """Yield the owners of a DAG, and take them out of what is kept of it."""
+    """Yield the owners of a DAG and remove them from ``attributes``."""
     settings = ctx.options.settings.owners
     skip = frozenset(placeholder.lower() for placeholder in settings.skip)
     owners = parse_names(text_of(attributes.get("owner")) or attributes.get("owner"))
@@ -138,7 +138,7 @@ def _owner_facts(attributes: dict[str, Any], flow: str, ctx: FacetContext) -> Fa
 
 
 def dag_run_facts(dag_run: dict[str, Any], ctx: FacetContext, *, precedence: int) -> Facts:
-    """Yield what a DAG run says of the run: its id as the name, its type as the type."""
+    """Yield the facts of a DAG run for the run: its id as the name, its type as the type."""
     run_id = text_of(dag_run.get("run_id"))
     if run_id:
         yield ctx.run_urn, RUN_NAME, precedence, run_id
@@ -155,6 +155,6 @@ def without_keys(document: dict[str, Any], names: Iterable[str]) -> dict[str, An
 
 
 def nested_object(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the member ``name`` when it is an object, else an empty one."""
+    """Return the member ``name`` if it is an object, else an empty object."""
     value = document.get(name)
     return value if isinstance(value, dict) else {}

@@ -1,8 +1,9 @@
 """Assets of Airflow by their URIs: the inlets and outlets of tasks.
 
-A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
-trino, google and amazon), which name no dataset of a system whose provider is not installed. Cosmos makes the URIs of its assets
-of such pairs (``construct_dataset_uri`` of 1.15): where a watched dbt task tells no outputs, they are the only ones.
+A URI is converted to the namespace and name that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io,
+postgres, mysql, trino, google and amazon). Airflow itself omits datasets of systems whose provider is not installed.
+Cosmos makes the URIs of its assets from such pairs (``construct_dataset_uri`` of 1.15). If a watched dbt task has no outputs,
+these URIs are the only ones.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _TABLE_SCHEMES = {
     )
 } | {"postgresql": "postgres", "sqlserver": "mssql"}  # fmt: skip
 _BUCKET_SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"}
-#: Schemes whose path is the name as it stands, with its first slash or without.
+#: Schemes whose path is the name, with its first slash or without.
 _PATH_SCHEMES = {"abfs": "", "abfss": "", "dbfs": "/", "hdfs": "/", "kafka": "", "wasb": "", "wasbs": ""}
 _ASSET_FIELDS = ("inlets", "outlets")
 _CONTAINER_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def asset_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
-    """Yield the datasets of inlets and outlets, where the event has no inputs or no outputs of its own."""
+    """Yield the datasets of inlets and outlets, if the event has no inputs or no outputs."""
     for field_name, event_datasets, kind in (
         ("inlets", ctx.event.inputs, INPUT),
         ("outlets", ctx.event.outputs, OUTPUT),
@@ -50,7 +51,7 @@ def asset_facts(task: dict[str, Any], ctx: FacetContext) -> Facts:
 
 
 def duplicate_asset_fields(task: dict[str, Any]) -> list[str]:
-    """Return which of inlets and outlets are Python text beside the list of the same assets, as the provider has it since 2.21."""
+    """Return which of inlets and outlets are a Python text beside a list of the same assets, as in the provider since 2.21."""
     return [
         field_name
         for field_name in _ASSET_FIELDS
@@ -59,13 +60,13 @@ def duplicate_asset_fields(task: dict[str, Any]) -> list[str]:
 
 
 def parse_asset_uri(uri: str) -> tuple[str, str] | None:
-    """Return ``(namespace, name)`` of a URI; None for one of a scheme that no system of ours has."""
+    """Return ``(namespace, name)`` of a URI; None for an unknown scheme."""
     try:
         parts = urlsplit(uri.strip())
     except ValueError:
         return None
     scheme, path = parts.scheme.lower(), unquote(parts.path)
-    # A name before the host is a user, which is nobody's business, or the container of Azure's storage.
+    # A name before the host is a user name, which is private, or the container of Azure's storage.
     authority = parts.netloc if scheme in _CONTAINER_SCHEMES else parts.netloc.rpartition("@")[2]
     if scheme == "file":
         return (f"file://{authority}" if authority else "file", path) if path.strip("/") else None
@@ -87,9 +88,9 @@ def parse_asset_uri(uri: str) -> tuple[str, str] | None:
 
 
 def _asset_uris(task: dict[str, Any], field_name: str) -> Iterator[tuple[str, str]]:
-    """Yield leaf and URI of each asset, of a list or of its Python text: ``"[{'uri': 's3://lake/a', 'extra': {}}]"``.
+    """Yield path and URI of each asset, of a list or of its Python text: ``"[{'uri': 's3://lake/a', 'extra': {}}]"``.
 
-    The text cannot be read where an ``extra`` has values that are no literals (``Decimal('1.5')``), or where it is long.
+    The text cannot be read if it is too long, or if an ``extra`` has values that are not literals (``Decimal('1.5')``).
     """
     assets = task.get(f"{field_name}_list")
     is_list = isinstance(assets, list)
@@ -100,7 +101,7 @@ def _asset_uris(task: dict[str, Any], field_name: str) -> Iterator[tuple[str, st
 
 
 def _parse_duckdb_path(text: str) -> tuple[str, str] | None:
-    """Return the pair of Cosmos' ``/data/shop.duckdb/shop/main/orders``: a file, and database, schema and table, never with dots."""
+    """Return namespace and name of Cosmos' ``/data/shop.duckdb/shop/main/orders``: a file, then database, schema and table without dots."""
     parts = text.split("/")
     file, names = "/".join(parts[:-3]), parts[-3:]
     return (f"duckdb://{file}", ".".join(names)) if file and all(names) and "." not in "".join(names) else None

@@ -1,4 +1,4 @@
-"""The page of a DAG run or task in Airflow's own user interface, where the job namespace is its address."""
+"""The page of a DAG run or task in Airflow's user interface, if the job namespace is its address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def airflow_page(  # noqa: PLR0913 - the parts of an address
 ) -> str:
     """Return the address of a DAG run, or of ``task`` (its mapped ``index``) in it; ``date`` is the logical date.
 
-    Airflow 3 has paths, 2.3 the grid, older ones the graph, which is asked by date.
+    Airflow 3 uses paths, 2.3 and later the grid. Older versions use the graph with the date.
     """
     root = base.rstrip("/")
     name, run_id = quote(dag, safe=""), quote(run, safe="")
@@ -58,7 +58,7 @@ def dag_page(base: str, version: tuple[int, int], dag: str) -> str:
 
 
 def flow_page_facts(dag: Any, ctx: FacetContext) -> Facts:
-    """Yield the page of the flow, where no code has one."""
+    """Yield the page of the flow, used if no facet has a link to its code."""
     base = web_page_url(ctx.event.namespace)
     if base is None or ctx.job is None or ctx.job.placeholder or ctx.job.skip or not (isinstance(dag, str) and dag):
         return
@@ -71,12 +71,12 @@ def flow_page_facts(dag: Any, ctx: FacetContext) -> Facts:
 def run_page_facts(
     dag: Any, dag_run: dict[str, Any], ctx: FacetContext, *, task: Any = None, index: Any = None
 ) -> Facts:
-    """Yield the page of the run; its rung is lower where the event tells the version of Airflow."""
+    """Yield the page of the run; it has an earlier precedence if the event has the version of Airflow."""
     base, run = web_page_url(ctx.event.namespace), dag_run.get("run_id")
     if base is None or not (isinstance(dag, str) and dag and isinstance(run, str) and run):
         return
     version_match = _VERSION(engine_of(ctx).version)
-    # Only Airflow 3 has run_after; a version is not known on every event.
+    # Only Airflow 3 has run_after; some events have no version.
     guess = _PATHS_SINCE if "run_after" in dag_run else _GRID_SINCE
     version = (int(version_match[1]), int(version_match[2])) if version_match else guess
     date = next(

@@ -1,4 +1,4 @@
-"""The engine of an event: what its processing_engine facet says, for facets that repeat it or depend on the version."""
+"""The engine of an event from its processing_engine facet, for facets that repeat it or depend on the version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """Version of the engine and of its OpenLineage adapter, "" where the event does not tell."""
+    """Version of the engine and of its OpenLineage adapter; "" if the event does not have it."""
 
     version: str = ""
     adapter: str = ""
@@ -43,7 +43,7 @@ def _parse_engine(raw: bytes) -> Engine:
 
 
 def drop_repeated_fields(ctx: FacetContext, content: dict[str, Any], engine_fields: dict[str, str]) -> dict[str, Any]:
-    """Return ``content`` without what processing_engine says too, noted; ``engine_fields``: name -> ``version`` or ``adapter``."""
+    """Return ``content`` without fields that repeat processing_engine, with notes; ``engine_fields``: name -> ``version`` or ``adapter``."""
     engine = engine_of(ctx)
     remaining = dict(content)
     for field_name, engine_field in engine_fields.items():

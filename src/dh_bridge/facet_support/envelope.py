@@ -1,4 +1,4 @@
-"""Where the fields around the facets go: a row for each field of an event's envelope."""
+"""Targets of the fields outside of facets: a row for each field of an event's envelope."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from dh_bridge.model.trace import FieldTarget
 
 ENVELOPE_PROPERTIES = {("producer",): "producer", ("schemaURL",): "schemaURL"}
-#: In the upstreams of the outputs, where a job that is not written has no edges.
+#: In the upstreams of the outputs, if the job is not written and has no edges.
 UPSTREAM_TARGET = "upstreamLineage.upstreams[].dataset"
-#: Whatever is written of a dataset has its name in it: the first counts that is there, where the rows tell of nothing.
+#: Each aspect of a dataset contains its name. The first one that is written counts, if the rows have no other target.
 DATASET_NAME_TARGETS = (
     "schemaMetadata.urn", "upstreamLineage.urn", "operation.urn", "datasetProfile.urn", "ownership.urn", "globalTags.urn",
     "subTypes.urn", "editableSchemaMetadata.urn", "assertionInfo.urn", UPSTREAM_TARGET,
 )  # fmt: skip
 NAME_TARGETS = dict.fromkeys(("inputs", "outputs", "dataset"), DATASET_NAME_TARGETS)
-#: Where newer servers know a run by its platform, of which nothing else is told yet.
+#: On newer servers a run has its platform, even if it has no other aspect yet.
 RUN_PLATFORM_TARGET = "dataPlatformInstance.urn"
 _CREATED_TARGETS = tuple(f"dataJobInputOutput.{side}DatasetEdges[].created" for side in ("input", "output"))
-#: Of a run whose job another tool writes.
+#: Of a run whose job is written by another tool.
 _JOB_NAME_TARGET = OPERATION_PROPERTIES["job"]
 
 

@@ -1,4 +1,4 @@
-"""What a facet module is made of: a Struct to read into, a function that states facts, and a row for each leaf."""
+"""The parts of a facet module: a Struct to read into, a function that states facts, and a row for each field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dh_bridge.redaction import current_mode
 _decode_any = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
 
-#: Parts of a facet's properties that are stated apart: the leaves that nobody knows, and a facet that says nothing here.
+#: Keys of properties that are separate facts: those of unknown fields, and those of a facet without a mapping here.
 EXTRA_FIELDS, WHOLE_FACET = "+", " as a whole"
 #: The kind of fact that holds the properties of an attach point.
 PROPERTY_KINDS: dict[AttachPoint, FactKind] = {
@@ -39,7 +39,7 @@ PROPERTY_KINDS: dict[AttachPoint, FactKind] = {
 
 
 class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
-    """The parts that every facet has; unknown leaves are found out and kept by the lenient reading."""
+    """The fields that every facet has. The lenient reading finds unknown fields; they become properties."""
 
     producer_: Any = msgspec.field(default=None, name="_producer")
     schema_url_: Any = msgspec.field(default=None, name="_schemaURL")
@@ -49,7 +49,7 @@ class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
 class OpenFacet(msgspec.Struct):
     """A facet that is read as plain JSON: ``content`` without ``_producer``, ``_schemaURL`` and ``_deleted``.
 
-    ``properties``: what all of it is as properties, once somebody has worked that out.
+    ``properties``: a cache of all content as properties, set by the first function that needs it.
     """
 
     content: dict[str, Any]
@@ -58,11 +58,11 @@ class OpenFacet(msgspec.Struct):
 
 
 class FieldOutcome(msgspec.Struct, frozen=True):
-    """What becomes of the fields that match a row of a facet's table.
+    """The outcome of the fields that match a row of a facet's table.
 
-    ``targets`` are the kinds of facts that such a field goes into; the first that is stated and written counts. Without any it
-    is a property of what the facet is attached to. ``reason`` tells why it is dropped. ``allows_empty``: an empty text, object or
-    array says something here.
+    ``targets`` are the kinds of facts that such a field goes into; the first one that is stated and written counts. Without
+    targets the field is a property of the entity that the facet is attached to. ``reason`` is why the field is dropped.
+    ``allows_empty``: an empty text, object or array has a meaning here.
     """
 
     targets: tuple[FieldTarget, ...] = ()
@@ -71,17 +71,17 @@ class FieldOutcome(msgspec.Struct, frozen=True):
 
 
 def mapped(*targets: FieldTarget, allows_empty: bool = False) -> FieldOutcome:
-    """Return the row of a field that goes into facts of these kinds, the most telling first."""
+    """Return the row of a field that goes into facts of these kinds, the most specific first."""
     return FieldOutcome(targets, allows_empty=allows_empty)
 
 
 def as_property(*targets: FieldTarget, allows_empty: bool = False) -> FieldOutcome:
-    """Return the row of a field that becomes a property: of what the facet is attached to, or by facts of these kinds."""
+    """Return the row of a field that becomes a property: of the entity that the facet is attached to, or in facts of these kinds."""
     return FieldOutcome(targets, allows_empty=allows_empty)
 
 
 def dropped(reason: str) -> FieldOutcome:
-    """Return the row of a field that is dropped, and why."""
+    """Return the row of a field that is dropped, with the reason."""
     return FieldOutcome((), reason)
 
 
@@ -89,7 +89,7 @@ FactFunction = Callable[[Any, FacetContext], Iterator[Fact]]
 
 
 class FacetSpec:
-    """A facet as the registry knows it: keys, attach point, how to read it, what it states, what becomes of its leaves."""
+    """A facet in the registry: keys, attach point, decoder, the function that states its facts, and the outcomes of its fields."""
 
     def __init__(  # noqa: PLR0913 - one argument for each column of the facets table
         self,
@@ -113,7 +113,7 @@ class FacetSpec:
         self.since = since
         self.producer = producer
         self.doc = (extractor.__doc__ or "").strip()
-        #: whether some of it are properties, which a tombstone withdraws where state is kept
+        #: whether some fields are properties, which a tombstone withdraws if state is stored
         self.has_properties = attach != "run" and any(_is_property(outcome, attach) for outcome in outcomes.values())
         self._decode: Callable[[Any], Any] = msgspec.json.Decoder(struct).decode if struct is not None else _open_facet
         self._is_cached = is_cached
@@ -121,8 +121,10 @@ class FacetSpec:
             self._decode = _CachedDecoder(self._decode)
 
     def extract_facts(self, raw: msgspec.Raw, ctx: FacetContext) -> Iterator[Fact]:
-        """Return what the facet in ``raw`` states; nothing when it cannot be used (noted at ``ctx``)."""
-        text: Any = bytes(raw) if self._is_cached else raw  # what is hashed once is not hashed by the module again
+        """Return the facts of the facet in ``raw``; none if it cannot be used, which is noted in ``ctx``."""
+        text: Any = (
+            bytes(raw) if self._is_cached else raw
+        )  # bytes store their hash, so the extractor does not hash again
         try:
             facet = self._decode(text)
         except (msgspec.MsgspecError, RecursionError):
@@ -165,7 +167,7 @@ class FacetSpec:
 
 
 def _open_facet(raw: msgspec.Raw) -> OpenFacet:
-    """Return an open facet; a ValidationError when it is no object."""
+    """Return an open facet; raise a ValidationError if it is not an object."""
     document = _decode_any(raw)
     if not isinstance(document, dict):
         raise msgspec.ValidationError("not an object")
@@ -173,10 +175,10 @@ def _open_facet(raw: msgspec.Raw) -> OpenFacet:
 
 
 class _CachedDecoder:
-    """Decodes a facet; the same bytes, which tables send hour after hour, are decoded once."""
+    """Decodes a facet. Bytes that are repeated, as those of a table in each event, are decoded once."""
 
     _MAX_BYTES = 256 * 1024
-    _SIZE_FACTOR = 6  # what is decoded takes about six times its JSON
+    _SIZE_FACTOR = 6  # a decoded facet takes about six times the bytes of its JSON
 
     def __init__(self, decode: Callable[[Any], Any]) -> None:
         self._decode = decode
@@ -197,7 +199,7 @@ class _CachedDecoder:
 
 
 def read_object(raw: msgspec.Raw, ctx: FacetContext) -> dict[str, Any] | None:
-    """Return the facet's JSON object; None, noted, when it is something else."""
+    """Return the JSON object of the facet; None, with a note, if it is something else."""
     try:
         document = _decode_any(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -212,14 +214,14 @@ def read_object(raw: msgspec.Raw, ctx: FacetContext) -> dict[str, Any] | None:
 
 
 def content_of(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a facet's JSON without its provenance."""
+    """Return the JSON of a facet without ``_producer``, ``_schemaURL`` and ``_deleted``."""
     return {key: value for key, value in document.items() if key not in ("_producer", "_schemaURL", "_deleted")}
 
 
 def retract_properties(document: dict[str, Any], ctx: FacetContext, *, is_known: bool = True) -> Iterator[Fact]:
-    """Yield that the properties of a facet of a job or dataset that is deleted are gone.
+    """Yield tombstones of the properties of a deleted facet of a job or dataset.
 
-    ``is_known``: what it said before can be known; what stands beside ``_deleted`` says nothing in either case.
+    ``is_known``: the earlier properties of the facet can be known. Fields beside ``_deleted`` are dropped in both cases.
     """
     if not is_known:
         ctx.note_dropped("", "policy:state=none")
@@ -232,14 +234,14 @@ def retract_properties(document: dict[str, Any], ctx: FacetContext, *, is_known:
 
 
 def _is_property(outcome: FieldOutcome, attach: AttachPoint) -> bool:
-    """Return whether a field is a property of what the facet is attached to."""
+    """Return whether a field is a property of the entity that the facet is attached to."""
     aspect_paths = PROPERTY_KINDS[attach]
     kinds = [target.kind if isinstance(target, FactPart) else target for target in outcome.targets]
     return not outcome.reason and (not kinds or aspect_paths in kinds)
 
 
 def extra_facts(extra: list[tuple[str, Any]], ctx: FacetContext) -> Iterator[Fact]:
-    """Yield the unknown leaves of a known facet as kept properties, positions left out."""
+    """Yield the unknown fields of a known facet as properties; paths have no positions."""
     values_by_path: dict[str, list[Any]] = {}
     for path, value in extra:
         if value is not None and path not in ("_producer", "_schemaURL", "_deleted"):
@@ -259,7 +261,7 @@ def extra_facts(extra: list[tuple[str, Any]], ctx: FacetContext) -> Iterator[Fac
 
 
 def property_fact(ctx: FacetContext, properties: dict[str, str], *, suffix: str = "") -> Fact:
-    """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
+    """Return the fact that stores ``properties`` of the entity that the facet is attached to, under the key of the facet."""
     return entity_urn(ctx), PROPERTY_KINDS[ctx.attach], ctx.key + suffix, properties
 
 
@@ -270,8 +272,8 @@ def attempt_fact(ctx: FacetContext, precedence: int, number: int) -> Fact:
 
 
 def whole_facet_fact(ctx: FacetContext) -> Fact:
-    """Return the statement that keeps all of the facet under its key, noted: it says nothing that could be mapped here."""
-    if ctx.notes is not None:  # what could not be read of it is kept as it is
+    """Return the fact that stores the complete facet as one property, with a note: no part of it could be mapped."""
+    if ctx.notes is not None:  # fields that could not be read are part of this property
         ctx.notes[:] = [note for note in ctx.notes if not note[0].startswith(f"{ctx.path}.")]
     for field_name in ("_producer", "_schemaURL"):
         ctx.note_dropped(field_name, "envelope")
@@ -281,7 +283,7 @@ def whole_facet_fact(ctx: FacetContext) -> Fact:
 
 
 def entity_urn(ctx: FacetContext) -> str:
-    """Return the URN of what the facet is attached to."""
+    """Return the URN of the entity that the facet is attached to."""
     return ctx.run_urn if ctx.attach == "run" else ctx.owner_urn if ctx.attach == "job" else ctx.dataset_urn
 
 
@@ -295,10 +297,10 @@ def facet(  # noqa: PLR0913 - one argument for each column of the facets table
     producer: str = "",
     is_cached: bool = False,
 ) -> Callable[[FactFunction], FacetSpec]:
-    """Declare a facet: its keys (the spec's first), attach point, Struct, and a row for each leaf.
+    """Declare a facet: its keys (that of the specification first), attach point, Struct, and a row for each field.
 
-    ``outcomes`` maps paths (``fields[].name``, ``properties.*``, ``**`` for everything below) to what becomes of them.
-    ``is_cached``: large, and the same for a table in every event. The decorated function yields the facet's statements.
+    ``outcomes`` maps paths (``fields[].name``, ``properties.*``, ``**`` for all fields below) to outcomes.
+    ``is_cached``: the facet is large, and equal in all events of a table. The decorated function yields the facts of the facet.
     """
 
     def declare(extractor: FactFunction) -> FacetSpec:

@@ -1,4 +1,4 @@
-"""Facets whose leaves are all kept, and facets that nobody knows: one rule each."""
+"""Facets whose fields all become properties, and unknown facets: one rule for each."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from dh_bridge.facet_support.context import AttachPoint, FacetContext
     from dh_bridge.openlineage.events import Facets
 
-#: How many facets that nobody knows are kept of one bag.
+#: Maximal number of unknown facets that are stored of one group.
 MAX_UNKNOWN_FACETS = 20
 
 
 def property_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = "") -> FacetSpec:
-    """Return a facet whose every leaf is a property ``<key>.<path>`` where it is attached."""
+    """Return a facet whose fields all become properties ``<key>.<path>`` of the entity that it is attached to."""
 
     def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
         if facet.properties is None:
@@ -55,11 +55,11 @@ def property_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = ""
 
 
 class BulkFacet(Facet, forbid_unknown_fields=False):
-    """A facet that is not read: its bytes are passed over, which is many times faster than to decode them."""
+    """A facet whose content is skipped, which is much faster than to decode it."""
 
 
 class BulkFacetSpec(FacetSpec):
-    """A facet that is withheld as a whole, so that none of its leaves is a known or an unknown one."""
+    """A facet that is dropped as a whole, so its fields are neither known nor unknown ones."""
 
     def __init__(  # noqa: PLR0913 - the columns of the facets table
         self,
@@ -98,9 +98,9 @@ def bulk_facet(  # noqa: PLR0913 - the columns of the facets table
     struct: type[BulkFacet] = BulkFacet,
     count: BulkCounter | None = None,
 ) -> FacetSpec:
-    """Return a facet that is withheld for ``reason``; its hash and size stay as properties.
+    """Return a facet that is dropped for ``reason``; its hash and size become properties.
 
-    ``count`` says how many things are in it, from the parts that ``struct`` picks out.
+    ``count`` returns the number of elements from the parts that ``struct`` reads.
     """
 
     def extract(facet: BulkFacet, ctx: FacetContext) -> Facts:
@@ -132,9 +132,9 @@ def drop_large_value(
 def map_facet(
     key: str, *, separate_names: tuple[str, ...] = (), flow_name: str = "", doc: str, producer: str = ""
 ) -> FacetSpec:
-    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``.
+    """Return a run facet whose open map ``properties`` becomes one redacted JSON property ``key``.
 
-    ``separate_names`` are properties of their own, too; ``flow_name`` is the one that names the flow of the job.
+    ``separate_names`` become separate properties, too; the value of ``flow_name`` is the name of the job's flow.
     """
 
     def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
@@ -177,7 +177,7 @@ def _map_properties(
 
 
 def opaque_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = "") -> FacetSpec:
-    """Return a facet that is kept as one JSON, as those that nobody knows; a module lists it in the table."""
+    """Return a facet that becomes one JSON property, as unknown facets do, but with a row in the table of facets."""
 
     def extract(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield from _opaque_facts(facet.content, ctx)
@@ -188,12 +188,12 @@ def opaque_facet(*keys: str, attach: AttachPoint, doc: str, producer: str = "") 
 
 
 def sort_known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[str, msgspec.Raw]]:
-    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
+    """Return a group of facets with its unknown facets last, in alphabetical order, so that the limit does not depend on their order."""
     return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
 
 
 def unknown_facet_facts(raw: msgspec.Raw, ctx: FacetContext) -> Facts:
-    """Yield what stays of a facet that no module knows: one compact JSON under ``facet.<name>``."""
+    """Yield the property of an unknown facet: one compact JSON under ``facet.<name>``."""
     document = read_object(raw, ctx)
     if document is None:
         return
@@ -221,10 +221,10 @@ def _opaque_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
 
 
 def _is_about_edge(ctx: FacetContext) -> bool:
-    """Whether the facet is about how a job reads or writes a dataset, not about the dataset."""
+    """Return whether the facet is about how a job reads or writes a dataset, not about the dataset."""
     return ctx.attach == "dataset" and ctx.facet_group != "facets" and ctx.task_urn != ""
 
 
 def _edge_direction(ctx: FacetContext) -> str:
-    """Return which edge of the job leads to the dataset, whatever bag the facet was put into."""
+    """Return the direction of the job's edge to the dataset, for every group of facets."""
     return "output" if ctx.role == "output" else "input"

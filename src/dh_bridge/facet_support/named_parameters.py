@@ -1,4 +1,4 @@
-"""What a run was given by name: environment variables and execution parameters, a property each."""
+"""Named parameters of a run: environment variables and execution parameters, one property for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _MAX_NAME_CHARS = 200
 
 
 class NamedParameter(msgspec.Struct, frozen=True, gc=False):
-    """A name and its value, JSON where it is no text; ``path`` is where the pair stands in the facet, ``name_field`` what the name is called there."""
+    """A name and its value (JSON if it is not a text).
+
+    ``path`` is the location of the pair in the facet, ``name_field`` the field of its name.
+    """
 
     path: str
     name_field: str
@@ -26,9 +29,9 @@ class NamedParameter(msgspec.Struct, frozen=True, gc=False):
 
 
 def named_parameter_properties(prefix: str, parameters: list[NamedParameter], ctx: FacetContext) -> dict[str, str]:
-    """Return ``<prefix>.<name>`` -> value of the first 100 names; what is left out is noted, and counted in ``<prefix>.more``.
+    """Return ``<prefix>.<name>`` -> value of the first 100 names; others are noted, and counted in ``<prefix>.more``.
 
-    Secrets are masked; with ``redaction: strict`` only the names are kept. Of two pairs with one name the later counts.
+    Secrets are masked; ``redaction: strict`` masks all values. If two pairs have the same name, the later one is used.
     """
     parameters_by_name: dict[str, NamedParameter] = {}
     for parameter in parameters:
@@ -54,7 +57,7 @@ def named_parameter_properties(prefix: str, parameters: list[NamedParameter], ct
 
 
 def configuration(values: dict[str, Any], path: str, ctx: FacetContext) -> dict[str, Any]:
-    """Return an open map of settings at ``path`` of the facet; with ``redaction: strict`` its names only, noted."""
+    """Return an open map of settings at ``path`` of the facet; ``redaction: strict`` masks its values, with notes."""
     if ctx.options.settings.redaction != STRICT:
         return values
     redacted_values = mask_values(values)

@@ -1,4 +1,4 @@
-"""Lenient types: a facet's JSON bent into the shape that its Struct wants, one bad leaf at a time."""
+"""Lenient types: converts the JSON of a facet to the types of its Struct, and drops only the fields that cannot be converted."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ UNUSABLE = object()
 
 
 class Repairs:
-    """What was mended: ``extra`` leaves that the Struct does not know, and ``malformed`` leaves that had to go.
+    """The record of a repair: ``extra`` fields that the Struct does not have, and ``malformed`` fields that were dropped.
 
-    ``original_positions``: of lists that are shorter now, where the entries that stayed stood before, by the path of the list.
-    Where nobody asks for the leaves (``records_paths``), how many had to go is enough: their paths take more than what is mended.
+    ``original_positions``: for each shortened list, by its path, the original positions of the remaining entries.
+    Without a report (``records_paths``) the number of dropped fields is enough: the paths need more memory than the facet.
     """
 
     __slots__ = ("extra", "lost_count", "malformed", "original_positions", "records_paths")
@@ -34,13 +34,13 @@ class Repairs:
         self.records_paths = records_paths
 
     def drop(self, path: str) -> None:
-        """Note a leaf that had to go."""
+        """Record a field that is dropped."""
         self.lost_count += 1
         if self.records_paths:
             self.malformed.append(path)
 
     def original_path(self, path: str) -> str:
-        """Return where a leaf of what was mended stood before."""
+        """Return the original path of a field of the repaired facet."""
         original, end = "", 0
         for match in _POSITION.finditer(path):
             original += path[end : match.start()]
@@ -56,7 +56,7 @@ def _shape(struct: type[msgspec.Struct]) -> inspect.Type:
 
 
 def repair(document: Any, struct: type[msgspec.Struct], repairs: Repairs) -> Any:
-    """Return ``document`` in the shape of ``struct``, or UNUSABLE; what was lost or left over is in ``repairs``."""
+    """Return ``document`` as ``struct``, or UNUSABLE; fields that were dropped or are unknown are in ``repairs``."""
     value = _repair(document, _shape(struct), "", repairs)
     if value is UNUSABLE:
         return UNUSABLE
@@ -106,13 +106,13 @@ def _text(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return what a facet that is read as plain JSON says as text, a number as it is written; "" for what is neither."""
+    """Return a JSON value as text, numbers as they are written; "" for other types."""
     text = _text(value)
     return "" if text is UNUSABLE else text
 
 
 def integer_of(value: Any) -> int | None:
-    """Return a whole number that such a facet says, in figures or as text; None for what is none."""
+    """Return a JSON value as an integer, from a number or a text; None for other values."""
     number = _number(value, integer_only=True)
     return None if number is UNUSABLE else number
 

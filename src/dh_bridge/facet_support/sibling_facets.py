@@ -1,6 +1,6 @@
-"""What another facet of the same run, job or dataset says, for facets that it stands in for.
+"""Reads other facets of the same run, job or dataset, for facets that replace or repeat them.
 
-One that is null, of no use or deleted says nothing, so that nothing is withheld for its sake.
+A facet that is null, not usable or deleted counts as empty, so that no field is dropped because of it.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def sibling_facet(ctx: FacetContext, key: str) -> dict[str, Any]:
-    """Return the facet ``key`` beside the one that is being read, whatever bag it is in; empty where it says nothing."""
+    """Return the facet ``key`` of the entity whose facet is read, from any group; empty if it is absent."""
     return _first_facet(_facet_maps(ctx), key)
 
 
 def job_facet(ctx: FacetContext, key: str) -> dict[str, Any]:
-    """Return the facet ``key`` of the event's job; empty where it says nothing."""
+    """Return the facet ``key`` of the event's job; empty if it is absent."""
     return _first_facet((ctx.event.job_facets,), key)
 
 
 def run_facet(ctx: FacetContext, key: str) -> dict[str, Any]:
-    """Return the facet ``key`` of the event's run; empty where it says nothing."""
+    """Return the facet ``key`` of the event's run; empty if it is absent."""
     return _first_facet((ctx.event.run_facets,), key)
 
 
 def dataset_facet(dataset: Dataset, key: str) -> dict[str, Any]:
-    """Return the facet ``key`` of a dataset of the event; empty where it says nothing."""
+    """Return the facet ``key`` of a dataset of the event; empty if it is absent."""
     return _first_facet((dataset.facets,), key)
 
 
 def schema_field_objects(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the fields of a schema facet that was read here; none where they are no list of objects."""
+    """Return the fields of a schema facet that was read here; none if they are not a list of objects."""
     fields = schema.get("fields")
     return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
 

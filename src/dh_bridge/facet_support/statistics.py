@@ -1,4 +1,4 @@
-"""What inputStatistics and outputStatistics share: counts of one run on one dataset."""
+"""Functions that inputStatistics and outputStatistics share: counts of one run on one dataset."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN_COUNT = 2**63 - 1
-#: Columns of one profile, and quantiles of one column: a server takes no longer array (`maxArrayLength`).
+#: Columns of one profile, and quantiles of one column: the server does not accept longer arrays (`maxArrayLength`).
 MAX_COLUMNS = MAX_QUANTILES = 1000
 
 
 def is_meaningful_count(count: int) -> bool:
-    """Whether a count is one: neither negative, nor more than DataHub's long, nor Spark's word for unknown."""
+    """Return whether a count is valid: not negative, within DataHub's long, and not Spark's value for unknown."""
     return 0 <= count < _UNKNOWN_COUNT
 
 
 def quantile_fraction(quantile: str) -> float | None:
-    """Return what part of a column lies below a quantile (``25`` and ``25%`` mean ``0.25``), None when it names none of it."""
+    """Return the fraction of a column that lies below a quantile (``25`` and ``25%`` mean ``0.25``); None if it is not valid."""
     text = quantile.strip()
     try:
         fraction = float(text.rstrip("%"))
@@ -42,9 +42,9 @@ class Statistics(Facet):
 
 
 def statistic_facts(facet: Statistics, ctx: FacetContext, expected_role: Role) -> Facts:
-    """Yield each count that means something; ``expected_role`` is the one that the facet is made for.
+    """Yield each valid count; ``expected_role`` is the side that the facet is made for.
 
-    On the other side statistics of an output count what was read of an input; what was read of an output no edge tells.
+    On the other side, statistics of an output count the rows read from an input. No edge shows rows read from an output.
     """
     direction = "output" if expected_role == ctx.role == "output" else "input"
     for field_name in ("rowCount", "size", "fileCount"):

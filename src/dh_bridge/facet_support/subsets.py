@@ -1,7 +1,7 @@
-"""Subsets: the conditions of the ``subset`` facet as predicates, as partitions, and as the columns that they look at.
+"""Subsets: the conditions of the ``subset`` facet as predicates, as partitions, and as the columns that they use.
 
 A predicate is for people and reads like SQL: ``(dt = '2024-01-01') AND (x > 3)``. OpenLineage writes every literal as
-text, so what looks like a number stands without quotes.
+text, so texts that look like numbers have no quotes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _UNKNOWN_TEXT = "?"
 
 
 class Partition(Facet):
-    """One partition: its values by dimension, and what it is called."""
+    """One partition: its values by dimension, and its name."""
 
     identifier: str | None = None
     dimensions: dict[str, Any] | None = None
 
 
 class Condition(Facet):
-    """A condition or a side of a comparison; ``type`` says which of the members count."""
+    """A condition or a side of a comparison; ``type`` states which members are used."""
 
     type: str | None = None
     locations: list[str] | None = None
@@ -56,7 +56,7 @@ class Condition(Facet):
 
 
 class ConditionRenderer:
-    """Writes conditions; collects the ``fields`` that they look at and the ``notes`` (path, reason) of what is lost."""
+    """Renders conditions; collects the ``fields`` that they use and the ``notes`` (path, reason) of values that are lost."""
 
     def __init__(self, literals: Literals = "keep") -> None:
         self.fields: list[tuple[str, str]] = []
@@ -64,7 +64,7 @@ class ConditionRenderer:
         self._literals = literals
 
     def predicate(self, condition: Condition, path: str) -> str | None:
-        """Return the condition at ``path`` as text of at most 4,000 characters; None when it says nothing."""
+        """Return the condition at ``path`` as text of at most 4,000 characters; None if it is empty."""
         predicate = self._render_condition(condition, path, 0)
         return truncate(predicate) if predicate else None
 
@@ -141,12 +141,12 @@ class ConditionRenderer:
 
 
 def hash_value(value: str) -> str:
-    """Return what stands for a value that may be personal data."""
+    """Return the hash that replaces a value which may be personal data."""
     return "sha256:" + hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def build_partition_spec(condition: Condition, predicate: str, entries: int = 1) -> PartitionSpec:
-    """Return what a condition with this predicate covers: partitions or places by themselves, else a query."""
+    """Return the part that a condition with this predicate covers: partitions or locations by themselves, else a query."""
     kind = _condition_type(condition)
     if kind == "location":
         members = sorted({json_text([location])[1:-1] for location in condition.locations or ()})
@@ -163,7 +163,7 @@ def build_partition_spec(condition: Condition, predicate: str, entries: int = 1)
 
 
 def partition_specs(registers: Registers, version: Version, *roles: Role) -> list[PartitionSpec]:
-    """Return what the entries of the event of ``version`` cover, on the first side that says so, in their order."""
+    """Return the parts that the entries of the event of ``version`` cover, in order, from the first side that has any."""
     values = registers.get(PARTITION)
     if not values:
         return []
@@ -180,13 +180,13 @@ def partition_specs(registers: Registers, version: Version, *roles: Role) -> lis
 
 
 def single_partition_spec(registers: Registers, version: Version) -> PartitionSpec | None:
-    """Return the one part that the event of ``version`` reads; None when it names several or the whole."""
+    """Return the part that the event of ``version`` reads; None if it reads several parts or the complete dataset."""
     specs = partition_specs(registers, version, "input", "dataset")
     return specs[0] if len(specs) == 1 and specs[0].entries == 1 else None
 
 
 def combine_partition_specs(specs: list[PartitionSpec]) -> PartitionSpec | None:
-    """Return what entries of one event and one dataset cover together; None when that is no set of partitions."""
+    """Return the part that several entries of one event and dataset cover together; None if it is not a set of partitions."""
     if not specs or len(specs) < specs[0].entries or any(spec.kind != "PARTITION" for spec in specs):
         return None
     if all(spec.partition == specs[0].partition for spec in specs):
@@ -201,7 +201,7 @@ def combine_predicates(predicates: Iterable[str]) -> str:
 
 
 def _condition_type(condition: Condition) -> str:
-    """Return the type of a condition, by its members where it does not say."""
+    """Return the type of a condition; if it is absent, the type is inferred from the members."""
     type_name = (condition.type or "").strip().lower()
     if type_name in ("location", "partition", "binary", "compare"):
         return type_name
@@ -239,7 +239,7 @@ def _join_alternatives(predicates: Iterable[str]) -> str | None:
 
 
 def _render_value(value: Any, *, is_typed: bool = False) -> str:
-    """Return a value as SQL writes it; ``is_typed``: text is text, else OpenLineage has made text of whatever it was."""
+    """Return a value in SQL syntax. ``is_typed``: a text is a text; otherwise OpenLineage may have converted another type to text."""
     if isinstance(value, str):
         return value if not is_typed and _NUMBER.match(value) else _quote(value)
     return (
