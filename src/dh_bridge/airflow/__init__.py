@@ -1,4 +1,4 @@
-"""Callbacks for Airflow 2.10+ and 3.x that tell DataHub of runs, for DAGs without the OpenLineage provider.
+"""Airflow callbacks (2.10+ and 3.x) that report runs to DataHub, for DAGs without the OpenLineage provider.
 
 >>> from dh_bridge.airflow import emit_on_failure, emit_on_retry, emit_on_success
 >>> default_args = {
@@ -7,12 +7,12 @@
 ...     "on_retry_callback": emit_on_retry,
 ... }
 
-They fit tasks and DAGs. Each may be given options, ``emit_on_success(to="rest:http://gms:8080")``, which win over the settings of
-the area ``airflow`` (dh_bridge.yml, ``DH_BRIDGE_AIRFLOW__TO`` …): ``to``, ``namespace``, ``timeout``
-(seconds, below 10), ``run_alongside``; ``config`` names a settings file.
+The callbacks are for tasks and DAGs. Options such as ``emit_on_success(to="rest:http://gms:8080")`` override the settings of
+the area ``airflow`` (dh_bridge.yml, ``DH_BRIDGE_AIRFLOW__TO`` …): ``to``, ``namespace``, ``timeout`` (seconds, below 10) and
+``run_alongside``. ``config`` names a settings file.
 
-A file of DAGs is read again and again, so nothing is loaded before a callback is called: nothing of Airflow, and nothing of the
-bridge either.
+Airflow parses a file of DAGs repeatedly. Therefore this module imports nothing of Airflow and of the bridge before a callback
+is called.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ OPTIONS = ("to", "config", "namespace", "timeout", "run_alongside")
 
 
 def emit_on_execute(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
-    """Tell that a try of a task begins (``on_execute_callback``); the other callbacks tell it too, when it ends."""
+    """Report that a try of a task begins (``on_execute_callback``); the other callbacks report it too, when the try ends."""
     return _emit(emit_on_execute, "execute", context, options)
 
 
 def emit_on_success(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
-    """Tell that a try of a task, or a DAG run, succeeded (``on_success_callback``)."""
+    """Report that a try of a task, or a DAG run, succeeded (``on_success_callback``)."""
     return _emit(emit_on_success, "success", context, options)
 
 
 def emit_on_failure(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
-    """Tell that a task, or a DAG run, failed for good (``on_failure_callback``)."""
+    """Report that a task, or a DAG run, failed finally (``on_failure_callback``)."""
     return _emit(emit_on_failure, "failure", context, options)
 
 
 def emit_on_retry(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
-    """Tell that a try of a task failed and that there will be another one (``on_retry_callback``)."""
+    """Report that a try of a task failed and that another try follows (``on_retry_callback``)."""
     return _emit(emit_on_retry, "retry", context, options)
 
 
 def emit_on_skipped(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
-    """Tell that a task skipped itself (``on_skipped_callback``)."""
+    """Report that a task skipped itself (``on_skipped_callback``)."""
     return _emit(emit_on_skipped, "skipped", context, options)
 
 

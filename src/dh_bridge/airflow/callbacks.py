@@ -1,4 +1,4 @@
-"""What happens when Airflow calls: the settings, who else tells, the events, their delivery, and never a failed task."""
+"""Handles a callback of Airflow: reads settings, detects other listeners, builds and delivers events. It never fails a task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_SHOWN_PROBLEMS = 3
 
 
 def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, options: Mapping[str, Any]) -> None:
-    """Tell of ``context``, which came at ``started_at`` (monotonic clock); no task fails of it.
+    """Report the run of ``context``. ``started_at`` is when the callback began (monotonic clock). No error fails the task.
 
     ``kind`` is one of :data:`dh_bridge.airflow.events.ENDINGS`. Any error is a warning in the log of the task.
     """
@@ -110,15 +110,15 @@ def airflow_namespace() -> str:
     for module in _CONFIGURATION_MODULES if "airflow" in sys.modules else ():
         try:
             namespace = import_module(module).conf.get("openlineage", "namespace", fallback="")
-        except Exception:  # noqa: BLE001, S112 - another version of Airflow, or one that is not set up: the next place
+        except Exception:  # noqa: BLE001, S112 - another version of Airflow, or one that is not set up: try the next module
             continue
         break
     return str(namespace or os.environ.get("OPENLINEAGE_NAMESPACE") or "default")
 
 
 def callback_namespace() -> str:
-    """Return the namespace that callbacks tell; a SettingsError when it cannot be known.
+    """Return the namespace of the events that callbacks send; raise a SettingsError if it is unknown.
 
-    A template that asks for it is rendered by the task itself, which no other setting that is wrong may fail.
+    The task itself renders a template that uses the namespace. No other wrong setting may fail it.
     """
     return load(only="airflow.namespace").settings.airflow.namespace or airflow_namespace()

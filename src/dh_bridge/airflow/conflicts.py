@@ -1,4 +1,4 @@
-"""Who else tells of Airflow's runs: where the OpenLineage provider or DataHub's plugin listens, a callback would tell twice."""
+"""Detects the OpenLineage provider and DataHub's plugin: if one of them listens, a callback would report each run twice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _listeners() -> list[Any]:
 
 def _listener_manager() -> Any:
     for module in _MANAGER_MODULES:
-        with suppress(ImportError, AttributeError):  # another version of Airflow: the next place
+        with suppress(ImportError, AttributeError):  # another version of Airflow: try the next module
             return import_module(module).get_listener_manager()
     return None
 

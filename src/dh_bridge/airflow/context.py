@@ -1,4 +1,4 @@
-"""What a callback was called for: a look into Airflow's context that works for 2.10 and 3.x alike.
+"""The context of a callback: reads Airflow's context in the same way for 2.10 and 3.x.
 
 In a worker the parts of a context are runtime objects of the Task SDK (3.x) or rows of the database (2.x); in the DAG
 processor, which runs the callbacks of DAGs and of tasks whose worker died, some attributes are missing. So everything is
@@ -125,7 +125,7 @@ def _is_loop(group: Any) -> bool:
 def start_time(owner: Any) -> datetime | None:
     """Return when a DAG run or a try began.
 
-    The DAG processor has no start date of a task whose worker died; the server's answer, kept beside, knows it since 3.1.
+    If the worker of a task died, the DAG processor has no start date. Since 3.1 the server's answer, an attribute, has it.
     """
     for source in (owner, attribute(owner, "_ti_context_from_server")):
         value = attribute(source, "start_date")

@@ -1,7 +1,7 @@
-"""What a DAG, a DAG run and a task say of themselves, as Airflow's OpenLineage provider tells it.
+"""The facets of a DAG, a DAG run and a task, as Airflow's OpenLineage provider sends them.
 
-Names of the leaves: apache-airflow-providers-openlineage 2.20, ``utils/utils.py`` (``DagInfo``, ``DagRunInfo``,
-``TaskInfo``, ``TaskInstanceInfo``). Lists stay lists, where the provider writes their Python text.
+Names of the fields: apache-airflow-providers-openlineage 2.20, ``utils/utils.py`` (``DagInfo``, ``DagRunInfo``,
+``TaskInfo``, ``TaskInstanceInfo``). Lists are JSON lists; the provider writes their Python text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Inlets and outlets as OpenLineage datasets: Assets and Datasets by their URI, tables, files, OpenLineage's own, DataHub's.
 
-What a URI means is told by :mod:`dh_bridge.facet_support.airflow_assets`, for the provider's events as for ours.
+:mod:`dh_bridge.facet_support.airflow_assets` converts URIs, for events of the provider and of the callbacks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _resolve_datasets(members: Iterable[Any], unresolved: list[str]) -> list[dic
         dataset = _resolve_dataset(member)
         if dataset is not None:
             datasets_by_name.setdefault((dataset["namespace"], dataset["name"]), dataset)
-        elif not type(member).__name__.endswith("Alias"):  # what an alias stands for is told at run time
+        elif not type(member).__name__.endswith("Alias"):  # an alias is resolved at run time
             unresolved.append(urn_of(member) or str(attribute(member, "uri") or attribute(member, "name") or member))
     return list(datasets_by_name.values())
 
@@ -80,7 +80,7 @@ def _facets_of_dataset(dataset: Any) -> dict[str, Any]:
 
 
 def _table_facets(table: Any) -> dict[str, Any]:
-    """Return the facets of ``airflow.lineage.entities.Table`` (2.x), as the provider tells them."""
+    """Return the facets of ``airflow.lineage.entities.Table`` (2.x), as the provider sends them."""
     facets = {}
     columns = [
         {"name": attribute(column, "name"), "type": attribute(column, "data_type"), "description": attribute(column, "description")}
@@ -107,7 +107,7 @@ def _runtime_outlets(events: Any) -> Iterator[Any]:
         warnings.simplefilter("ignore")  # 2.10 warns of keys that are texts, though its own iterator gives nothing else
         try:
             accessors = [(key, events[key]) for key in events]
-        except Exception:  # noqa: BLE001 - in the DAG processor nothing stands behind it
+        except Exception:  # noqa: BLE001 - the DAG processor has no events here
             return
     for key, accessor in accessors:
         for event in to_list(attribute(accessor, "asset_alias_events")):  # 3.x

@@ -1,7 +1,7 @@
-"""Inlets and outlets that are DataHub's own: entities of its Airflow plugin, and URNs of datasets.
+"""Inlets and outlets of DataHub: entities of its Airflow plugin, and URNs of datasets.
 
-OpenLineage has no URNs. One that keeps what its namespace says (``s3``, ``bigquery`` …) becomes the pair that it stands for; any other
-becomes the namespace ``urn:li:dataPlatform:postgres,PROD`` and its name, and a naming rule of this call alone leads back to it.
+OpenLineage has no URNs. If the name and the platform of a URN have an OpenLineage name (``s3``, ``bigquery`` …), the URN becomes
+that name. Otherwise its namespace is ``urn:li:dataPlatform:postgres,PROD``, and a naming rule for this call restores the URN.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def urn_of(entity: Any) -> str | None:
 
 
 def is_dataset(urn: str) -> bool:
-    """Say whether ``urn`` is one of a dataset; those of jobs and others have no place in an event."""
+    """Return whether ``urn`` is that of a dataset; events cannot contain URNs of jobs and other entities."""
     return urn.startswith("urn:li:dataset:") and is_urn(urn)
 
 

@@ -1,7 +1,7 @@
 """OpenLineage events of one callback, as Airflow's OpenLineage provider would have sent them.
 
-The end of a run is told together with its START: a call that holds both gives the whole run, and saying a START
-twice changes nothing.
+The end of a run is sent together with its START, so that one call has the complete run. A repeated START changes
+nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SCHEMA_URL = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEven
 def build_events(context: CallbackContext, kind: str, namespace: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return START and end, or START alone (``kind`` execute), and the inlets and outlets that name no dataset."""
     if kind == "execute" and context.is_rescheduled:
-        return [], []  # its START was told when it first started
+        return [], []  # its START was sent when it first started
     if kind == "success" and context.is_skipped:
         if _has_skip_callback(context.task):
             return [], []

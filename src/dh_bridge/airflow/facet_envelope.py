@@ -1,4 +1,4 @@
-"""The envelope of a facet: who made it, and which schema it follows."""
+"""The envelope of a facet: its producer and its schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SCHEMA_VERSIONS = {
 
 
 def standard_facet(name: str, /, **fields: Any) -> dict[str, Any]:
-    """Return a facet of the specification; a leaf that is None is left out."""
+    """Return a facet of the specification without fields that are None."""
     schema = f"{_SPEC}/facets/{_SCHEMA_VERSIONS[name]}/{name}.json#/$defs/{name}"
     return _facet(schema, fields)
 

@@ -85,7 +85,7 @@ def graph_facet(dag: Any) -> Facets:
 
 
 def state_facet(state: str) -> Facets:
-    """Return how a DAG run ended, in Airflow's word; how its tasks did is told by their own callbacks."""
+    """Return the state of a DAG run in Airflow's terms; the states of its tasks are reported by their own callbacks."""
     return {"airflowState": custom_facet("RunFacet", dagRunState=state, tasksState={}, tasksDuration={})}
 
 

@@ -21,7 +21,7 @@ def dag_run_id(namespace: str, dag_id: str, instant: datetime, clear_number: int
     return static_uuid(instant, f"{namespace}.{dag_id}.{clear_number}")
 
 
-def task_run_id(  # noqa: PLR0913 - what tells tries apart
+def task_run_id(  # noqa: PLR0913 - the arguments that distinguish tries
     namespace: str, dag_id: str, task_id: str, instant: datetime, *, try_number: int, map_index: int
 ) -> str:
     """Return the id of one try of a task; ``map_index`` is -1 for a task that is not mapped."""
