@@ -1,7 +1,7 @@
-"""The command line: ``dh-bridge``. Data goes to stdout and nothing else does; messages and progress go to stderr.
+"""The command line ``dh-bridge``. Only data is written to stdout; messages and progress are written to stderr.
 
-The menu below holds what the help shows; a command is the function of its name in the module of its name, imported when it
-is asked for. So ``dh-bridge --help`` imports click and nothing else; a test keeps the menu in step with the commands.
+The menu below has the texts of the help. A command is the function of its name in the module of its name, which is imported
+on the first use. So ``dh-bridge --help`` imports only click. A test compares the menu with the commands.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED, EXIT_UNREAD = 1, 2, 3, 130, 141
 
 _DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
+"""Errors of stdout as a file on a full disk, and of a file of --report or --dead-letters there."""
 _ACCESS_ERRNOS = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
-"""What a file or folder says that nobody can come to; the same of those that can is said where they are opened."""
+"""Errors of a file or folder that cannot be accessed; other errors of files are reported where the files are opened."""
 
 #: Section of the help -> command -> its first line; the first section holds the everyday ones.
 MENU: dict[str, dict[str, str]] = {
@@ -225,7 +225,7 @@ commands.params += _verbosity_options()
 def main() -> None:
     """Run the command line as a process of its own."""
     relax_garbage_collection()
-    if sys.stderr is None:  # whoever started us closed it: the work goes on without words
+    if sys.stderr is None:  # the parent process closed stderr: continue without messages
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if sys.stdout is None:
         sys.stdout = import_module("dh_bridge.cli.console").ClosedStdout()

@@ -1,4 +1,4 @@
-"""What `emit` says and asks before it writes: how much comes, how much of it is new, and whether that is meant."""
+"""Confirmation before `emit` writes: the number of proposals and of new entities, and a question if there are many."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAX_UNCONFIRMED_ENTITIES = 1000
 
 
 class WriteConfirmation:
-    """Sees every translation before anything of it is written; the first one is told of.
+    """Checks every translation before it is written, and announces the first one.
 
-    It asks once, as soon as more than :data:`MAX_UNCONFIRMED_ENTITIES` are new, and only a person: stdin and stderr must be a
-    terminal. With ``is_asking=False`` it never asks. A "no" leaves the command; what was written before stays.
+    As soon as more than :data:`MAX_UNCONFIRMED_ENTITIES` entities are new, it asks once. It asks only if stdin and stderr are a
+    terminal, and never with ``is_asking=False``. The answer "no" ends the command; proposals that were written before remain.
     """
 
     def __init__(self, sink: Sink, *, is_asking: bool) -> None:
@@ -38,7 +38,7 @@ class WriteConfirmation:
         self._is_announced = False
 
     def __call__(self, translation: Translation, new_urns: Iterable[str] | None = None) -> None:
-        """Tell of a translation, and ask; ``new_urns`` are the entities that a ledger never sent before, None: nobody knows."""
+        """Announce a translation, and ask. ``new_urns``: entities that a ledger never sent before; None if they are unknown."""
         if not translation.proposals:
             return
         urns = {proposal.entity_urn for proposal in translation.proposals}
@@ -59,7 +59,7 @@ class WriteConfirmation:
             raise click.exceptions.Exit(EXIT_DELIVERY)
 
     def _find_new_entities(self, urns: Iterable[str]) -> set[str] | None:
-        """Return those that the place does not have and that were not seen before; None where nobody asks."""
+        """Return the entities that are absent from the target and were not checked before; None if no question is asked."""
         if self._max_new_entities is None:
             return None
         unseen = without_runs(urns) - self._checked_urns

@@ -1,7 +1,7 @@
 """The terminal: JSON lines and tables on stdout, messages and the progress bar on stderr.
 
-No other module of the command line writes to stdout or stderr: here the characters of names that control a terminal, or turn
-the direction of its text, are escaped.
+All output of the command line is written here. Names may contain control characters and characters that change the direction
+of text; these are escaped.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _unsafe_in_line = re.compile(rf"[\t\n{_CONTROL_CHARS}]")
 
 
 class ClosedStdout(io.TextIOBase):
-    """A stdout that was closed by whoever started us: a UsageError for each command that writes to it, and for no other."""
+    """A stdout that the parent process closed: each command that writes to it gets a UsageError."""
 
     @property
     def buffer(self) -> Any:
-        """Refuse."""
+        """Raise a UsageError."""
         raise click.UsageError("stdout is closed, so the output would be lost")
 
     def write(self, _text: str) -> int:

@@ -181,7 +181,7 @@ def _announce(target: str, delivery_target: DeliveryTarget, target_notes: Ledger
 
 
 def _write_confirmation(target: str, delivery_target: DeliveryTarget, *, skip_question: bool) -> WriteConfirmation:
-    """Return what tells and asks before the first write; a file is no place where entities are new."""
+    """Return the confirmation before the first write. It asks nothing for files, which have no new entities."""
     is_asking = not skip_question and target_kind(target).limits_new_entities
     return WriteConfirmation(delivery_target.sink, is_asking=is_asking)
 
@@ -193,9 +193,9 @@ def _deliver(
     ledger: Ledger | None,
     confirmation: WriteConfirmation | None,
 ) -> None:
-    """Translate the events and deliver what comes of them, a translation at a time; without a ``confirmation`` nothing is written."""
+    """Translate the events and deliver each translation; without a ``confirmation`` nothing is written."""
     bridge = Bridge(delivery_target.settings)
-    if outcome.has_report:  # which says what the target writes
+    if outcome.has_report:  # the report contains what the target writes
         bridge.options.can_create = delivery_target.can_create
     items = read_items(events, bridge)
     if ledger is not None:
@@ -213,7 +213,7 @@ def _deliver(
 def _deliver_with_ledger(
     ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: CommandOutcome, *, is_writing: bool
 ) -> None:
-    """Let a ledger fold the events and deliver what is new; a dry run (not ``is_writing``) tells of no delivery."""
+    """Add the events to a ledger and deliver the changes; a dry run (not ``is_writing``) reports no delivery."""
     try:
         for translation, delivery in ledger.stream(items):
             outcome.add(translation)

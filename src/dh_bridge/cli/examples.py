@@ -1,4 +1,4 @@
-"""Examples in help texts: each is a line that runs as it stands, and a test runs them all."""
+"""Examples in help texts: each is a complete command line. A test runs all of them."""
 
 from __future__ import annotations
 

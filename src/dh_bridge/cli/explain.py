@@ -40,7 +40,7 @@ _COLOURS = {"mapped": "green", "property": "cyan", "dropped": "yellow"}
 _PART_PATH = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
 _Titles = dict[str, str]
 _PendingTitles = dict[str, list[_Titles]]
-"""Place -> titles of its events whose run is open; several when a file is named twice."""
+"""Location -> titles of its events whose run is open; several if a file is named twice."""
 
 
 @click.command()
@@ -174,7 +174,7 @@ def _collect_titles(
 
 
 def _pop_titles(location: str, titles: _PendingTitles) -> _Titles:
-    """Return the titles of the next event of a place, and forget them: an event is told once, when its run closes."""
+    """Return the titles of the next event at a location, and remove them: an event is reported once, when its run closes."""
     queue = titles[location]
     return queue.pop(0) if len(queue) > 1 else titles.pop(location)[0]
 
@@ -204,7 +204,7 @@ def _part_titles(event: Event, bridge: Bridge) -> _Titles:
 
 
 def _write_tables(location: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
-    """Write the tables of an event; colours show on a terminal and nowhere else."""
+    """Write the tables of an event; colours are written to terminals only."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
         part = _PART_PATH.match(line["path"])

@@ -167,7 +167,7 @@ def console_tree(root: LineageNode, direction: Direction = "both") -> Tree:
 def _add_branches(branch: Tree, nodes: Sequence[LineageNode], attribute: str) -> None:
     for node in nodes:
         child_branch = branch.add(_label(node, attribute))
-        for column in node.columns if node.type != "dataJob" else ():  # a job's pairs stand at the datasets it links
+        for column in node.columns if node.type != "dataJob" else ():  # pairs of a job are listed at its datasets
             child_branch.add(f"[dim]{escape(escape_line(_column_label(column)))}[/dim]")
         _add_branches(child_branch, getattr(node, attribute), attribute)
 

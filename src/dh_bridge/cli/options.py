@@ -135,7 +135,7 @@ def split_pair(text: str, flag: str) -> tuple[str, str]:
     """Return the KEY and the VALUE of a flag."""
     key, separator, value = text.partition("=")
     if not separator:
-        flag_key = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
+        flag_key = text.partition(":")[0]  # the text after a colon is a value, which may be a secret
         raise click.UsageError(f"{flag} {flag_key}: write {flag} KEY=VALUE")
     return key, value
 

@@ -1,4 +1,4 @@
-"""What a command reads and what it writes: no file or folder is both, and no file is written twice."""
+"""Checks of input and output paths: no file or folder is both input and output, and no file is written twice."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PATTERN_CHARS = frozenset("*?[{")
 
 
 def require_separate_files(events: Sequence[str], outputs: Mapping[str, str | Path | None]) -> None:
-    """Raise a UsageError where a file of ``outputs`` (option -> path) is one of ``events``, or of two options.
+    """Raise a UsageError if a file of ``outputs`` (option -> path) is one of ``events``, or of two options.
 
-    Dead letters that are told again, and written to the file that they come from, would be emptied before they are read. What
-    is no file, as /dev/null, may be named as often as one likes.
+    If dead letters were read from the file that they are written to, the file would be emptied first. Paths that are not
+    regular files, for example /dev/null, may be repeated.
     """
     options: dict[Path, str] = {}
     for option, path_text in outputs.items():
@@ -35,9 +35,9 @@ def require_separate_files(events: Sequence[str], outputs: Mapping[str, str | Pa
 
 
 def require_separate_folders(events: Sequence[str], outputs: Mapping[str, str | None]) -> None:
-    """Raise a UsageError where a folder of ``outputs`` (option -> path or URI) lies in one of ``events``, of which Spark reads all.
+    """Raise a UsageError if a folder of ``outputs`` (option -> path or URI) is inside one of ``events``, which Spark reads completely.
 
-    A stream would never end that reads what it writes. Where a pattern tells what is read, nobody knows before.
+    A stream that reads its own output would never end. Patterns are not checked, because their matches are not known before.
     """
     inputs = {_normalize_path(path) + "/": path for path in events if not _PATTERN_CHARS & set(path)}
     for option, folder in outputs.items():

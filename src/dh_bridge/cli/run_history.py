@@ -1,4 +1,4 @@
-"""The story of a run on the screen: ``dh-bridge explain --run``."""
+"""The history of a run on the terminal: ``dh-bridge explain --run``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_run_history(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
-    """Write the story of a run to stdout; with ``as_json`` an object for each event, and one for what they come to."""
+    """Write the history of a run to stdout; with ``as_json`` one object for each event, and one for the result."""
     with Database(file, readonly=True) as database:
         run_history = read_history(database.connection, run, Options(settings, is_stateful=True), location=file)
     if as_json:
@@ -35,7 +35,7 @@ def show_run_history(file: str, run: str, settings: Settings, *, as_json: bool) 
 
 
 def _run_summary(run_history: RunHistory) -> dict[str, Any]:
-    """Return what the events come to, times as texts, the duration in seconds."""
+    """Return the result of the events: times as texts, the duration in seconds."""
     history = run_history.history
     return {
         "status": history.final_type or "RUNNING",

@@ -70,7 +70,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
                 settings,
                 ledger,
                 on_dead_letter=on_dead_letter,
-                before_listening=partial(_on_signals, stop.set),  # whoever sees the port open may end it
+                before_listening=partial(_on_signals, stop.set),  # a client that sees the open port may send a signal
             )
         )
         say(f"writing to {receiver.target.describe(target, ', '.join(receiver.target.settings.identity.mode))}")
@@ -98,7 +98,7 @@ def _log_to_stderr() -> None:
 
 @contextmanager
 def _dead_letter_handler(path: str | None, masking: EventMasker) -> Iterator[Callable[[DeadLetter], None]]:
-    """Yield what tells of an event that cannot be used, and keeps it in the file where one is named."""
+    """Yield the function that logs an event which cannot be used, and appends it to the file, if a file is named."""
     lock = Lock()
     file = None if path is None else open_output("--dead-letters", path, "ab")
 

@@ -1,4 +1,4 @@
-"""Where ``dh-bridge spark`` takes events from: what may be named together, and the readers that it calls for."""
+"""Sources of ``dh-bridge spark``: which arguments can be combined, and their readers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def batch_events(session: SparkSession, arguments: dict[str, Any]) -> DataFrame:
 
 
 def choose_partitions(session: SparkSession, arguments: dict[str, Any]) -> int | None:
-    """Return into how many parts a batch is shuffled, where somebody says or its files tell."""
+    """Return the number of partitions of a batch: the option's, else a number computed from its files."""
     from dh_bridge.spark.sources import partitions_for  # noqa: PLC0415 - as above
 
     partitions: int | None = arguments["partitions"]

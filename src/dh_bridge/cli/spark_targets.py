@@ -128,17 +128,17 @@ class SparkTarget(NamedTuple):
                     if batch is None and len(failures) >= _MAX_HELD_FAILURES:
                         _write_rows(executors.failures_frame(proposals.sparkSession, failures), self.folder, batch)
                         failures.clear()
-        except SinkError as error:  # the place cannot be opened, or not be closed: none of all arrived
+        except SinkError as error:  # the target cannot be opened or closed: no proposal arrived
             if batch is None:
                 _write_rows(executors.failures_with_reason(proposals, str(error)), self.folder, batch)
             raise
-        if failures and (batch is None or not retryable_count):  # a batch that is to be repeated tells again
+        if failures and (batch is None or not retryable_count):  # a repeated batch reports its failures again
             _write_rows(executors.failures_frame(proposals.sparkSession, failures), self.folder, batch)
         return retryable_count
 
 
 class StreamBatchHandler:
-    """What a stream does with each batch: it delivers it, tells of it, and notes that there was one."""
+    """Handles the batches of a stream: delivers a batch, reports its result, and notes that there was one."""
 
     def __init__(
         self,
@@ -173,11 +173,11 @@ class StreamBatchHandler:
         say(f"batch {number}: {text}")
 
     def report_rejections(self, rejected: DataFrame) -> None:
-        """Tell of the proposals of a batch that their schema refuses."""
+        """Report the proposals of a batch that do not match their schema."""
         report_rejections(self._outcome, rejected)
 
     def report_end(self) -> None:
-        """Say that there was nothing, and what ``writes`` left out."""
+        """Report that there were no batches, and what the setting ``writes`` excluded."""
         if not self._has_batches:
             say("nothing is new: there was no batch")
         for rule, number in sorted(self._outcome.counts.filtered.items()):
@@ -187,7 +187,7 @@ class StreamBatchHandler:
 def report_dead_letters(
     outcome: CommandOutcome, dead_letters: DataFrame, folder: str | None, batch: int | None = None
 ) -> None:
-    """Count the events that cannot be used, tell of the first ones, and keep all of them where ``folder`` says."""
+    """Count the events that cannot be used, print the first ones, and write all of them to ``folder``, if it is set."""
     number = dead_letters.count()
     outcome.dead_count += number
     if number:
@@ -196,7 +196,7 @@ def report_dead_letters(
 
 
 def report_rejections(outcome: CommandOutcome, rejected: DataFrame, number: int | None = None) -> None:
-    """Count the proposals of ours that their schema refuses, where nobody knows their ``number``, and tell of the first ones."""
+    """Count the proposals that do not match their schema, unless ``number`` is known, and print the first ones."""
     number = rejected.count() if number is None else number
     outcome.rejected_count += number
     if number:

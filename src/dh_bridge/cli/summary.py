@@ -1,4 +1,4 @@
-"""What a run over events comes to: counters, dead letters, deliveries, and the exit code they give."""
+"""The outcome of a command that reads events: counters, dead letters, deliveries, and the exit code."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class CommandOutcome:
         return not self._is_aborted or bool(self.counts.events or self.dead_count or self.waiting_count)
 
     def add(self, translation: Translation) -> None:
-        """Count a translation, write its report, and tell of its dead letters."""
+        """Count a translation, write its report, and print its dead letters."""
         self.counts.add(translation.counts)
         self._part_count += bool(translation.counts.proposals)
         for letter in translation.dead:
@@ -92,14 +92,14 @@ class CommandOutcome:
             self._report.writelines(map(json_line, translation.report.lines()))
 
     def add_dead_letter(self, letter: DeadLetter) -> None:
-        """Tell of an event that cannot be used."""
+        """Count an event that cannot be used, print the reason, and write the event to the file of dead letters."""
         self.dead_count += 1
         self._say_once(letter.cause, letter.text)
         if self._dead_letters is not None:
             self._dead_letters.write(json_line(letter.row()))
 
     def add_delivery(self, delivery: Delivery) -> None:
-        """Count a delivery and tell of its refusals."""
+        """Count a delivery and print its rejections."""
         self.delivered_count += delivery.delivered_count
         by_entity = groupby(delivery.failures, key=lambda failure: (failure.proposal.entity_urn, failure.reason))
         for (urn, reason), failures in by_entity:
@@ -116,13 +116,13 @@ class CommandOutcome:
         self._in_flight = 0
 
     def abort(self, error: SinkError) -> None:
-        """Tell of a delivery that failed as a whole."""
+        """Print the error of a delivery that failed as a whole."""
         self._is_aborted = True
         self.refused_count += self._in_flight
         say(f"Error: {error}")
 
     def add_waiting(self, number: int, text: str) -> None:
-        """Tell of ``number`` proposals that wait to be sent."""
+        """Print the number of proposals that wait to be sent."""
         self.waiting_count = number
         if number:
             say(text)

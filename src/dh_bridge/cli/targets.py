@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
-    """Open a place to read from; yield it, all its URNs (None: it cannot list them), and the settings with its profile."""
+    """Open a target for reading; yield it, all its URNs (None: it cannot list them), and the settings with its version."""
     kind = find_kind(target)
     if ":" not in target:
         urn_list = UrnList(target)
@@ -63,7 +63,7 @@ def say_connecting(target: str, settings: Settings) -> None:
 
 
 def reader_version(target: str, settings: Settings) -> str | None:
-    """Return the version of DataHub that reads what is written to a place; None for a catalogue, which reads every URN."""
+    """Return the version of DataHub that reads the target; None for a catalogue, which reads every URN."""
     kind = find_kind(target)
     return None if kind is not None and kind.has_own_ledger else settings.datahub_version
 

@@ -29,7 +29,7 @@ def log_to_stderr() -> None:
 
 
 def add_handler(log: logging.Logger, level: int) -> None:
-    """Let a logger write to stderr; once, whoever asks."""
+    """Add a handler to a logger that writes to stderr; repeated calls have no effect."""
     if any(isinstance(handler.formatter, EscapingFormatter) for handler in log.handlers):
         return
     handler = logging.StreamHandler(sys.stderr)

@@ -137,7 +137,7 @@ def _write_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 def _translated_proposals(
     events: tuple[str, ...], settings: Settings, outcome: CommandOutcome
 ) -> Iterator[list[Proposal]]:
-    """Yield what the events come to."""
+    """Yield the proposals of the events, one list for each translation."""
     bridge = Bridge(settings)
     for translation in bridge.stream(read_items(events, bridge)):
         outcome.add(translation)
@@ -168,7 +168,7 @@ def _finding_rows(state: ReviewState, counts: Counter[str]) -> Iterator[dict[str
 
 
 def _say_refused(reasons: list[str]) -> None:
-    """Tell what cannot be there: the place would refuse it again."""
+    """Print the proposals that cannot be present, because the target would reject them again."""
     for reason in reasons[:_MAX_SHOWN_ROWS]:
         say(f"refused: {reason}")
     if len(reasons) > _MAX_SHOWN_ROWS:
