@@ -1,4 +1,4 @@
-"""Nested columns, one level after the other: paths, wrappers, unions, and the caps."""
+"""Nested columns, level by level: paths, wrappers, unions, and limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 
 
 class DroppedColumn(NamedTuple):
-    """A column that is left out, for a ``reason`` of the leaf report: with all that is below it, or some ``attributes`` of it alone."""
+    """A column that is dropped for a ``reason`` of the report: with all its children, or only some of its ``attributes``."""
 
     field: SchemaFacetField
     reason: str
@@ -35,9 +35,9 @@ class DroppedColumn(NamedTuple):
 
 
 class _ContainerContent(NamedTuple):
-    """The inside of containers, from the outside in: their types, and the columns of the innermost.
+    """The content of nested containers, from the outermost to the innermost: their types, and the columns of the innermost one.
 
-    ``described`` are the insides themselves, which are no fields, that are described; ``is_recursive`` tells that the innermost names an
+    ``described`` are wrappers that are not fields but have a description. ``is_recursive``: the innermost type names an
     ancestor.
     """
 
@@ -48,14 +48,14 @@ class _ContainerContent(NamedTuple):
 
 
 class _ColumnPosition(NamedTuple):
-    """Where a column stands: the path before it, the level (from 1), and the named types around it."""
+    """The position of a column: the path of its parent, the level (from 1), and the named types around it."""
 
     prefix: str
     depth: int = 1
     ancestors: tuple[str, ...] = ()
 
     def child_position(self, path: str, kind: ColumnType) -> _ColumnPosition:
-        """Return where the columns inside the type ``kind`` stand."""
+        """Return the position of the columns inside the type ``kind``."""
         return _ColumnPosition(
             path + ".", self.depth + 1, (*self.ancestors, kind.name) if kind.name else self.ancestors
         )
@@ -284,7 +284,7 @@ class SchemaFieldRenderer:
 
 
 def _tokens(chain: list[ColumnType], *, is_top: bool) -> str:
-    """Return ``[type=array].[type=struct].``; a nested column of the top level stands in a struct (DataHub's Hive form)."""
+    """Return ``[type=array].[type=struct].``; a nested column of the top level is inside a struct (DataHub's Hive form)."""
     tokens = "".join(f"[type={kind.token}]." for kind in chain)
     is_nested = chain[0].kind in CONTAINERS or chain[0].kind == "RecordType"
     return f"[type=struct].{tokens}" if is_top and is_nested else tokens
@@ -303,7 +303,7 @@ def _parent_type(kind: ColumnType, children: list[SchemaFacetField]) -> ColumnTy
 
 
 def ordinal(field: SchemaFacetField) -> int:
-    """Return where a column says it stands among its siblings."""
+    """Return the ordinal position that a column states."""
     return field.ordinal_position or 0
 
 

@@ -1,8 +1,8 @@
-"""From the columns of a schema facet to DataHub's schema fields.
+"""Converts the columns of a schema facet to DataHub's schema fields.
 
-Children that only name a container's inside (``_element``, ``key``, ``value``, ``_0``) are no fields: what stands below
-them hangs on the container's path. Paths are dotted (v1); they are ``[version=2.0].[type=…].name`` (v2) when dots could
-not tell two fields apart or a union has branches. One schema never mixes the two.
+Children that only name the content of a container (``_element``, ``key``, ``value``, ``_0``) are not fields; their children get
+the path of the container. Paths are dotted (v1), or ``[version=2.0].[type=…].name`` (v2) if two fields would have the same
+dotted path or a union has branches. One schema never mixes the two.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def schema_fields(  # noqa: PLR0913 - what the settings choose
 ) -> SchemaFields:
     """Return ``fields`` as DataHub's, for a dataset on ``platform`` (its id: ``postgres``).
 
-    ``spell_column`` is how the dataset's system spells a column (lower case, say), ``paths`` the style of field paths,
-    ``expand`` whether nested type texts become fields (``struct<a:int>``), ``types`` a table other than the bundled one.
-    ``untyped``: columns of which no one has a type are rendered, too, as NullType.
-    ``notes`` is given (``fields[3].type``, reason) of every leaf that is left out, for the leaf report.
+    ``spell_column`` returns a column in the spelling of the dataset's system (for example in lower case); ``paths`` is the style of
+    field paths; ``expand``: nested type texts become fields (``struct<a:int>``); ``types`` replaces the bundled table.
+    ``untyped``: columns are rendered as NullType if no column has a type.
+    ``notes`` collects (``fields[3].type``, reason) of every field that is dropped, for the report.
     """
     names = [name for field in fields if (name := field.name)]
     columns = dict(zip(names, names if spell_column is None else map(spell_column, names), strict=True))
@@ -92,7 +92,7 @@ def schema_fields(  # noqa: PLR0913 - what the settings choose
 
 
 def _dropped_fields(dropped_columns: list[DroppedColumn], fields: list[SchemaFacetField]) -> Iterator[tuple[str, str]]:
-    """Yield (``fields[3].fields[0].type``, reason) of every leaf that is left out: those of ``dropped_columns``, and positions that order nothing."""
+    """Yield (``fields[3].fields[0].type``, reason) of every dropped field: those of ``dropped_columns``, and positions without effect."""
     reasons: dict[int, list[DroppedColumn]] = {}
     for column in dropped_columns:
         reasons.setdefault(id(column.field), []).append(column)

@@ -1,6 +1,6 @@
 """The grammar of type texts: ``decimal(10,2) not null``, ``array<struct<a:int>>``, ``ROW(a INT)``, ``integer[]``.
 
-Only the outermost type is taken apart; what stands in its brackets is given back as text. No name of a type is known here.
+Only the outermost type is parsed; the content of its brackets is returned as text. This module knows no names of types.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _outer_type(text: str, *, required: bool) -> TypeText:
 
 
 def _split_group(text: str) -> tuple[str, str, str, str]:
-    """Return what stands before the first brackets, the bracket, what is in it, and the words after it."""
+    """Return the text before the first brackets, the bracket, its content, and the words after it."""
     stack: list[str] = []
     start = end = -1
     tail_parts: list[str] = []
@@ -157,7 +157,7 @@ def arguments(inner: str) -> list[str]:
 
 
 def is_too_deep(text: str) -> bool:
-    """Return whether types stand inside each other too deep to be opened: each level would read all that is left."""
+    """Return whether types are nested too deeply to be parsed: each level would read all the remaining text."""
     depth = 0
     for match in _DELIMITER.finditer(text):
         depth += (match[0] in _CLOSING) - (match[0] in ">)]}")
@@ -197,7 +197,7 @@ def record_members(parts: list[str]) -> list[tuple[str, str]]:
 
 
 def _colon_position(part: str) -> int:
-    """Return where the first colon outside of brackets and quotes stands; -1 if the text has none before a bracket."""
+    """Return the position of the first colon outside of brackets and quotes; -1 if the text has none before a bracket."""
     for match in _DELIMITER.finditer(part):
         if match[0] == ":":
             return match.start()

@@ -1,4 +1,4 @@
-"""What a type text is in DataHub: the table ``mappings/tables/column_types.yaml`` over the grammar of type texts."""
+"""DataHub's type for a type text: the table ``mappings/tables/column_types.yaml`` and the grammar of type texts."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ class TypeTable:
             raise MappingError(f"{name!r} is in two rows", location=location, remedy="remove it from one of them")
 
     def read(self, text: str | None, platform: str) -> ColumnType:
-        """Return what ``text`` is on ``platform`` (``postgres``, ``oracle`` …); a missing text is a NullType."""
-        # a long text is read again rather than kept: a table may hold megabytes of them
+        """Return the type of ``text`` on ``platform`` (``postgres``, ``oracle`` …); a missing text is a NullType."""
+        # long texts are not cached: a table may have megabytes of them
         return (
             self._cached_read(text, platform)
             if text is None or len(text) <= MAX_NATIVE_CHARS
@@ -247,12 +247,12 @@ def _keys(parts: type_text.TypeText) -> Iterable[str]:
 
 
 def _is_blank(text: str) -> bool:
-    """Return whether a text says nothing; a client that could not write a type says so in its place."""
+    """Return whether a type text is empty, or the marker that a client writes if it cannot serialize a type."""
     return not text.strip() or text.startswith("<<non-serializable")
 
 
 def _short_name(kind: str, parts: type_text.TypeText) -> str:
-    """Return ``decimal(10,2)``, but ``array`` and ``struct`` alone: their arguments are their children's business."""
+    """Return ``decimal(10,2)``, but only ``array`` and ``struct``: their arguments are shown by their children."""
     compact = "" if kind in CONTAINERS or kind == "RecordType" else "".join(parts.inner.split()).lower()
     return truncate(f"{parts.base}({compact})" if compact else parts.base, MAX_NATIVE_CHARS) or "null"
 

@@ -1,8 +1,8 @@
-"""What changed of an aspect: between what was written of it before, and what is to be written now.
+"""The difference between an aspect as it was written before and as it is to be written now.
 
-Ledger, transport and Spark compare what the bridge itself writes: an aspect that is written whole by its value, a patch path by
-path. Hashes stand in the place of values, so that what was written need not be kept. ``dh-bridge plan`` and ``verify`` compare
-something else, the aspect as the server holds it with other writers' parts in it (:mod:`dh_bridge.review.verdicts`).
+Ledger, transport and Spark compare what the bridge writes: a complete aspect by its value, a patch path by path. Hashes
+replace values, so that written values need not be stored. ``dh-bridge plan`` and ``verify`` compare something else: the
+aspect on the server, with the parts of other writers (:mod:`dh_bridge.review.verdicts`).
 """
 
 from __future__ import annotations

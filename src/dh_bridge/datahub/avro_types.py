@@ -1,9 +1,9 @@
-"""Avro types compiled to msgspec types: ``conform(json, type)`` is then the whole check of a value.
+"""Avro types compiled to msgspec types, so that ``conform(json, type)`` checks a complete value.
 
-A record becomes a Struct that forbids unknown fields; a field without default is required; an explicit null is refused for
-an optional field (Pegasus refuses it); an enum becomes a Literal; a number gets the bounds of its Avro type,
-which also keep NaN and infinity out; a string that the schema calls a URN, and a union of several branches, become markers
-that ``dec_hook`` looks up. A hook costs 90 ns per URN against 340 ns for a pattern, and nothing where the field is absent.
+A record becomes a Struct that forbids unknown fields. A field without default is required. An explicit null is rejected for
+an optional field, as in Pegasus. An enum becomes a Literal. A number gets the bounds of its Avro type,
+which also reject NaN and infinity. URNs, and unions of several branches, become markers
+that ``dec_hook`` looks up. A hook costs 90 ns per URN against 340 ns for a pattern, and nothing if the field is absent.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Marker:
 
     @classmethod
     def use_lookup(cls, lookup: Any) -> None:
-        """Let ``lookup`` tell what the type's values are."""
+        """Use ``lookup`` to find the values of the type."""
         cls.lookup, cls.__class_getitem__ = lookup, lookup.__getitem__
 
 
@@ -82,12 +82,12 @@ look_up: Callable[[Any, Any], Any] = operator.getitem
 
 
 def conform(value: Any, kind: Any) -> None:
-    """Raise ``msgspec.ValidationError`` when ``value`` is no ``kind``; its text ends with the place, as ``- at `$.x[0]```."""
+    """Raise ``msgspec.ValidationError`` if ``value`` is not of ``kind``; the message ends with the path, as ``- at `$.x[0]```."""
     msgspec.convert(value, kind, dec_hook=look_up)
 
 
 class CheckedUrns(dict[str, Any]):
-    """URN -> marker, for URNs of the ``allowed`` entity types (none = any); starts anew when it is full."""
+    """URN -> marker, for URNs of the ``allowed`` entity types (none = any); cleared when it is full."""
 
     def __init__(self, marker: Marker, allowed: frozenset[str]) -> None:
         self._marker = marker
@@ -163,7 +163,7 @@ def _accepts_empty(kind: Any) -> bool:
 def aspect_type(file: str, *, safe_texts: bool = False) -> Any:
     """Return the type of the aspect in the file that an index names.
 
-    ``safe_texts``: one that refuses search texts that may be too long for the index, which nobody but a look at them can tell.
+    ``safe_texts``: the type rejects search texts that may exceed the limit of the index, so that the caller inspects them.
     """
     return TypeCompiler(schemas.load_schema(file), safe_texts=safe_texts).type_of(schemas.load_schema(file))
 

@@ -1,7 +1,7 @@
 """CREATE proposals: aspects that DataHub writes only where the entity does not have them.
 
-A server answers a CREATE of an aspect that is present with a refusal, "Cannot perform CREATE since the aspect already exists".
-With the header ``If-None-Match: *`` newer servers drop such a proposal in silence instead. Both are in DataHub's
+If the aspect is present, a server rejects its CREATE, "Cannot perform CREATE since the aspect already exists".
+With the header ``If-None-Match: *`` newer servers drop such a proposal without an error. Both are in DataHub's
 CreateIfNotExistsValidator (entity-registry, package com.linkedin.metadata.aspect.validation).
 """
 
@@ -20,7 +20,7 @@ LEFT_OUT = (
 """The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
 
 _HEADER_MIN_VERSION = (1, 4)
-"""The first version that is known to drop a CREATE in silence. 0.15.0 has no such header."""
+"""The first version that drops a CREATE without an error. 0.15.0 does not know the header."""
 
 
 def drops_creates_silently(version: str | None) -> bool:

@@ -1,6 +1,6 @@
-"""Proposals as acryl-datahub's own objects, for those who hold an emitter of it, and for its recipes.
+"""Proposals as objects of acryl-datahub, for programs that use its emitters, and for its recipes.
 
-Beside the door ``ingestion`` the only module that imports acryl-datahub. Needs ``pip install 'dh-bridge[datahub]'``.
+Besides ``ingestion``, only this module imports acryl-datahub. It requires ``pip install 'dh-bridge[datahub]'``.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def to_mcp(proposal: ProposalFields, *, version: str | None = None) -> MetadataC
 
 
 def emit(emitter: Any, proposals: Iterable[ProposalFields], *, version: str | None = None) -> int:
-    """Send ``proposals`` in their order through an emitter of acryl-datahub; return how many were handed over.
+    """Send ``proposals`` in order through an emitter of acryl-datahub; return the number of proposals that were passed to it.
 
-    ``version``: as of :func:`to_mcpw`. A server that reports a CREATE of a present aspect as an error, and would refuse the batch,
-    gets no CREATE (:func:`dh_bridge.datahub.creates.drops_creates_silently`). An emitter that posts to OpenAPI turns CREATE into
-    UPSERT. ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
-    first of them is used, and ``flush`` afterwards where there is one. What the emitter raises comes through as it is.
+    ``version``: as for :func:`to_mcpw`. If the server reports a CREATE of a present aspect as an error, and would reject the batch,
+    CREATE proposals are not sent (:func:`dh_bridge.datahub.creates.drops_creates_silently`). An emitter that posts to OpenAPI turns
+    CREATE into UPSERT. ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file
+    emitters). The first of them is used, and ``flush`` afterwards, if there is one. Errors of the emitter are not caught.
     """
     count = 0
     creates = drops_creates_silently(version)
@@ -101,7 +101,7 @@ def _to_typed_aspect(aspect_class: Any, value: dict[str, Any]) -> Any:
 
 
 def _contains(container: Any, expected: Any) -> bool:
-    """Say whether everything in ``expected`` stands in ``container``; more may stand there: the classes write their defaults."""
+    """Return whether ``container`` has everything in ``expected``; it may have more, because the classes write their defaults."""
     if isinstance(expected, dict) and isinstance(container, dict):
         return all(key in container and _contains(container[key], member) for key, member in expected.items())
     if isinstance(expected, list) and isinstance(container, list):

@@ -1,6 +1,6 @@
-"""Column lineage as patch operations: built here from URNs, so that their check need not take them apart again.
+"""Column lineage as patch operations: built from valid URNs, so that the check need not parse the paths again.
 
-A table brings a hundred new paths, and to read each of them would be a third of the time of an event.
+An event of a table may have a hundred new paths. To parse each of them would take a third of the time of an event.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ValidPairs(frozenset[Pair]):
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return frozenset, (tuple(self),)  # whoever reads it back has to look
+        return frozenset, (tuple(self),)  # an unpickled copy is checked again
 
 
 class PlainPairs(AbstractSet[Pair]):
@@ -81,11 +81,11 @@ class PlainPairs(AbstractSet[Pair]):
         return hash(frozenset(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return frozenset, (tuple(self),)  # whoever reads it back has to look
+        return frozenset, (tuple(self),)  # an unpickled copy is checked again
 
     @property
     def operations(self) -> PatchOperations:
-        """One addition for each, as of :func:`fine_operations`; kept when they are asked for again."""
+        """One addition for each path, as :func:`fine_operations` returns them; cached at the second request."""
         additions = self._operations
         if additions is None:
             additions = _build_additions(self.paths)
@@ -105,7 +105,7 @@ class PatchOperations(list[dict[str, Any]]):
         self.valid_count = valid_count
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (list(self),)  # whoever reads it back has to look
+        return list, (list(self),)  # an unpickled copy is checked again
 
 
 def merge_pairs(sets: Sequence[AbstractSet[Pair]]) -> AbstractSet[Pair]:

@@ -1,8 +1,8 @@
-"""The places that a PATCH may name: path shapes of the servers' templates, compiled for a schema.
+"""The paths that a PATCH may contain: path shapes of the servers' templates, compiled for a schema.
 
-A shape names a field of the aspect and what its elements are keyed by: ``{name}`` is the element's field of that name,
+A shape names a field of the aspect and the keys of its elements: ``{name}`` is the element's field of that name,
 ``{}`` the element itself, ``{*}`` the key of a map. The values of one shape are checked by one conversion. The shapes are those
-of DataHub's patch builders; aspects without a template that servers since 0.15 have are not here.
+of DataHub's patch builders, for aspects that have a template on all servers since 0.15.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _batch_type(kind: Any) -> type[Struct]:
 
 
 class PatchPaths(dict[str, tuple[PatchPathShape, tuple[tuple[str, str], ...]]]):
-    """Path -> its slot and the keys that the value repeats; starts anew when it is full."""
+    """Path -> its shape and the keys that the value repeats; cleared when it is full."""
 
     def __init__(self, shapes: list[PatchPathShape]) -> None:
         self._shapes: dict[tuple[str, int], list[PatchPathShape]] = {}
@@ -144,7 +144,7 @@ class PatchPaths(dict[str, tuple[PatchPathShape, tuple[tuple[str, str], ...]]]):
 
 
 def build_patch_paths(aspect_name: str, schema: schemas.Schema) -> PatchPaths:
-    """Return the places of an aspect: of the shapes of its template whose fields the schema has."""
+    """Return the paths of an aspect: the shapes of its template whose fields are in the schema."""
     compiler = TypeCompiler(schema)
     shapes = [_compile_shape(compiler, schema, template) for template in TEMPLATES[aspect_name]]
     return PatchPaths([shape for shape in shapes if shape is not None])

@@ -1,4 +1,4 @@
-"""The check of a PATCH: every operation at a place that the server's template knows, with a value that belongs there."""
+"""The check of a PATCH: the server's template must know each path, and each value must have the type of its path."""
 
 from __future__ import annotations
 

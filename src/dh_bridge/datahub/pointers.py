@@ -1,4 +1,4 @@
-"""JSON pointers, by which patches name their places."""
+"""JSON pointers: the paths in patches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The edges that DataHub's graph index would draw from an aspect: compiled from the ``@Relationship`` annotations.
 
-An annotation stands on a field, or on an outer field with a path (``/*/destinationUrn``); where both name one place the outer
+An annotation is on a field, or on an outer field with a path (``/*/destinationUrn``). If both name the same field, the outer
 one wins, as in DataHub (a column's tag is ``SchemaFieldTaggedWith``, not ``TaggedWith``).
 """
 
@@ -19,7 +19,7 @@ _Rule = tuple[tuple[str, ...], str]
 
 
 class _Node:
-    """A place in an aspect's JSON below which URNs are: its relationship when it is one, its fields, its elements."""
+    """A node of an aspect's JSON that is a URN or has URNs below it: its relationship, if it is one, its fields, its elements."""
 
     __slots__ = ("elements", "fields", "name")
 
@@ -60,7 +60,7 @@ def _relationship_tree(aspect_name: str) -> _Node | None:
 
 
 def _compile_node(avro: Any, rules: list[_Rule], types: dict[str, schemas.Schema]) -> _Node | None:
-    """Return the compiled place of an Avro type, None when no URN of a relationship lies below it."""
+    """Return the compiled node of an Avro type, None if it contains no URN of a relationship."""
     branches = schemas.branches(avro)
     if len(branches) > 1:
         tagged = {schemas.wire_name(branch): _compile_node(branch, rules, types) for branch in branches}

@@ -1,8 +1,7 @@
-"""Schemas whose fields are alike: built here of read types, so that their check need not walk each of the fields again.
+"""Schemas whose fields are alike: built from checked types, so that the check need not visit each field again.
 
-A table brings dozens of columns of a few types, and to look at every field of every column would be a twelfth of the time of
-an event. What is written of them again and again, the fields of a table and all that stands around those of a platform, is
-serialised once.
+A table has dozens of columns of a few types. To visit every field of every column would take a twelfth of the time of
+an event. Repeated parts, which are the fields of a table and the envelope of a platform, are serialised once.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class AlikeFields(list[dict[str, Any]]):
         self._raw = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (list(self),)  # whoever reads it back has to look
+        return list, (list(self),)  # an unpickled copy is checked again
 
     @property
     def raw(self) -> bytes:
@@ -43,7 +42,7 @@ class AlikeFields(list[dict[str, Any]]):
 
 
 class SchemaEnvelope:
-    """What stands around the fields of any table of a platform: a whole ``schemaMetadata`` without a name and fields."""
+    """The part of ``schemaMetadata`` that all tables of a platform share: all but the name and the fields."""
 
     def __init__(self, value: dict[str, Any]) -> None:
         self.value = value
@@ -56,7 +55,7 @@ class SchemaEnvelope:
 class AlikeSchema(dict[str, Any]):
     """A ``schemaMetadata`` that differs from others of its platform by its name and its fields, which are alike.
 
-    To check what stands ``envelope`` and the kinds of its fields is to check it: do not change what you get.
+    It is valid if ``envelope`` and the kinds of its fields are valid. Do not change the object.
     """
 
     __slots__ = ("envelope",)
@@ -67,7 +66,7 @@ class AlikeSchema(dict[str, Any]):
         self.envelope = envelope
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)  # whoever reads it back has to look
+        return dict, (dict(self),)  # an unpickled copy is checked again
 
     @property
     def raw(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The values of one kind inside an aspect, wherever its schema has them: compiled once, walked without a look at the rest."""
+"""Finds all values of one kind in an aspect: its schema is compiled once, and other values are not visited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SchemaTree:
-    """A place in an aspect's JSON at which, or below which, chosen values are."""
+    """A node of an aspect's JSON that is a chosen value or has chosen values below it."""
 
     __slots__ = ("elements", "fields", "is_scalar")
 
@@ -42,7 +42,7 @@ class SchemaTree:
         return value
 
     def find(self, steps: list[str]) -> tuple[SchemaTree | None, str]:
-        """Return the place that a JSON pointer of a PATCH leads to, None where no chosen value is, and its path."""
+        """Return the node at a JSON pointer of a PATCH, None if it has no chosen value, and its path."""
         tree: SchemaTree | None = self
         path = ""
         for step in steps:
@@ -56,9 +56,9 @@ class SchemaTree:
 
 
 def compile_tree(schema: schemas.Schema, is_chosen: Callable[[schemas.Schema, str], bool]) -> SchemaTree | None:
-    """Return the places of an aspect's schema, None where it has no chosen value; values of maps are not among them.
+    """Return the tree of an aspect's schema, None if it has no chosen value; values of maps are excluded.
 
-    ``is_chosen`` decides by the record's field that a value is in, and by the value's own Avro type (``string``).
+    ``is_chosen`` gets the field of the record that has the value, and the Avro type of the value (``string``).
     """
     return _compile_tree(schema, schema, schemas.named_types(schema), is_chosen)
 
@@ -66,7 +66,7 @@ def compile_tree(schema: schemas.Schema, is_chosen: Callable[[schemas.Schema, st
 def _compile_tree(
     avro: Any, field: schemas.Schema, types: dict[str, schemas.Schema], is_chosen: Callable[[schemas.Schema, str], bool]
 ) -> SchemaTree | None:
-    """Return the place of an Avro type in a record's field."""
+    """Return the tree of an Avro type in a record's field."""
     branches = schemas.branches(avro)
     if len(branches) > 1:
         return _tree_if_relevant(

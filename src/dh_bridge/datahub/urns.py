@@ -1,8 +1,8 @@
-"""URNs: how DataHub's names of things are written, taken apart and checked.
+"""URNs: builds, parses and checks them.
 
-The builders are plain string work; every part they are given is a raw name, and is percent-encoded here.
-:func:`is_urn` refuses what DataHub's server refuses: more than 512 bytes when URL-encoded, surrounding white space, U+241F,
-parentheses or empty parts where none belong (UrnValidationUtil of datahub-project/datahub). It also refuses control characters.
+The arguments of the builders are raw names, which are percent-encoded here.
+:func:`is_urn` rejects what DataHub's server rejects: more than 512 bytes when URL-encoded, surrounding white space, U+241F,
+parentheses or empty parts where they are not allowed (UrnValidationUtil of datahub-project/datahub), and control characters.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ class FieldUrns(dict[str, str]):
 
     def __init__(self, dataset_urn: str, path: Callable[[str], str] | None = None) -> None:
         self.prefix = f"urn:li:schemaField:({dataset_urn},"
-        """What stands before the path."""
+        """The text before the path."""
         self._path = path
         raw = self.prefix.encode("utf-8", "replace")
         used_bytes = len(raw) + 2 * len(raw.translate(None, _UNESCAPED_BYTES)) + 3
         self.max_path_length = MAX_BYTES - used_bytes if _types[dataset_urn] == "dataset" else 0
-        """How long a path of a plain word may be."""
+        """Maximal length of a path that needs no escaping."""
 
     def __missing__(self, column: str) -> str:
         path = column if self._path is None else self._path(column)
@@ -186,7 +186,7 @@ def container_urn(guid: str) -> str:
 
 
 def parse_urn(urn: str) -> tuple[str, tuple[str, ...]]:
-    """Return (entity type, raw parts of the key), percent-encoding kept; an AspectError when the URN is malformed."""
+    """Return (entity type, raw parts of the key), which stay percent-encoded; raise an AspectError if the URN is malformed."""
     kind = _types[urn]
     if not kind:
         shortened = urn if len(urn) <= MAX_BYTES else urn[:MAX_BYTES] + "…"
@@ -213,7 +213,7 @@ def is_urn(text: str) -> bool:
 
 
 class _UrnTypes(dict[str, str]):
-    """URN -> entity type, ``""`` when malformed; starts anew when it is full."""
+    """URN -> entity type, ``""`` if it is malformed; cleared when it is full."""
 
     def add(self, urn: str, kind: str) -> None:
         """Remember the type of a URN."""
@@ -222,7 +222,7 @@ class _UrnTypes(dict[str, str]):
         self[urn] = kind
 
     def __missing__(self, urn: str) -> str:
-        if len(urn) > MAX_BYTES:  # in characters, hence in bytes too; what is refused for its length is not kept
+        if len(urn) > MAX_BYTES:  # in characters, hence in bytes too; URNs that are too long are not cached
             return ""
         if len(self) >= _MAX_CACHED_URNS:
             self.clear()

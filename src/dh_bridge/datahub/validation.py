@@ -1,28 +1,28 @@
 """The check of a proposal against the schemas of a DataHub version.
 
-Compiled once per (profile, aspect), when first asked for; nothing is interpreted per record. Refused are: an aspect that does not
+Checks are compiled once per (profile, aspect), at the first use. The check rejects: an aspect that does not
 belong to the entity, unknown fields, missing required fields, wrong types and enum symbols, integers out of range, NaN and
-infinity, malformed or wrongly typed URNs, union tags that are none or several, PATCH paths that the server's template does not
-know, PATCH for timeseries.
+infinity, malformed or wrongly typed URNs, unions with no tag or several tags, PATCH paths that the server's template does not
+have, and PATCH for timeseries.
 
-fastavro (``validate``, then the writer with ``strict_allow_default``) and Apache avro judge every aspect alike, but for this:
+fastavro (``validate``, then the writer with ``strict_allow_default``) and Apache avro give the same results, except:
 
 =========================== ====== ======== ====== =================================================================
-case                        we     fastavro Apache reason
+case                        here   fastavro Apache reason
 =========================== ====== ======== ====== =================================================================
-null for optional           refuse accept   accept Pegasus refuses an explicit null; leaving out is the one spelling
+null for optional           refuse accept   accept Pegasus rejects an explicit null; the field must be absent
 malformed URN               refuse accept   accept to Avro a URN is any string
-URN of another type         refuse accept   accept a dataset where the schema wants a tag
-NaN                         refuse accept   accept JSON has no word for it
+URN of another type         refuse accept   accept for example a dataset in a field for tags
+NaN                         refuse accept   accept JSON cannot represent it
 infinity                    refuse accept   accept as NaN
 too large for 32 bits       refuse accept   refuse fastavro writes infinity
 boolean for an int          refuse refuse   accept a Python bool is an int
 boolean for a float         refuse refuse   accept as above
-lone surrogate              accept refuse   refuse the JSON encoder refuses it; looking for it would cost too much
+lone surrogate              accept refuse   refuse the JSON encoder rejects it; a check here would be too slow
 =========================== ====== ======== ====== =================================================================
 
-acryl-datahub's classes return every accepted aspect as it was, but for ``dataJobInfo.type``: an enum's tag comes back as ``string``.
-No oracle knows about: (entity, aspect) pairs, the entity's URN, PATCH paths and their keys.
+acryl-datahub's classes return every accepted aspect unchanged, except ``dataJobInfo.type``: the tag of an enum becomes ``string``.
+Other tools do not check: (entity, aspect) pairs, the entity's URN, PATCH paths and their keys.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 
 
 class Validator:
-    """A check of proposals against the Avro schemas of one DataHub version. Its caches are bounded, so that it can be kept.
+    """A check of proposals against the Avro schemas of one DataHub version. Its caches are bounded, so it can be long-lived.
 
     Args:
         profile: the DataHub version (:func:`dh_bridge.datahub.profiles.profile`).
@@ -226,7 +226,7 @@ class _LargeAspectCheck:
         self._check = check
         #: lists that were found sound, by identity
         self._valid: GenerationalCache[list[Any]] = GenerationalCache()
-        #: as above, of fields that stand for many others, and of what stands around them
+        #: the same for kinds of fields, and for schema envelopes
         self._checked_kinds: dict[int, Any] = {}
 
     def __call__(self, value: Any) -> None:
@@ -242,13 +242,13 @@ class _LargeAspectCheck:
             self._check({**value, "fields": []})
             return
         self._check(value)
-        # The id may be that of a list that is gone: this one is kept too early then, which costs room within the bounds and
-        # nothing else. What is found is compared by identity, and a list that is kept lends its id to no other.
+        # The id may be that of a deleted list. Then this list is cached one time too early, which only costs memory within the
+        # bounds. Cached lists are compared by identity, and the id of a cached list cannot be reused.
         if fields is not None and self._valid.is_repeated(id(fields)):
             self._valid.store(id(fields), fields, _size_of(fields))
 
     def _check_alike(self, value: dict[str, Any], fields: AlikeFields, envelope: SchemaEnvelope | None) -> None:
-        """Check what is new of the kinds of fields and of what stands around them."""
+        """Check the kinds of fields, and the schema envelope, that were not checked before."""
         checked_kinds = self._checked_kinds
         if fields.checked_by is self and envelope is not None and checked_kinds.get(id(envelope)) is envelope:
             return
@@ -270,7 +270,7 @@ def _size_of(fields: list[Any]) -> int:
 
 
 class _EntityUrns(dict[str, bool]):
-    """URNs of one entity type that the profile's key aspect takes; starts anew when it is full."""
+    """URNs of one entity type that match the key aspect of the profile; cleared when it is full."""
 
     def __init__(self, entity_type: str, version: str) -> None:
         self._type = entity_type
@@ -317,9 +317,9 @@ def _is_key_of(file: str, entity_type: str) -> bool:
 
 
 def _aspect_error(aspect_path: str, message: str) -> AspectError:
-    """Return the error of a finding; msgspec names the innermost place first."""
+    """Return the error of a failed check; msgspec names the innermost path first."""
     paths = _find_paths(message)
-    # A list or an object where a URN belongs fails in the look-up, before anyone can say so in our words.
+    # A list or an object instead of a URN fails in the look-up, with Python's message.
     text = _unhashable(r"Expected a URN, got `\1`", re.sub(r" - at `.*?`", "", message))
     path = "$" + "".join(path.removeprefix("$") for path in reversed(paths))
     if paths[-1:] == ["entityUrn"]:

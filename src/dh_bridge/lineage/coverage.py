@@ -1,4 +1,4 @@
-"""Where the leaves of a ``columnLineage`` go, and what DataHub has no place for: for the leaf report, leaf by leaf."""
+"""Outcomes of the fields of a ``columnLineage`` for the report: their targets, and fields without a target in DataHub."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ DESCRIPTION_TARGETS: tuple[FieldTarget, ...] = tuple(
 
 
 class LocatedPair(NamedTuple):
-    """A pair of columns and where it stands: the output column, the position of the input field.
+    """A pair of columns and its location: the output column, the position of the input field.
 
-    ``dataset`` is that of the input field; ``has_description``: words are said of the pair.
+    ``dataset`` is that of the input field; ``has_description``: the pair has a description.
     """
 
     pair: Pair
@@ -52,7 +52,7 @@ class LocatedPair(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it stands in the facet."""
+        """The location of the pair in the facet."""
         return f"fields.{self.column}.inputFields[{self.position}]"
 
 
@@ -63,9 +63,9 @@ def note_pairs(
     collapsed_fields: Collection[str],
     ctx: FacetContext,
 ) -> None:
-    """Note where the pairs went that are not written as pairs, and those that words name too; the rows tell of the others.
+    """Note the outcome of pairs that are not written as pairs, and of described pairs; the rows of the facet cover the others.
 
-    ``pairs_over_cap`` are more than an aspect can have, ``collapsed_fields`` the columns that touch the whole output.
+    ``pairs_over_cap`` exceed the limit of an aspect; ``collapsed_fields`` are the columns that affect the whole output.
     """
     _note_over_cap(facet, pairs_over_cap, located_pairs, ctx)
     for located_pair in located_pairs:
@@ -83,7 +83,7 @@ def note_pairs(
 def note_source(
     path: str, column_targets: tuple[FieldTarget, ...], description_targets: tuple[FieldTarget, ...], ctx: FacetContext
 ) -> None:
-    """Note where the names of a column's source are: where it stands as a ``column_targets``, among the inputs, in the ``description_targets``."""
+    """Note the targets of a source column's names: ``column_targets``, the inputs, and ``description_targets``."""
     for field_name in ("namespace", "name"):
         ctx.note_outcome(f"{path}.{field_name}", *column_targets, *INPUT_TARGETS, *description_targets)
     ctx.note_outcome(f"{path}.field", *column_targets, *description_targets)
@@ -105,7 +105,7 @@ def _transformations(facet: ColumnLineage, located_pair: LocatedPair) -> list[Tr
 def _note_over_cap(
     facet: ColumnLineage, pairs_over_cap: Collection[Pair], located_pairs: Collection[LocatedPair], ctx: FacetContext
 ) -> None:
-    """Note the pairs that are more than an aspect can have; the edges of their tables, and what is said, are kept."""
+    """Note the pairs that exceed the limit of an aspect; the edges of their tables and their descriptions are written."""
     written_columns = {located_pair.column for located_pair in located_pairs if located_pair.pair not in pairs_over_cap}
     for located_pair in [located_pair for located_pair in located_pairs if located_pair.pair in pairs_over_cap]:
         ctx.note_dropped(f"{located_pair.path}.field", "too-large")
@@ -121,7 +121,7 @@ def _note_over_cap(
 
 
 def note_legacy(entry: ColumnLineageEntry, name: str, ctx: FacetContext) -> None:
-    """Note what the older way of telling of a transformation says, where it stands for nothing."""
+    """Note the outcome of the deprecated transformation fields if they have no effect."""
     sources = [source for source in entry.inputFields or () if _is_written(source, ctx)]
     kind = entry.transformationType
     if kind == "":

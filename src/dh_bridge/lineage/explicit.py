@@ -1,8 +1,8 @@
-"""Explicit lineage: what the two ``lineage`` facets, of datasets and of jobs, share.
+"""Explicit lineage: functions that the two ``lineage`` facets, of datasets and of jobs, share.
 
-A *target* is what something is made of *sources*; both are datasets or jobs. DataHub has edges from datasets to jobs, from
-jobs to datasets and between jobs, and pairs of columns; what fits none of them is kept: ``lineage.jobs`` (jobs that are
-sources or targets, with their runs), ``lineage.fieldJobs`` (columns that a job makes by itself) and
+A *target* is made of *sources*; both are datasets or jobs. DataHub has edges from datasets to jobs, from jobs to datasets
+and between jobs, and pairs of columns. Other lineage becomes properties: ``lineage.jobs`` (jobs that are
+sources or targets, with their runs), ``lineage.fieldJobs`` (columns that a job makes without a source) and
 ``lineage.descriptions``.
 """
 
@@ -116,7 +116,7 @@ class ExplicitLineageBuilder:
             is_sourceless = self._sourceless.get(urn, False)
             if is_sourceless and self._is_on_dataset:
                 yield urn, UPSTREAM_TOMBSTONE, "", None
-            # Said anew, the facet replaces what it said before.
+            # A repeated facet replaces its earlier content.
             yield urn, DATASET_PROPERTIES, NO_SOURCE, {NO_SOURCE: "true"} if is_sourceless else {}
         for dataset, indirect_columns in self._indirect_columns.items():
             key = ("input", dataset, f"{KEY} {ctx.dataset_urn}")
@@ -127,7 +127,7 @@ class ExplicitLineageBuilder:
             yield owner, kind, f"{KEY}.{name} {ctx.dataset_urn}", MergedProperty(f"{KEY}.{name}", values)
 
     def _property_owner(self, property_name: str) -> tuple[FactKind, str]:
-        """Return where a property is kept: what is about runs on the run, the rest on the job, or the dataset."""
+        """Return the entity of a property: the run for properties about runs; otherwise the job, or the dataset."""
         if property_name == "jobs" and self.ctx.run_urn:
             return RUN_PROPERTIES, self.ctx.run_urn
         return (
@@ -166,14 +166,14 @@ class ExplicitLineageBuilder:
         if not source.field:
             operation = f"{operation}+{OF_DATASET}" if operation else OF_DATASET
         if not is_urn(downstream.urn) or not is_urn(upstream.urn):
-            note_unpaired(self.ctx, path, "too-large")  # its table's edge is kept
+            note_unpaired(self.ctx, path, "too-large")  # the edge of its table is written
             return
         self._pairs.setdefault(target.endpoint or "", set()).add((operation, downstream.urn, upstream.urn))
         if self.add_description(downstream, upstream, source):
             note_source_description(self.ctx, path, is_column=True)
 
     def add_upstream(self, target: Name, source: Name) -> None:
-        """Add the edge between two datasets: over the job, and as an upstream where it stands on the dataset."""
+        """Add the edge between two datasets: over the job, and as an upstream if lineage is written on the dataset."""
         ctx, urn = self.ctx, source.endpoint
         assert urn is not None  # noqa: S101 - a source has one
         if self._is_on_dataset and urn != target.endpoint:

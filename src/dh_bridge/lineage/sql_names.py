@@ -1,4 +1,4 @@
-"""Names as SQL has them, in any case: an event's own datasets and schemas have those of the catalogue.
+"""Resolves names from SQL in any case: the event's datasets and schemas have the names of the catalogue.
 
 Lineage that is read from SQL repeats its names: ``id`` of Snowflake's ``ID``, ``SALES.ORDERS`` of Postgres' ``sales.orders``.
 """
@@ -37,7 +37,7 @@ class SchemaColumns:
 
     @cached_property
     def _names_by_casefold(self) -> dict[str, str | None]:
-        """Without case -> as it was sent; None where case tells columns apart."""
+        """Name in case-folded form -> the name as it was sent; None if columns differ only in case."""
         names: dict[str, str | None] = {}
         paths = self.paths or {}
         for name, path in paths.items():

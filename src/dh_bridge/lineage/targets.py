@@ -1,4 +1,4 @@
-"""Where lineage stands: on the job (dataJobInputOutput), on the dataset that was made (upstreamLineage), or on both."""
+"""The entity that lineage is written on: the job (dataJobInputOutput), the output dataset (upstreamLineage), or both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def find_replacement(ctx: FacetContext) -> str | None:
-    """Return what tells of the columns of a dataset in place of ``columnLineage``: ``lineage``, or an earlier event of the run."""
+    """Return the source that replaces the ``columnLineage`` of a dataset: ``lineage``, or an earlier event of the run."""
     if ctx.dataset_urn in ctx.explicit_urns:
         return "lineage"
     if ctx.event.type != "RUNNING" or ctx.event.inputs:
@@ -21,11 +21,11 @@ def find_replacement(ctx: FacetContext) -> str | None:
 
 
 def lineage_targets(ctx: FacetContext, *, is_explicit: bool = False) -> tuple[bool, bool]:
-    """Return whether lineage between columns stands on the job, and on the dataset.
+    """Return whether lineage between columns is written on the job, and on the dataset.
 
-    A dataset event has no job, a job event may have none that can be written, and one that many queries share has no
-    inputs and outputs. ``is_explicit``: said by a ``lineage``
-    facet, whose pairs ``target: split`` puts onto the dataset.
+    A dataset event has no job. A job event may have a job that cannot be written. A job that many queries share has no
+    inputs and outputs. ``is_explicit``: the lineage is from a ``lineage`` facet, whose pairs ``target: split`` writes on the
+    dataset.
     """
     if not ctx.task_urn or (ctx.task_urn == ANY_TASK and ctx.event.kind == "job"):
         return False, True

@@ -25,7 +25,7 @@ class Transformation(Facet):
 
 
 def operation_of(transformations: list[Transformation] | None, legacy_type: str | None = None) -> str | None:
-    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, as many as 200 characters hold; None if unsaid."""
+    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, up to 200 characters; None if it is unknown."""
     if transformations is not None and len(transformations) == 1:
         transformation = transformations[0]
         return _operation_word(transformation.type, transformation.subtype, transformation.masking) or _LEGACY.get(
@@ -101,7 +101,7 @@ def is_legacy(kind: str) -> bool:
 
 
 def descriptions_of(transformations: list[Transformation] | None, column_description: str | None = None) -> str:
-    """Return what the transformations of a pair say in words, then what is said of the ``column_description`` column, each text once."""
+    """Return the distinct descriptions of a pair's transformations, then ``column_description``, that of the output column."""
     if not transformations:
         return column_description or ""
     if len(transformations) == 1 and not column_description:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def parent_job(namespace: str, name: str, run: dict[str, Any], job: dict[str, Any], ctx: FacetContext) -> Job | None:
-    """Return the job of a parent, of which facets ``run`` and ``job`` are forwarded; None: nobody can tell."""
+    """Return the job of a parent, of which facets ``run`` and ``job`` are forwarded; None if it is unknown."""
     return ctx.identity.parent(namespace, name, referrer=ctx.job, integration=_integration(run, job)) if name else None
 
 
 def job_edge_owner(ctx: FacetContext) -> str:
-    """Return the entity for edges of the event's own job: of a flow the flow itself, as its dataJob may not exist."""
+    """Return the entity for edges of the event's job: the flow of a flow-level job, because its dataJob may not exist."""
     return ctx.owner_urn if ctx.job is not None and (ctx.job.level == "flow" or ctx.job.placeholder) else ctx.task_urn
 
 
