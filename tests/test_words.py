@@ -1,4 +1,4 @@
-"""No text contains a retired word: pages, ``--help``, settings, messages, and most docstrings and comments.
+"""No text contains a retired word: pages, ``--help``, settings, messages, docstrings and comments.
 
 ``support/retired_words.py`` lists the words.
 """
@@ -24,21 +24,6 @@ PAGES = [
 ]
 PAGES += [*ROOT.glob("docs/coverage/*.yaml"), *ROOT.glob("examples/*.py"), ROOT / "benchmarks" / "RESULTS.md"]
 
-
-NOT_YET_REWRITTEN = frozenset(
-    [
-        "assertions",
-        "identity",
-        "ingestion",
-        "openlineage",
-        "review",
-        "settings",
-        "state_codec",
-        "testing",
-        "value_maps",
-    ]
-)
-"""Packages whose docstrings and comments still have retired words. Remove a package from this list when it is rewritten."""
 STORED_NAMES = {"spark/state.py": ["told", "told"]}
 """Names of folders in existing checkpoints, which a docstring lists."""
 
@@ -94,20 +79,9 @@ def test_no_docstring_or_comment_contains_a_retired_word():
     for module in sorted(SOURCE.rglob("*.py")):
         name = module.relative_to(SOURCE).as_posix()
         words = retired_words("\n".join(prose_of_module(module)))
-        if words != STORED_NAMES.get(name, []) and name.split("/")[0] not in NOT_YET_REWRITTEN:
+        if words != STORED_NAMES.get(name, []):
             left[name] = words
     assert left == {}
-
-
-def test_packages_that_are_rewritten_are_checked():
-    packages = {path.name for path in SOURCE.iterdir() if path.is_dir()}
-    clean = {
-        name
-        for name in NOT_YET_REWRITTEN
-        if not any(retired_words("\n".join(prose_of_module(module))) for module in (SOURCE / name).rglob("*.py"))
-    }
-    assert packages >= NOT_YET_REWRITTEN
-    assert clean == set()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A check as a producer reports it, whichever facet it came in, and the datasets that it is about."""
+"""A check as a producer reports it, independent of its facet, and the datasets that it is about."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MERGED_FIELDS = (
 class Check(msgspec.Struct, gc=False):
     """One entry of ``dataQualityAssertions``, ``test`` or ``greatExpectations_assertions``.
 
-    ``assertion`` is the kind of the check (``type`` of a test, ``expectationType`` of an expectation); ``success`` is
-    None when nothing readable was said; ``status`` is a test's own word; ``source`` the key of the facet; ``other_datasets`` are
-    the URNs of the datasets that it is about as well, beside the one that it is a check of.
+    ``assertion`` is the kind of the check (``type`` of a test, ``expectationType`` of an expectation). ``success`` is
+    None if the producer did not state a readable result. ``status`` is the state of a test in the producer's terms. ``source``
+    is the key of the facet. ``other_datasets`` are URNs of further datasets that the check is about.
     """
 
     assertion: str
@@ -64,9 +64,9 @@ def merge_checks(assertion: Check, test: Check) -> Check:
 
 
 def distinct_checks(check_lists: Iterable[list[Check]]) -> list[Check]:
-    """Return the checks of several bags of one dataset: what stands in two of them is one.
+    """Return the distinct checks of several facets of one dataset.
 
-    Equal entries of one bag stay apart: Great Expectations cannot tell two expectations on one column.
+    Equal entries of one facet are different checks: Great Expectations may send two equal expectations on one column.
     """
     checks: list[Check] = []
     for check_list in check_lists:

@@ -32,8 +32,8 @@ def assertion_urn(  # noqa: PLR0913 - what the identity is made of
 ) -> str:
     """Return the URN of ``check`` on a dataset, reported by ``platform`` (an id: ``dbt``) and its ``instance``.
 
-    ``column_path`` gives the dotted path of a column's field; ``identity: name_only`` leaves parameters and content
-    out; ``ordinal`` is 2 for the second check of one list that nothing else tells from the first.
+    ``column_path`` returns the dotted path of a column's field. ``identity: name_only`` leaves parameters and content
+    out. ``ordinal`` is 2 for the second of two equal checks in one list.
     """
     parsed_check = parse_check(check, platform, table)
     discriminator = _discriminator(check, parsed_check, table, identity)
@@ -60,7 +60,7 @@ def assertion_urns(  # noqa: PLR0913 - as assertion_urn
     column_path: Callable[[str], str] | None = None,
     identity: AssertionIdentity = "full",
 ) -> list[str]:
-    """Return the URNs of one list of one dataset; of checks that nothing tells apart, the second is ``#2``, and so on."""
+    """Return the URNs of one list of checks of one dataset; the second of two equal checks gets ``#2``, and so on."""
     check_urns: list[str] = []
     counts: dict[str, int] = {}
     for check in checks:

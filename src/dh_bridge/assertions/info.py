@@ -1,4 +1,4 @@
-"""The assertionInfo aspect: what is checked."""
+"""The assertionInfo aspect: the definition of a check."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     external_url: str | None = None,
     prefix: str = "openlineage.",
 ) -> dict[str, Any]:
-    """Return the aspect's JSON: a DATASET assertion, from DataHub 1.7 on a CUSTOM one called ``label`` (``dbt Test``).
+    """Return the aspect's JSON: a DATASET assertion, since DataHub 1.7 a CUSTOM one with the type ``label`` (``dbt Test``).
 
-    ``kind`` ``dataset``: a DATASET assertion for every version; it is deprecated from 1.7 on, but accepted. ``native_part``: one
-    of DataHub's own types where the check has one and all that it needs is known; ``find_column`` looks a field path up in the
-    schema. What these types have no place for becomes custom properties.
-    It holds nothing that differs from run to run, so that it changes only when the check does. ``properties`` are
-    further custom properties under their whole keys; ``external_url`` is written when it is a web address.
+    ``kind`` ``dataset``: a DATASET assertion for every version; it is deprecated since 1.7, but accepted. ``native``: one
+    of DataHub's own types, if the check has one and all required values are known; ``find_column`` looks up a field path in the
+    schema. Values without a field in these types become custom properties.
+    The aspect has no values that differ from run to run, so it changes only if the check changes. ``properties`` are
+    further custom properties with their full names; ``external_url`` is written if it is a web address.
     """
     parsed_check = parse_check(check, platform, table)
     is_custom = kind != "dataset" and profile.is_at_least(1, 7)

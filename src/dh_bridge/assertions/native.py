@@ -1,7 +1,7 @@
 """Checks in the types that DataHub evaluates itself: FIELD, VOLUME, FRESHNESS, SQL (setting `assertions.type`).
 
-Which of them a check may be is the word ``offers`` of its row in ``mappings/tables/assertions.yaml``. A type is taken only
-where all that it requires is known; nothing is invented to fill it.
+The word ``offers`` of a row in ``mappings/tables/assertions.yaml`` names the type that a check may have. The type is used only
+if all values that it requires are known; no value is invented.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dh_bridge.assertions.reading import ParsedCheck
 
 ColumnLookup = Callable[[str], "Mapping[str, Any] | None"]
-"""Field path -> the column as it stands in schemaMetadata, None when the schema does not know it."""
+"""Field path -> the column in schemaMetadata, None if the schema does not have it."""
 TIME_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 _MAX_STATEMENT_CHARS = 32_000

@@ -1,6 +1,6 @@
-"""The rules that a row may name: how the operator and the standard parameters of a check are found.
+"""The rules that a row may name: they find the operator and the standard parameters of a check.
 
-``range`` and its kin find the operator from what is allowed; the others fill in what the row's own operator takes.
+``range`` and similar rules find the operator from the allowed values; the others fill in the parameters of the row's operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The assertionRunEvent aspect: a check ended in a run."""
+"""The assertionRunEvent aspect: the result of a check in a run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
 ) -> dict[str, Any]:
     """Return the aspect's JSON; ``time`` is in milliseconds, ``run_id`` OpenLineage's (None for a DatasetEvent).
 
-    ``run_key`` tells the run from others, where ``run_id`` alone may not. The assertee is always the dataset, also for a check of a
-    column. A dataset event has no run; the aspect wants an id, and gets its time. The message id makes a replay overwrite the
-    point in place.
+    ``run_key`` identifies the run if ``run_id`` may not be unique. The assertee is always the dataset, also for a check of a
+    column. A dataset event has no run; its time is the required run id. A replay has the same message id and replaces the
+    point.
     """
     event: dict[str, Any] = {
         "timestampMillis": time,

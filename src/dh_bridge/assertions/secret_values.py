@@ -1,4 +1,4 @@
-"""Checks of columns whose names tell of secrets: what is in such a column is in no profile, nor in what checks say of it."""
+"""Checks of columns with secrets by their names: values of such a column are in no profile, and not in its checks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def redact_check_values(check: Check, platform: str, table: AssertionTable) -> tuple[Check, list[str]]:
-    """Return the check without texts that may be values of a column with a telling name, and the leaves that they are.
+    """Return the check without texts that may be values of a column with a secret name, and the fields of these texts.
 
-    Numbers stay, which are counts and their limits mostly, and so do the parameters that say how is looked (``how`` of the
-    table). Its URN is made of the check as it was: it does not tell, and stays when redaction is switched on.
+    Numbers are not removed, because most are counts and limits. Parameters that state the method (``how`` of the
+    table) are not removed either. The URN is made from the original check; it reveals no value and does not depend on redaction.
     """
     field_names = [
         field_name for field_name in ("expected", "actual") if not _is_plain(getattr(check, field_name), table)

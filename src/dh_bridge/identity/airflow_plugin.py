@@ -91,7 +91,7 @@ def is_query(hints: Hints) -> bool:
 
 
 def _split_name(job: Job, hints: Hints) -> tuple[str, str | None, str]:
-    """Return DAG, task (None: the DAG itself), and what told; names of other jobs of the event's DAG fall alike."""
+    """Return DAG, task (None: the DAG itself), and the source of the DAG; other jobs of the DAG get the same result."""
     for dag, dag_source in _dag_candidates(hints):
         if job.name == dag:
             return dag, None, dag_source

@@ -1,7 +1,7 @@
 """``mode: datahub-openlineage``: the ids that DataHub's own OpenLineage endpoint gives.
 
-As it is, with what it lacks: no escaping, no cut, no parents, and an orchestrator that a facet can change between two
-events of one run. Behaviour of io.datahubproject.openlineage.converter, checked against its 12 stored golden files.
+The mode has the limits of the endpoint: no escaping, no truncation, no parents, and an orchestrator that a facet can change
+between two events of one run. It follows io.datahubproject.openlineage.converter and is checked against its 12 golden files.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CompatMode:
         return ONLY_DOTS if "pipeline-name" not in self._endpoint and flow_of(hints.name) is None else None
 
     def orchestrator(self, hints: Hints) -> str | None:
-        """Return the orchestrator, None when the endpoint could not tell."""
+        """Return the orchestrator, None if the endpoint does not find one."""
         producer = hints.producer or ""
         if "orchestrator" in self._endpoint:
             return self._endpoint["orchestrator"]
@@ -100,5 +100,5 @@ class CompatMode:
 
 
 def flow_of(name: str) -> str | None:
-    """Return what stands before the first dot as Java's ``split`` has it: None when the name has only dots."""
+    """Return the text before the first dot, as Java's ``split`` does: None if the name has only dots."""
     return name.partition(".")[0] if not name or name.strip(".") else None

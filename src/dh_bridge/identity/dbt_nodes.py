@@ -69,7 +69,7 @@ class DbtSource:
     def check_urn(self, event_job: Job, hints: Hints) -> str | None:
         """Return the assertion that the source writes for the test of one table.
 
-        A test of several tables has an assertion for each there, which the event does not tell: ``relationships`` has two.
+        For a test of several tables the source writes one assertion for each, which the event does not name: ``relationships`` has two.
         """
         node = hints.node
         project, _, name = node.unique_id.removeprefix("test.").partition(".") if node is not None else ("", "", "")

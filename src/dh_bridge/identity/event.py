@@ -21,11 +21,11 @@ _KINDS = {"run": "RunEvent", "job": "JobEvent", "dataset": "DatasetEvent"}
 
 
 class IdentityInput(msgspec.Struct):
-    """What identity reads of an event.
+    """The fields of an event that identity reads.
 
-    ``kind`` is RunEvent or JobEvent, ``location`` where the event stands, ``job_type`` the jobType facet's word.
-    ``has_io``: this or an earlier event of the run has inputs or outputs. ``parent`` is the parent facet's run,
-    ``upstream`` the runs of jobDependencies; ``hints`` is all that modes other than the default read besides.
+    ``kind`` is RunEvent or JobEvent; ``location`` is the event's location; ``job_type`` is the type in the jobType facet.
+    ``has_io``: this or an earlier event of the run has inputs or outputs. ``parent`` is the run of the parent facet,
+    ``upstream`` the runs of jobDependencies; ``hints`` are the fields that only modes other than the default read.
     """
 
     kind: str
@@ -62,9 +62,9 @@ def identity_input(event: Event) -> IdentityInput:
 
 
 def event_identity(identity: Identity, facts: IdentityInput, sightings: Sightings | None = None) -> dict[str, Any]:
-    """Return the event's URNs and names, and the rule behind each; what does not exist is None.
+    """Return the event's URNs and names, and the rule for each; an absent entity is None.
 
-    Where it contradicts what an earlier event told of its job or run is a lint, if ``sightings`` knows those.
+    If ``sightings`` has earlier events, contradictions to them about the job or run are warnings.
     """
     names = identity if facts.hints is None else identity.for_hints(facts.hints)
     sender = identity.sender(facts.producer, facts.hints.integration if facts.hints is not None else None)

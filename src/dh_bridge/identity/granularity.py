@@ -1,6 +1,6 @@
 """Granularity: which job carries the inputs and outputs of an operation.
 
-A function of the job's name alone, so that START and COMPLETE always fold alike.
+It is a function of the job's name only, so that START and COMPLETE have the same job.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def application_name(job: Job) -> str:
 
 
 def application_of(job: Job) -> Job | None:
-    """Return the twin of the application that ran the job, the shape of DataHub's Spark agent; None for other jobs."""
+    """Return the flow job of the application that ran the job, as DataHub's Spark agent writes it; None for other jobs."""
     if job.granularity != APPLICATION or job.level == "flow" or job.platform not in _APPLICATIONS:
         return None
     job_id, job_urn = fit_urn(job.flow_name, lambda part: data_job_urn(job.flow_urn, part), MAX_JOB_BYTES)

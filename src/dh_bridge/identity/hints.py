@@ -1,4 +1,4 @@
-"""What modes other than the default read of an event besides its names: facets that tell more, where they are there."""
+"""Fields of an event that modes other than the default read besides names: facets with more information, if present."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Hints(NamedTuple):
 
 
 def read_hints(event: Event) -> Hints:
-    """Return what ``event`` tells; a facet that is missing or malformed tells nothing."""
+    """Return the hints in ``event``; missing and malformed facets have none."""
     run, job = event.run_facets, event.job_facets
     job_type_facet = decode_facet(job, "jobType")
     parent = decode_facet(run, "parent") or decode_facet(run, "parentRun")

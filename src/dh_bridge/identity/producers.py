@@ -1,4 +1,4 @@
-"""Producers: who sent an event, and the platform that this means (``mappings/producers/``).
+"""Producers: the sender of an event, and its platform (``mappings/producers/``).
 
 Version parts of a producer's URI never matter: they would split a job's history at every upgrade.
 """
@@ -21,7 +21,7 @@ _TOKENS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
 _MAX_URI_LENGTH = 2_000  # characters of a URI that is compared; patterns are quadratic at worst
 _BRACKETS = {"[": "(?:", "]": ")?"}
 _ONE_SLASH = re.compile(r"(https?):/(?!/)", re.IGNORECASE)
-#: Stands between the URI of an unknown producer and the family that the facet ``jobType`` names.
+#: Separates the URI of an unknown producer from the producer family in the facet ``jobType``.
 _INTEGRATION = "#integration="
 Parents = Literal["all", "jobs", "none"]
 

@@ -24,7 +24,7 @@ class RuleTemplate(NamedTuple):
     pieces: tuple[str, ...]
 
     def fill(self, groups: Mapping[str, str | None]) -> str | None:
-        """Return the text; None when a group took no part, or nothing but blanks came of it."""
+        """Return the text; None if a group did not match, or if the result is blank."""
         texts = [groups[piece] if position % 2 else piece for position, piece in enumerate(self.pieces)]
         return None if None in texts else clean("".join(filter(None, texts)), "") or None
 

@@ -15,7 +15,7 @@ AD_HOC = "BATCH_AD_HOC"
 SCHEDULED = "BATCH_SCHEDULED"
 
 VOID_IDS = frozenset({"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"})
-"""UUIDs that senders use for "none": they tell no run from another."""
+"""UUIDs that senders use for "none": they do not identify a run."""
 
 _CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 _HEX = re.compile(r"[0-9a-f]{32}").fullmatch
@@ -76,7 +76,7 @@ def run_type(  # noqa: PLR0913 - each hint is from another facet
     integration: str | None = None,
     parent: str | None = None,
 ) -> str | None:
-    """Return the ``type`` of dataProcessInstanceProperties, None when nothing tells.
+    """Return the ``type`` of dataProcessInstanceProperties, None if it is unknown.
 
     processing_type: ``jobType.processingType``; start_reason: ``dataRentgen_run.start_reason``; airflow_run_type and
     external_trigger: of ``airflow.dagRun``; has_nominal_time: a ``nominalTime`` facet is there; parent: the parent run's type.

@@ -53,7 +53,7 @@ class StableName(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A varying part of a name: its place, the text that stays of it, and its form."""
+    """A varying part of a name: its position, the text that remains of it, and its form."""
 
     start: int
     end: int
@@ -72,8 +72,8 @@ class VaryingNames:
     def stable_name(self, platform: str, name: str) -> StableName:
         """Return the name without the parts that change with every run.
 
-        A flow's name (the text before the first dot) that consists of nothing else stays whole: nothing would tell one
-        application from another.
+        If the name of a flow (the text before the first dot) consists only of such parts, it is not changed: otherwise all
+        applications would have one name.
         """
         if platform in self._defined_names or len(name) > _MAX_NAME_LENGTH or not _HAS_DIGIT(name):
             return StableName(name)

@@ -1,4 +1,4 @@
-"""What a recipe may say of the source, and the settings that come of it."""
+"""The options of the source in a recipe, and the settings that they result in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source: events of files become proposals, and those DataHub's work units."""
+"""The source of `datahub ingest`: converts the events of files to proposals, and these to DataHub's work units."""
 
 from __future__ import annotations
 
@@ -176,10 +176,10 @@ class OpenLineageSource(Source):
             yield translation
 
     def _translate_with_ledger(self, items: Iterable[Event | DeadLetter], ledger_path: Path) -> Iterator[Translation]:
-        """Fold into a ledger, or for a rehearsal into a copy of it.
+        """Add the events to a ledger, or for a rehearsal to a copy of it.
 
-        A source is not told what of its work units arrived, so the ledger may not count on it: whatever the events touch is
-        written in full, and who runs the recipe again after an error loses nothing.
+        A source does not know which work units arrived, so the ledger must not rely on them: all entities that the events
+        change are written completely. If a recipe is run again after an error, no data is lost.
         """
         rehearsal = self.ctx.dry_run_mode or self.ctx.preview_mode
         with ExitStack() as stack:

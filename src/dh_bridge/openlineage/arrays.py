@@ -1,4 +1,4 @@
-"""The members of a JSON array, each as it stands there; those of an array that holds too many are counted, and never kept."""
+"""The members of a JSON array as raw JSON; if the array has too many members, they are counted without being stored."""
 
 from __future__ import annotations
 

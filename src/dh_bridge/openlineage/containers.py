@@ -1,4 +1,4 @@
-"""Events within what is no event: a dead letter, a page of Marquez' API, documents one behind the other as ``jq .`` writes them."""
+"""Events inside other documents: a dead letter, a page of Marquez' API, or concatenated documents, as ``jq .`` writes them."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def unwrap_page(raw: bytes) -> list[msgspec.Raw] | None:
 
 
 def split_documents(raw: bytes) -> list[bytes]:
-    """Return the JSON documents that stand in ``raw`` one behind the other, perhaps with commas between; none where that are not objects.
+    """Return the concatenated JSON documents in ``raw``, also with commas between them; none if they are not objects.
 
-    What is broken, and all behind it, is the last of them; behind a single one it leaves ``raw`` as it is.
+    If a document is broken, it and all following text are the last part. If only one document precedes it, ``raw`` is not split.
     """
     try:
         text = raw.decode()

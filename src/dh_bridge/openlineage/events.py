@@ -1,4 +1,4 @@
-"""The envelope of an OpenLineage event, typed; its facets stay raw JSON until somebody reads them."""
+"""The envelope of an OpenLineage event, typed; its facets are raw JSON until a facet module reads them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Dataset(msgspec.Struct, rename={"input_facets": "inputFacets", "output_fac
 
 
 class Event(msgspec.Struct):
-    """A RunEvent, JobEvent or DatasetEvent, told apart by ``kind``.
+    """A RunEvent, JobEvent or DatasetEvent; ``kind`` is its type.
 
-    ``time`` is in microseconds since 1970 UTC; ``type`` is upper case or None; ``raw`` are the bytes as they came;
-    ``location`` says where from (``events.ndjson:3``); ``notes`` are the lints that reading left
+    ``time`` is in microseconds since 1970 UTC; ``type`` is upper case or None; ``raw`` are the received bytes;
+    ``location`` is the source (``events.ndjson:3``); ``notes`` are warnings of the parser
     (``zone-less``, ``malformed:$.inputs[0].facets`` …).
     """
 
@@ -60,12 +60,12 @@ class Event(msgspec.Struct):
 
 
 def located_reason(location: str, reason: str) -> str:
-    """Return ``place: reason``; a reason that begins with the place says it already, and perhaps more exactly."""
+    """Return ``location: reason``; a reason that begins with the location is returned unchanged, because it may be more precise."""
     return reason if reason.startswith((f"{location}: ", f"{location} $")) else f"{location}: {reason}"
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
-    """An event that cannot be used: where it stood, why, and its bytes."""
+    """An event that cannot be used: its location, the reason, and its bytes."""
 
     location: str
     reason: str
@@ -78,7 +78,7 @@ class DeadLetter(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> str:
-        """Why, without the place."""
+        """The reason without the location."""
         return self.reason.removeprefix(self.location).lstrip(": ")
 
     def row(self) -> dict[str, Any]:

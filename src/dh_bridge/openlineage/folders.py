@@ -1,7 +1,7 @@
-"""Which files of a folder hold events: those with a known ending, and others that begin like JSON; at any depth, behind links too.
+"""Finds the files of a folder that have events: files with a known ending, and others that begin like JSON, at any depth.
 
-A symbolic link that leads out of the folder is followed only on request: who may write into the folder could make us read any
-file of ours, and send it to the server.
+Symbolic links that lead out of the folder are followed only on request. Otherwise a user who can write to the folder could
+send any file that the process can read to the server.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def event_files(
     *,
     on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
+    """Yield ``path`` itself if it is not a folder, else its files that have events, in order.
 
-    So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
-    ``on_skipped_file`` is called with other files that are neither JSON nor empty. ``on_outside_link`` is called with each link that leads out of
-    ``path`` and is not followed. ``path`` itself may be a link.
+    Subfolders that cannot be listed, and broken links, are yielded too: the error is reported when they are opened. Hidden files
+    are skipped. ``on_skipped_file`` is called with other files that are neither JSON nor empty. ``on_outside_link`` is called with
+    each link that leads out of ``path`` and is not followed. ``path`` itself may be a link.
     """
     if not path.is_dir():
         yield path

@@ -1,4 +1,4 @@
-"""Files that are no text of ours, told by their first bytes, so that they are one clear message and not one for each line."""
+"""Detects files that are not text by their first bytes, so that they cause one clear message and not one for each line."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""An event without its secrets, before anything else sees it.
+"""Masks the secrets of an event before any other module reads it.
 
-The whole event is masked in one pass: names and addresses of the envelope, keys and texts of facets. What is filtered, folded, digested,
-stored, reported or written as a dead letter is the masked event. The names of datasets and jobs are part of it, so an entity keeps
-its URN when a password changes.
+The whole event is masked in one pass: names and addresses of the envelope, keys and texts of facets. Only the masked event is
+filtered, merged, hashed, stored, reported or written as a dead letter. Names of datasets and jobs are masked too, so the URN of
+an entity does not change with a password.
 
-Clean events cost little: facets come again and again, so a facet is looked at once, and then recognised by its hash.
+Events without secrets are fast: facets are repeated, so a facet is searched once, and then recognised by its hash.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class EventMasker:
         self._clean_texts: set[bytes] = set()
 
     def mask_event(self, event: Event) -> Event:
-        """Mask the secrets of ``mask_event``, in its place; return it."""
+        """Mask the secrets of ``event`` by changing it; return it."""
         if event.is_clean or not self._is_enabled:
             return event
         if not self._is_clean(event):

@@ -1,4 +1,4 @@
-"""From bytes to an Event: strictly typed first, leniently where a producer strays."""
+"""Parses bytes to an Event: strictly typed first, then leniently if an event deviates from the specification."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parse_event(raw: bytes, location: str = "", zone: tzinfo = timezone.utc) -> 
 
 
 def _decode_envelope(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
-    """Return the envelope and what was mended; no envelope and what it is when it is no object."""
+    """Return the envelope and the repairs; if the JSON is not an object, no envelope and the type of the JSON."""
     try:
         return _decode(raw), ()
     except msgspec.ValidationError:
@@ -152,7 +152,7 @@ def _event_kind(envelope: _Envelope) -> Kind | None:
     return shapes[0] if shapes else None
 
 
-# The lenient path: the same envelope, rebuilt part by part from plain JSON, a note for each thing that was mended.
+# The lenient path: the same envelope, built part by part from plain JSON, with a note for each repair.
 
 
 def _repair_envelope(document: dict[str, Any]) -> tuple[_Envelope, tuple[str, ...]]:

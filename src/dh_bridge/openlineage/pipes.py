@@ -1,4 +1,4 @@
-"""Pipes that are waited for in turns: a read that waits may have begun right after Ctrl-C was noted, and never hear of it."""
+"""Reads pipes with a timeout: a blocking read that begins just after Ctrl-C would never notice it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 POLL_SECONDS = 0.5
-"""Seconds after which a wait begins anew, and Ctrl-C is heard."""
+"""Seconds after which a read is repeated, and Ctrl-C is handled."""
 
 
 class InterruptiblePipe(io.RawIOBase):
-    """What comes through a file descriptor, which stays open; an OSError where it cannot be read."""
+    """The input of a file descriptor, which is not closed; an OSError if it cannot be read."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = io.FileIO(descriptor, closefd=False)

@@ -45,12 +45,12 @@ def read_events(
     on_skipped_file: Callable[[Path], object] = lambda _: None,
     on_outside_link: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
-    """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
+    """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter for an event that cannot be used.
 
-    ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
-    A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``on_skipped_file`` is told
-    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`), ``on_outside_link`` of links that lead
-    out of a folder, which are not followed.
+    The location is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file with one object.
+    A file or folder that cannot be opened, or cannot be read to its end, is one DeadLetter; the other files are read.
+    ``on_skipped_file`` is called with files of folders that are skipped (:mod:`folders <dh_bridge.openlineage.folders>`),
+    ``on_outside_link`` with links that lead out of a folder, which are not followed.
     """
     for path in paths:
         if str(path) == "-":
@@ -79,11 +79,11 @@ def events_of(
     max_events: int | None = None,
     check: Callable[[bytes], None] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
-    """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``max_events``.
+    """Yield the events in ``raw``: one object, a JSON array, or one per line; raise an EventError if there are more than ``max_events``.
 
-    Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.containers>` other things. A dead letter, as
-    :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are. ``check`` gets the bytes of every event
-    before the first one is parsed; what it raises is raised here.
+    Without a limit, events inside :mod:`other documents <dh_bridge.openlineage.containers>` are found too. So a dead letter,
+    as :meth:`DeadLetter.row` writes it, can be read again after the event was corrected or the bridge was updated. ``check`` gets
+    the bytes of every event before the first one is parsed; its exceptions are not caught.
     """
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
@@ -209,7 +209,7 @@ def _has_json_line(stream: io.BufferedReader) -> bool:
 
 
 class _GzipStream(io.RawIOBase):
-    """A gzipped stream, unzipped as far as it is whole: of one that breaks off nothing is lost that stands before."""
+    """A gzipped stream, unzipped as far as it is complete: if it breaks off, all data before the break is returned."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._file = gzip.GzipFile(fileobj=stream)

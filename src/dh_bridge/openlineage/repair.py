@@ -1,7 +1,7 @@
-r"""JSON as some writers leave it and decoders refuse it: NaN and Infinity, half of a surrogate pair.
+r"""Repairs JSON that some writers send and decoders reject: NaN and Infinity, half of a surrogate pair.
 
-Python's ``json`` writes both: not-a-number where a mean of nothing is told, ``\udce9`` where the name of a file in an error
-message has a byte that is no UTF-8. A text cut at so many UTF-16 units ends with half an emoji.
+Python's ``json`` writes both: NaN for the mean of no values, ``\udce9`` if the name of a file in an error
+message has a byte that is not UTF-8. A text that is cut by UTF-16 units may end with half an emoji.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SURROGATE_BYTES = len(rb"\ud800")
 
 
 def repair_json(raw: bytes) -> bytes | None:
-    r"""Return JSON that decoders take, None where nothing of this kind is wrong with it.
+    r"""Return JSON that decoders accept, None if it has neither of these faults.
 
-    Null stands where a number was none, and half a character as people see it on stderr: ``\udce9`` in plain letters.
+    Null replaces NaN and Infinity. Half of a surrogate pair becomes its escape as plain text: ``\udce9``.
     """
     repaired = _replace_non_finite(raw)
     return _escape_lone_surrogates(raw if repaired is None else repaired) or repaired

@@ -1,6 +1,6 @@
-"""See before you write, and look again afterwards: what proposals change at a place, without writing to it.
+"""Compares proposals with a target: before a delivery (plan) and after it (verify), without writing.
 
-``state.py`` reads what is there and applies the proposals to a copy; ``plan.py`` tells what would change, ``near.py`` which
-entities of another name are probably meant, ``verdicts.py`` what of a delivery is there. ``merging.py`` reads while it writes:
-what a proposal would replace is joined with what it says; ``completing.py`` does so for runs of which a call knows a part.
+``state.py`` reads the target and applies the proposals to a copy; ``plan.py`` lists the changes, ``near.py``
+existing entities that are probably meant, ``verdicts.py`` the proposals of a delivery that are present. ``merging.py`` reads
+before a write: it merges a proposal with the aspect that it would replace. ``completing.py`` does so for incomplete runs.
 """

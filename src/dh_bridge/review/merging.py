@@ -1,7 +1,7 @@
-"""State mode *read*: what a proposal would replace is read first, and what it does not say itself stays.
+"""State mode *read*: an aspect that a proposal would replace is read first, and merged with the proposal.
 
-PATCH merges on the server; this is for what is written whole. Of the aspects that are only ours, sets grow, properties are
-joined, ours win; a schema that another writer holds is left alone where the settings say ``schema.write: if_absent``.
+PATCH merges on the server; this module is for complete aspects. In aspects that only the bridge writes, sets are united and
+properties are merged; new values win. The schema of another writer is not changed with ``schema.write: if_absent``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SET_FIELDS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
-"""Arrays that are sets: their order says nothing, and what others added stands beside what is ours."""
+"""Arrays that are sets: their order has no meaning, and elements of other writers remain."""
 _MERGED_FIELDS: dict[str, tuple[str, ...] | None] = {
     "dataProcessInstanceProperties": None,
     "dataProcessInstanceRelationships": None,
@@ -99,14 +99,14 @@ class MergingSink(SinkWrapper):
         )
 
     def _is_own(self, present: StoredAspect) -> bool:
-        """Say whether we wrote an aspect last; a place that does not know is taken to be ours alone."""
+        """Return whether the bridge wrote an aspect last; True if the target stores no writer."""
         if present.run_id is None and present.pipeline_name is None:
             return present.actor is None
         return present.pipeline_name == self._pipeline or (present.run_id or "").startswith("dh_bridge-")
 
 
 def merge_aspect(aspect: str, present: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our aspect with what is there and we do not say; ours win, a run is created when it was first said to be."""
+    """Return the written aspect merged with the present one; written values win, and a run has its first creation time."""
     fields = _MERGED_FIELDS[aspect]
     if fields is not None:
         merged_fields = {

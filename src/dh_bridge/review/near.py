@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
 _MAX_MISSES_PER_DATASET = 5
-#: Their datasets stand beside those of the place where the tables are: siblings, which DataHub's own sources link.
+#: Their datasets exist beside those of the platform that has the tables: siblings, which DataHub's own sources link.
 _SIBLING_PLATFORMS = frozenset({"dbt", "presto", "trino"})
 
 

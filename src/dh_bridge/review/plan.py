@@ -1,4 +1,4 @@
-"""What proposals would change at a place: entities found and new, near misses, aspects of others, edges that come and go."""
+"""The changes that proposals would make at a target: entities found and new, near misses, foreign aspects, edges added and removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_plan(
 ) -> tuple[Counter[str], list[dict[str, Any]]]:
     """Return the counts and the rows ``{"kind", "urn", …}`` behind them; nothing is written.
 
-    ``pipeline``: the name that our own writes have. ``existing_urns``: all URNs of the place, where it can list them.
+    ``pipeline``: the pipeline name of the bridge's writes. ``existing_urns``: all URNs of the target, if it can list them.
     """
     counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
     counts["points"], counts["refused"] = state.point_count, len(state.refusals)

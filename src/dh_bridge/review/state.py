@@ -1,4 +1,4 @@
-"""What is there, and what proposals make of it: a copy in memory, read aspect by aspect as the proposals name them."""
+"""The present aspects, and the result of proposals: a copy in memory, read aspect by aspect as proposals name them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class UrnList(Readable):
-    """A place of which only the URNs are known: a file with one on each line."""
+    """A target of which only the URNs are known: a file with one URN on each line."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -56,10 +56,10 @@ class AspectChange(NamedTuple):
 
 
 class ReviewState(Closable, Readable):
-    """A sink that writes to a copy; ``exists`` says which entities the place has, ``point_count`` counts points in time.
+    """A sink that writes to a copy; ``exists`` states which entities the target has, ``point_count`` counts points in time.
 
-    ``refusals`` says what the copy would not take, and why: the place would not either. ``unreadable_urns`` are the entities that we may
-    not read; nothing is compared of them. ``version`` is that of the server, None of a place that is none.
+    ``refusals`` are proposals that the copy rejects, with the reason; the target would reject them too. ``unreadable_urns`` are
+    entities without permission to read; they are not compared. ``version`` is that of the server, None for other targets.
     """
 
     name = "review"
@@ -121,7 +121,7 @@ class ReviewState(Closable, Readable):
         return Delivery(delivery.delivered_count, failed)
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, StoredAspect]]:
-        """Return what is there by now: what was written is ours, all else as the place has it."""
+        """Return the present aspects: those that were written from the copy, all others from the target."""
         present_aspects = self.target.read(wanted)
         for urn, names in wanted.items():
             for name in names:

@@ -1,4 +1,4 @@
-"""What of a delivery is there: written again it would change nothing, or it is missing, trimmed or overwritten."""
+"""The state of a delivery at the target: unchanged, missing, trimmed or overwritten."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def last_writer(present: StoredAspect) -> str | None:
 
 
 def _tree(aspect: str, value: dict[str, Any]) -> Any:
-    """Return the aspect with its defaults, and its keyed arrays as objects: what others added stands beside, not between."""
+    """Return the aspect with its defaults, and keyed arrays as objects, so that elements of others do not shift positions."""
     template = TEMPLATES.get(aspect)
     try:
         return value if template is None else template.tree({**template.default, **value})

@@ -1,7 +1,7 @@
 """Settings: one model per area. Each field has a description; unknown keys are rejected.
 
-In Python: ``Settings(datahub_version="1.0", filters={"jobs": ["!tmp_*"]})``. Files, environment and flags are read
-by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all settings is docs/settings.md.
+In Python: ``Settings(datahub_version="1.0", filters={"jobs": ["!tmp_*"]})``. Only ``dh_bridge.settings.loading`` reads files,
+environment and flags. The generated table of all settings is docs/settings.md.
 """
 
 from __future__ import annotations

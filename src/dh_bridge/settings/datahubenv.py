@@ -1,7 +1,7 @@
-"""Where DataHub's own tools find the server and the token: ``DATAHUB_GMS_*``, ``DATAHUB_AUTH_*`` and ``~/.datahubenv``.
+"""Server and token from the configuration of DataHub's own tools: ``DATAHUB_GMS_*``, ``DATAHUB_AUTH_*`` and ``~/.datahubenv``.
 
-As acryl-datahub's ``config_utils``: the environment is asked first; ``DATAHUB_GMS_HOST`` and ``_PORT`` beat the URL when there
-is a port; ``DATAHUB_AUTH_TYPE`` beats a token; ``DATAHUB_SKIP_CONFIG`` leaves the file out.
+As acryl-datahub's ``config_utils``: the environment is used first; ``DATAHUB_GMS_HOST`` and ``_PORT`` override the URL if there
+is a port; ``DATAHUB_AUTH_TYPE`` overrides a token; with ``DATAHUB_SKIP_CONFIG`` the file is not read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Account(NamedTuple):
-    """A server, the token for it, and who said so; None for what nobody said."""
+    """A server, its token, and the source of both; None if they are not configured."""
 
     server: str | None
     token: str | None
@@ -34,7 +34,7 @@ class Account(NamedTuple):
     """Instead of a token, where it is to be had: fields of the settings ``rest``, as plain values."""
 
     def login_for(self, url: str) -> Mapping[str, Any]:
-        """Return what may be shown to ``url``, as fields of ``rest``; what was said for another server may not."""
+        """Return the credentials for ``url`` as fields of ``rest``; credentials of another server are not returned."""
         if self.server is not None and server_address(url) != server_address(self.server):
             return {}
         return self.login or ({"token": self.token} if self.token else {})
@@ -64,12 +64,12 @@ def _from_environment(environ: Mapping[str, str]) -> Account:
     token = environ.get("DATAHUB_GMS_TOKEN")
     name, secret = environ.get("DATAHUB_SYSTEM_CLIENT_ID"), environ.get("DATAHUB_SYSTEM_CLIENT_SECRET")
     if not token and name and secret:
-        token = f"Basic {name}:{secret}"  # as it stands, not in base64: so DataHub's own services send it
+        token = f"Basic {name}:{secret}"  # not in base64, because DataHub's own services send it so
     return Account(server or None, token or None, origin if server else "env DATAHUB_GMS_TOKEN")
 
 
 def _read_login(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return how a token is to be had by ``DATAHUB_AUTH_TYPE``, as fields of ``rest``; nothing where that is not said."""
+    """Return the login that ``DATAHUB_AUTH_TYPE`` configures, as fields of ``rest``; empty if it is not set."""
     kind = environ.get("DATAHUB_AUTH_TYPE")
     if not kind:
         return {}

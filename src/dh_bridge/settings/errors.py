@@ -1,4 +1,4 @@
-"""What is wrong with given settings, said as SettingsErrors: the key, the place it was given, the nearest known name."""
+"""Converts errors of setting values to SettingsErrors: the key, the location of the value, the most similar known key."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _key_without_value(steps: Steps) -> str:
 
 
 def _location_of(steps: Steps, setting_values: Mapping[Steps, SettingValue]) -> str:
-    """Return the place of the longest known part of the path: its own line in a file, else what gave it."""
+    """Return the location of the longest known part of the path: its line in a file, else the source of the value."""
     paths = [steps[:length] for length in range(len(steps), 0, -1)]
     setting_value = next((setting_values[path] for path in paths if path in setting_values), None)
     setting_value = setting_value or next(

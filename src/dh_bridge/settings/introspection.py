@@ -1,4 +1,4 @@
-"""The fields of the settings models, walked: names, types, defaults, descriptions, secrets."""
+"""The fields of the settings models: names, types, defaults, descriptions, secrets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def model_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def annotation_at(root: type[BaseModel], path: tuple[str | int, ...]) -> Any:
-    """Return the annotation of the field at ``path``, None where there is no such field; a number is a place in a list."""
+    """Return the annotation of the field at ``path``, None if there is no such field; a number is a position in a list."""
     model: type[BaseModel] | None = root
     annotation: Any = root
     for step in path:
@@ -58,7 +58,7 @@ def annotation_at(root: type[BaseModel], path: tuple[str | int, ...]) -> Any:
 
 
 def takes_text(annotation: Any) -> bool:
-    """Whether a bare text is a value for the field as it stands (text, numbers, choices, paths: no lists, no areas)."""
+    """Return whether a plain text is a value for the field (text, numbers, choices, paths; not lists and areas)."""
     return all(
         get_origin(choice) not in (list, tuple, dict, set, frozenset) for choice in _choices(annotation)
     ) and not model_of(annotation)

@@ -1,11 +1,11 @@
-"""Settings from their four places, the later ones first: flag, environment, file, default.
+"""Settings from four sources, in this order of precedence: flag, environment, file, default.
 
-* file: ``-c FILE``, else ``DH_BRIDGE_CONFIG``, else ``dh_bridge.yml`` in the working folder when there is one
+* file: ``-c FILE``, else ``DH_BRIDGE_CONFIG``, else ``dh_bridge.yml`` in the working folder, if it exists
 * environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOBS='!tmp_*,!test_*'``); empty = not set
-* flags: a few have names of their own (``--datahub_version``), all can be given as ``--set area.field=value``
+* flags: some have their own option (``--datahub-version``), all can be set with ``--set area.field=value``
 
-Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. One area, or one setting, can be read alone,
-by the same rules, whatever is wrong with the others. The only module of the core's side that reads the environment.
+Lists are written with commas, or as YAML (``[a, b]``); all deeper values are YAML. One area, or one setting, can be read alone
+by the same rules, even if other settings are wrong. Of the lower layers, only this module reads the environment.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str]
 """What a Python caller may mean by settings; see :func:`settings_of`."""
 DEFAULT_FILE = Path("dh_bridge.yml")
 _MISNAMED_FILES = ("dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml")
-"""Names of files whose settings would be passed over in silence."""
+"""Names of files whose settings would be ignored without a message."""
 PREFIX = "DH_BRIDGE_"
 CONFIG_VARIABLE = "DH_BRIDGE_CONFIG"
 DEFAULT = "default"
@@ -93,10 +93,10 @@ def load(
     environ: Mapping[str, str] | None = None,
     only: str = "",
 ) -> LoadedSettings:
-    """Return the settings of all four places; a SettingsError names the first value that cannot be used.
+    """Return the settings of all four sources; a SettingsError names the first value that cannot be used.
 
-    ``only``: the key of an area (``airflow``) or of a setting (``airflow.namespace``) that is wanted alone. The others then have
-    their defaults, whatever is said of them; a text where the area of the setting should be says nothing of the setting.
+    ``only``: the key of an area (``airflow``) or of a setting (``airflow.namespace``) that is read alone. The others have
+    their defaults, even if they are set. If the area of the setting is a text instead of a map, the setting is not set.
     """
     loaded, problems = examine(file, flags=flags, environ=environ, only=only)
     if loaded is None:
@@ -181,9 +181,9 @@ def _validate(setting_values: Mapping[Steps, SettingValue]) -> tuple[Settings | 
 
 
 def flags_of(settings: Any, location: str, *, ledger: Any = None) -> Iterator[Flag]:
-    """Yield settings by their keys, as the configuration of another program holds them; ``location`` they stand in it.
+    """Yield settings by their keys from the configuration of another program; ``location`` is their location in it.
 
-    ``ledger`` is what it names beside them, ``ledger.file``. A null sets nothing. A SettingsError when they are no mapping.
+    ``ledger`` is a separate value for ``ledger.file``. A null sets nothing. Raise a SettingsError if they are not a mapping.
     """
     if not isinstance(settings, dict | None):
         raise SettingsError(

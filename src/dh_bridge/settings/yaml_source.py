@@ -1,8 +1,8 @@
 """The text of a settings file: YAML whose values stay text, with line numbers and ``${VAR}``.
 
-Every plain scalar but null is text, and the models turn it into what their fields want: ``datahub_version: 1.10`` is not the
-number 1.1, and ``redaction: off`` is not false. ``${NAME}`` takes a variable, ``${NAME:-default}`` one that may be
-missing or empty, ``$${`` is a literal ``${``.
+Every plain scalar but null is text, and the models convert it to the types of their fields: ``datahub_version: 1.10`` is not
+the number 1.1, and ``redaction: off`` is not false. ``${NAME}`` is replaced by a variable, ``${NAME:-default}`` by one that may
+be missing or empty; ``$${`` is a literal ``${``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Steps = tuple[str | int, ...]
 
-#: What stands behind ``${``; the text of a default ends before the next one.
+#: The text after ``${``; the text of a default ends before the next one.
 _VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>[^}]*))?\}")
 _NULLS = ("", "~", "null", "Null", "NULL")
 

@@ -1,7 +1,7 @@
-"""States as bytes: how runs, and what they share, are stored in a ledger or a stream's folder and sent between workers.
+"""States as bytes: how runs, and shared facts, are stored in a ledger or a stream's folder and sent between workers.
 
-The bytes are the codec's version, then MessagePack. Kinds of facts stand in them as numbers (``state_kinds.py``), objects by the
-positions of their fields: no name of a module, class or function is stored, so code can be renamed. Reading runs no code
+The bytes are the codec's version, then MessagePack. Kinds of facts are numbers (``kinds.py``), objects are lists of
+their fields: no name of a module, class or function is stored, so code can be renamed. Reading never runs code
 that the bytes name. Texts, versions of facts, jobs, names and schemas are stored once for each state and numbered.
 """
 

@@ -1,4 +1,4 @@
-"""Golden files: ``NAME.events.json`` and what must become of it, ``NAME.proposals.ndjson``, side by side in a folder."""
+"""Golden files: ``NAME.events.json`` and the expected ``NAME.proposals.ndjson``, side by side in a folder."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def assert_golden(directory: Path | str, settings: SettingsLike = None, *, updat
 
 
 def differences(expected: list[Proposal], actual: list[Proposal]) -> list[str]:
-    """Return what differs, as lines: ``-`` expected and missing, ``+`` found and not expected, by proposal and by leaf."""
+    """Return the differences as lines: ``-`` expected and missing, ``+`` found and not expected, by proposal and by field."""
     before, after = _by_key(expected), _by_key(actual)
     lines: list[str] = []
     for key in sorted({*before, *after}):

@@ -1,4 +1,4 @@
-"""Find a proposal by what it says; an AssertionError tells what there was instead."""
+"""Find a proposal by its content; an AssertionError lists the proposals that were found instead."""
 
 from __future__ import annotations
 

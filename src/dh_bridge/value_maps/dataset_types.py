@@ -1,4 +1,4 @@
-"""OpenLineage's words for kinds of datasets -> what DataHub shows them as: the table ``mappings/tables/dataset_types.yaml``."""
+"""OpenLineage's kinds of datasets -> DataHub's subtypes: the table ``mappings/tables/dataset_types.yaml``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from dh_bridge.bundled import convert_document
 
-#: Says how it came about, not what it is: it is kept and no more.
+#: The origin of a dataset, not its kind: it becomes a property only.
 _IGNORED_TYPE = "JOB_OUTPUT"
 _MAX_TYPE_CHARS = 100
 

@@ -1,4 +1,4 @@
-"""What happened to a dataset, from the words and the SQL of producers."""
+"""The operation on a dataset, from the terms and the SQL of producers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class OperationTypes:
         return operation_type or next((kind for prefix, kind in self._prefixes if text.startswith(prefix)), None)
 
     def find_by_sql(self, sql: str) -> str | None:
-        """Return the operation type of a statement, by its first telling keyword outside comments and strings."""
+        """Return the operation type of a statement from its first significant keyword outside of comments and strings."""
         return self.find_by_sql_start(sql[:_MAX_SQL_CHARS])
 
     def _find_by_sql_start(self, sql: str) -> str | None:
