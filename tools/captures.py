@@ -20,6 +20,7 @@ _PART = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+_EXIT_CODE = re.compile(r"#.*exit code (\d+)")
 _SERVER = re.compile(r"^\$ .*(rest:|--connect|DATAHUB_GMS_URL)", re.MULTILINE)
 
 
@@ -28,13 +29,13 @@ def fill(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "examples").symlink_to(ROOT / "examples")
 
-        def run(command: str) -> str:
+        def run(command: str, code: int = 0) -> str:
             path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
             environment = {"PATH": path, "HOME": folder, "LANG": "C.UTF-8", "COLUMNS": "120", "TZ": "UTC"}
             done = subprocess.run(
                 ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
             )
-            if done.returncode:
+            if done.returncode != code:
                 message = f"{command}: exit code {done.returncode}\n{done.stderr}"
                 raise SystemExit(message)
             return done.stdout
@@ -45,7 +46,8 @@ def fill(text: str) -> str:
                 return f"<!-- output: {found['command']} -->\n```text\n{lines}```"
             if not found["needs"] and not _SERVER.search(text, 0, found.end()):
                 for line in found["console"].splitlines():
-                    run(line.removeprefix("$ "))
+                    code = _EXIT_CODE.search(line)
+                    run(line.removeprefix("$ "), int(code[1]) if code else 0)
             return found[0]
 
         return _PART.sub(part, text)
