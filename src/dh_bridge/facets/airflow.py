@@ -92,7 +92,7 @@ DAG_FIELD_OUTCOMES = {
     producer="Airflow",
 )
 def airflow(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties: DAG on the flow, task on the job, DAG run and task instance on the run; upstream tasks become edges between jobs."""
+    """The DAG is written as properties of the flow, the task of the job, and DAG run and task instance of the run. Upstream tasks become edges between jobs."""
     content = facet.content
     task, task_instance, dag_run = (
         nested_object(content, "task"),
@@ -221,7 +221,7 @@ airflow_mapped_task = property_facet(
     producer="Airflow",
 )
 def airflow_run_args(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; an external trigger makes the run BATCH_AD_HOC, unless another facet states its type."""
+    """Properties of the run. A run with an external trigger has the type BATCH_AD_HOC, unless another facet states its type."""
     properties = flatten("airflow_runArgs", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -241,7 +241,7 @@ _ENGINE_FIELDS = {"airflowVersion": "version", "openlineageAirflowVersion": "ada
     producer="Airflow",
 )
 def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Operator and versions as properties (versions unless processing_engine has the same); hash and size of taskInfo."""
+    """Operator and versions, as properties of the run. Versions that processing_engine repeats are dropped. Of taskInfo, only hash and size are written."""
     content, properties = drop_large_value("airflow_version", facet.content, "taskInfo", "too-large", ctx)
     flatten("airflow_version", drop_repeated_fields(ctx, content, _ENGINE_FIELDS), properties)
     if properties:

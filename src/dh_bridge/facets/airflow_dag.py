@@ -47,7 +47,7 @@ _TIME_OUTCOMES = {f"dagRun.{field_name}": _DURATION_OUTCOME for field_name in ("
     producer="Airflow",
 )
 def airflow_dag_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties: DAG on the flow, DAG run on the run. The DAG run's id and type are name and type of the run."""
+    """The DAG is written as properties of the flow, the DAG run of the run. The id and type of the DAG run are the name and type of the run."""
     dag_run = nested_object(facet.content, "dagRun")
     yield from dag_facts(nested_object(facet.content, "dag"), ctx)
     yield from dag_run_facts(dag_run, ctx, precedence=NAME_DAG_RUN)
@@ -90,7 +90,7 @@ def _duration_seconds(dag_run: dict[str, Any]) -> float | None:
     producer="Airflow",
 )
 def airflow_state(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Refines the result of the run (skipped, up_for_retry). The states of the tasks are stored as properties.
+    """A more precise result of the run (skipped, up_for_retry). The states of the tasks are properties.
 
     A failed try of a task that failed, or of a DAG run that failed, is a failure even if it has tries left.
 
@@ -152,7 +152,7 @@ _EDGE_OUTCOME = mapped(JOB_EDGE, JOB_PROPERTIES)
     producer="Airflow",
 )
 def airflow_tasks(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Tasks (without colours), tree and groups as properties of the flow; each task is a job, with edges between them."""
+    """Tasks (without colours), tree and groups, as properties of the flow. Each task is a job, and the dependencies of tasks are edges between jobs."""
     properties = {}
     for name, value in facet.content.items():
         if name == "tasks" and isinstance(value, dict):

@@ -97,7 +97,7 @@ def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
     },
 )
 def column_lineage(facet: ColumnLineage, ctx: FacetContext) -> Facts:
-    """Column lineage: one entry for each pair of columns; columns that affect every output become input fields of the job.
+    """Column lineage: one entry for each pair of columns. Columns that affect every output column (filters, joins) are input fields of the job.
 
     Ignored if a ``lineage`` facet of the same event describes this dataset.
     """

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 # -- confluent (dataset): cluster and environment of a topic, as senders for Confluent Cloud write it.
 
 confluent = opaque_facet(
-    "confluent", attach="dataset", doc="Cluster and environment of a topic, as one JSON.", producer="Confluent"
+    "confluent", attach="dataset", doc="Cluster and environment of a topic, as one JSON property.", producer="Confluent"
 )
 
 
 # -- kafkaTopic (dataset): partitions and replicas of a topic, as senders for Confluent Cloud write it.
 
 kafka_topic = opaque_facet(
-    "kafkaTopic", attach="dataset", doc="Partitions and replicas of a topic, as one JSON.", producer="Confluent"
+    "kafkaTopic",
+    attach="dataset",
+    doc="Partitions and replicas of a topic, as one JSON property.",
+    producer="Confluent",
 )
 
 
@@ -34,7 +37,7 @@ kafka_topic = opaque_facet(
 kafka_throughput = opaque_facet(
     "kafkaThroughput",
     attach="dataset",
-    doc="Bytes and records of a topic in a window of minutes, as one JSON.",
+    doc="Bytes and records of a topic in a window of minutes, as one JSON property.",
     producer="Confluent",
 )
 

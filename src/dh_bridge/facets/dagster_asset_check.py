@@ -51,7 +51,7 @@ _PROPERTY_OUTCOME = as_property(RUN_PROPERTIES["*"])
     producer="Dagster",
 )
 def dagster_asset_check(facet: DagsterAssetCheck, ctx: FacetContext) -> Facts:
-    """One property of the run for each check of each asset; events of other checks do not change it. The check gets the severity, too."""
+    """One property of the run for each check of each asset. Events of other checks do not change it. The assertion gets the severity, too."""
     for check in facet.checks or ():
         name = f"{_KEY}.{ctx.event.name}.{check.assertion}"
         values = {field_name: getattr(check, field_name) for field_name in ("severity", "passed", "check_metadata")}

@@ -169,7 +169,7 @@ _COLUMNS = DATASET_PROPERTIES["dataQualityMetrics.columns"]
     },
 )
 def data_quality_metrics(facet: DataQualityMetrics, ctx: FacetContext) -> Facts:
-    """Profile of the dataset; values without a field in it (files, sums, counts) become properties."""
+    """Profile of the dataset. Values without a field in DataHub's profile (files, sums, counts) are properties."""
     if (
         ctx.key == "dataQuality"
         and "dataQualityMetrics" in ctx.facet_keys

@@ -48,7 +48,7 @@ _MAX_ATTEMPTS = 2**31
     producer="Data.Rentgen",
 )
 def data_rentgen_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Name, attempt, pages, type and user of the run; all fields are properties, too."""
+    """Name, attempt, links, type and user of the run. All fields are also properties."""
     content = facet.content
     properties = flatten("dataRentgen_run", content)
     if properties:
@@ -92,7 +92,7 @@ def _parse_attempt(value: Any) -> int | None:
     producer="Data.Rentgen",
 )
 def data_rentgen_operation(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Name of the job; its description, if the facet documentation is absent; group and position as properties of the run."""
+    """Name of the job, and its description if the facet documentation is absent. Group and position are properties of the run."""
     properties = flatten("dataRentgen_operation", facet.content)
     if properties:
         yield property_fact(ctx, properties)

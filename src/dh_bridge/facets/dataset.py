@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     },
 )
 def catalog(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Framework, type, name and addresses of the catalogue, redacted; its properties as one JSON property."""
+    """Properties with the framework, type, name and addresses of the catalogue, redacted. Its own properties are one JSON property."""
     content = dict(facet.content)
     catalog_properties = content.pop("catalogProperties", None)
     properties = flatten("catalog", content)
@@ -76,7 +76,7 @@ _TYPE_OUTCOME = mapped(SUBTYPES, DATASET_PROPERTIES)
     outcomes={"datasetType": _TYPE_OUTCOME, "subType": _TYPE_OUTCOME},
 )
 def dataset_type(facet: DatasetType, ctx: FacetContext) -> Facts:
-    """Subtype of the dataset, unless dbt has a better one; both values are properties, too."""
+    """Subtype of the dataset, unless dbt has a more precise one. Both values are also properties."""
     properties = {
         f"datasetType.{field_name}": value_text
         for field_name in ("datasetType", "subType")
@@ -117,7 +117,7 @@ _LEVEL_OUTCOME = as_property()
     outcomes={"hierarchy[].type": _LEVEL_OUTCOME, "hierarchy[].name": _LEVEL_OUTCOME},
 )
 def hierarchy(facet: Hierarchy, ctx: FacetContext) -> Facts:
-    """One property, ``[["DATABASE","db"],…]``; containers, which the systems' own connectors write too, by ``optional_metadata: [containers]``."""
+    """One property: ``[["DATABASE","db"],…]``. With ``optional_metadata: [containers]`` also containers, as DataHub's connectors write them."""
     levels = [[level.type or "", level.name or ""] for level in facet.hierarchy or () if level.type or level.name]
     value_text = property_text("hierarchy", levels) if levels else None
     if value_text is not None:
@@ -147,7 +147,7 @@ storage = property_facet("storage", attach="dataset", doc="Storage layer and fil
     },
 )
 def version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The version that was read or written: on the dataset, on the job's edge, and by dataset on the run."""
+    """The version that was read or written, as a property of the dataset, of the job's edge and, for each dataset, of the run."""
     properties = flatten("version", facet.content)
     if properties:
         yield property_fact(ctx, properties)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     producer="dbt",
 )
 def dbt_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Version of dbt, on the run and on its job."""
+    """Version of dbt, as a property of the run and of its job."""
     properties = flatten("dbt_version", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -69,7 +69,7 @@ def dbt_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="dbt",
 )
 def dbt_run(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Invocation id, project and profile as properties; the invocation id is the name of the invocation's run.
+    """Invocation id, project and profile, as properties. The invocation id is the name of the run of the invocation.
 
     dbt tries no node again under the same run id. A microbatch model has a START and an end for each batch, then its own
     end, which is OTHER where some failed.
@@ -102,7 +102,7 @@ _TEST_TYPE, _TEST_PREFIX = "dbt_node.test_type", "test."
     is_cached=True,
 )
 def dbt_node(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """File, database, schema, alias and unique id of the node; with ``links``, a link to its file.
+    """File, database, schema, alias and unique id of the node, as properties of the job. With the setting ``links``, the job links to its file.
 
     The type of a test and the page of its file are those of its check, too.
     """
@@ -147,7 +147,7 @@ _PARTITION_OUTCOME = mapped(PARTITIONED_BY, *_PROPERTY_OUTCOME.targets)
     producer="dbt",
 )
 def dbt_model(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Configuration, on the dataset and its job; the materialisation selects the subtype view, or the operation on the table."""
+    """Configuration of the model, as properties of the dataset and its job. The materialisation selects the subtype View, or the operation on the table."""
     config = facet.content.get("config")
     config_values = dict(config) if isinstance(config, dict) else {}
     incremental = config_values.pop("incremental", None)
@@ -220,7 +220,7 @@ def _note_columns(partition_columns: dict[str, Any], ctx: FacetContext, name: Na
     is_cached=True,
 )
 def dbt_exposures(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Exposures as one JSON property; they contain only names, so there are no edges to dashboards."""
+    """Exposures, as one JSON property. They contain only names, so there are no edges to dashboards."""
     content = dict(facet.content)
     exposures = content.get("exposures")
     value_text = property_text("dbt_exposures", exposures) if isinstance(exposures, list) and exposures else None

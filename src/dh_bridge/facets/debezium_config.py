@@ -27,7 +27,7 @@ _ALLOWED_SETTINGS = frozenset((
     producer="Debezium",
 )
 def debezium_config(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The settings of the connector, its topics and tables as one redacted JSON; the other settings are only counted.
+    """Settings, topics and tables of the connector, as one redacted JSON property. Settings that are not on the bridge's list are only counted.
 
     If Debezium restarts a task after a failure, it sends RUNNING once, and nothing more until its tables change.
     """

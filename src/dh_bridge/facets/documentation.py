@@ -47,7 +47,7 @@ def _retract_from_dataset(_: dict[str, Any], ctx: FacetContext) -> Facts:
     outcomes={"description": mapped(JOB_FIELD["description"]), "contentType": as_property()},
 )
 def job_documentation(facet: Documentation, ctx: FacetContext) -> Facts:
-    """Description of the job, or of the flow if the job is a flow; not of the flow of a task."""
+    """Description of the job. If the job is a flow, description of the flow."""
     if facet.description:
         yield ctx.owner_urn, JOB_FIELD, ("description", FIELD_STATED), facet.description
     yield from _content_type_facts(facet, ctx)

@@ -42,7 +42,7 @@ def error_properties(message: str | None, trace: str | None, language: str | Non
     outcomes={"message": as_property(), "programmingLanguage": as_property(), "stackTrace": as_property()},
 )
 def error_message(facet: ErrorMessage, ctx: FacetContext) -> Facts:
-    """Properties of the run; the result of the run depends on the event type only."""
+    """Properties of the run. The result of the run depends only on the event type."""
     properties = error_properties(facet.message, facet.stackTrace, facet.programmingLanguage)
     if properties:
         yield property_fact(ctx, properties)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Flink",
 )
 def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Job id as the name of the run; its link, if the namespace of the job is the address of the dashboard; outputs are INSERT operations."""
+    """The job id is the name of the run. If the namespace of the job is the address of Flink's dashboard, the run links to it. Outputs get INSERT operations."""
     properties = flatten("flink_job", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -58,7 +58,7 @@ def flink_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 @facet("checkpoints", attach="run", outcomes={"**": as_property(RUN_COUNT, RUN_PROPERTIES)}, producer="Flink")
 def checkpoints(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The largest counts of all events of the run, as properties of the run."""
+    """Properties of the run: the largest counts of all its events."""
     other_values = {}
     for field_name, value in facet.content.items():
         if type(value) is int and is_meaningful_count(value):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     producer="Airflow",
 )
 def big_query_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Whether the result was cached, and the cost. The whole job resource repeats the SQL and is dropped."""
+    """Whether the result was cached, and the cost, as properties of the run. The job resource is dropped, because it repeats the SQL."""
     content, properties = drop_large_value("bigQueryJob", facet.content, "properties", "too-large", ctx)
     flatten("bigQueryJob", content, properties)
     if properties:
@@ -53,7 +53,7 @@ big_query_error = property_facet(
     producer="Airflow",
 )
 def data_fusion(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Run id as a property; runtime arguments as one redacted JSON property."""
+    """Properties of the run: the run id, and the runtime arguments as one redacted JSON."""
     content = dict(facet.content)
     arguments = content.pop("runtimeArgs", None)
     properties = flatten("dataFusion", content)
@@ -91,7 +91,7 @@ class GcpComposerJob(Facet):
     producer="Google Cloud",
 )
 def gcp_composer_job(facet: GcpComposerJob, ctx: FacetContext) -> Facts:
-    """Properties of the job or flow; the operator is its second subtype, after that of jobType."""
+    """Properties of the job or flow. The operator is the second subtype, after that of jobType."""
     properties = {
         f"gcp_composer_job.{field_name}": value_text
         for field_name in _FIELD_NAMES
@@ -121,7 +121,7 @@ class GcpComposerRun(Facet):
     producer="Google Cloud",
 )
 def gcp_composer_run(facet: GcpComposerRun, ctx: FacetContext) -> Facts:
-    """Name of the run, if Airflow's facets have none; also a property."""
+    """Name of the run, if Airflow's facets have none. The field is also a property."""
     if not facet.dagRunId:
         return
     yield ctx.run_urn, RUN_NAME, NAME_COMPOSER, facet.dagRunId
@@ -144,7 +144,7 @@ def gcp_composer_run(facet: GcpComposerRun, ctx: FacetContext) -> Facts:
     producer="Google Cloud",
 )
 def gcp_dataproc(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the application id names application runs. Both keys have the same fields."""
+    """Properties of the run. The application id is the name of the run of an application. Both keys have the same fields."""
     properties = flatten("gcp_dataproc", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -180,7 +180,7 @@ def _page_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
     producer="Google Cloud",
 )
 def gcp_lineage(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Display name of the job or flow; its origin as properties."""
+    """Display name of the job or flow. Its origin is written as properties."""
     content = dict(facet.content)
     name = text_of(content.get("displayName"))
     if name:

@@ -45,7 +45,7 @@ class Expectations(Facet):
     producer="Great Expectations",
 )
 def great_expectations_assertions(facet: Expectations, ctx: FacetContext) -> Facts:
-    """As dataQualityAssertions, which wins if an event has both; with a profile of the part of the table that the batch contains."""
+    """Assertions and results as of dataQualityAssertions, which is used if an event has both facets. A batch adds a profile of its part of the table."""
     if "dataQualityAssertions" in ctx.facet_keys and isinstance(
         sibling_facet(ctx, "dataQualityAssertions").get("assertions"), list
     ):
@@ -85,7 +85,7 @@ _BATCH_OUTCOME = mapped(BATCH, RUN_PROPERTIES)
     producer="Great Expectations",
 )
 def great_expectations_meta(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the validated batch is written on the results."""
+    """Properties of the run. The validated batch is written on the results of its checks."""
     properties = flatten("great_expectations_meta", facet.content)
     if properties:
         yield property_fact(ctx, properties)

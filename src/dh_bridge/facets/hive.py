@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # -- hive_properties (run): properties of the Hive session (OpenLineage integration/hive).
 
-hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON property.", producer="Hive")
+hive_properties = map_facet(
+    "hive_properties", doc="Session properties, as one redacted JSON property.", producer="Hive"
+)
 
 
 # -- hive_query (run): id and operation of a query (OpenLineage integration/hive).
@@ -36,7 +38,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Hive",
 )
 def hive_query(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run; operation of its outputs unless lifecycleStateChange has one; second subtype of the job."""
+    """The query id is the name of the run. The operation name is the operation on the outputs, unless lifecycleStateChange states one, and the second subtype of the job."""
     properties = flatten("hive_query", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -66,7 +68,7 @@ _PLACEHOLDER_USERS = ("anonymous", "hive")
     producer="Hive",
 )
 def hive_session(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Session properties; the user of the run unless it is a placeholder."""
+    """Properties of the run. The user name is the user of the run, unless it is a placeholder."""
     content = facet.content
     if "ip_addresses" in ctx.options.settings.excluded_metadata and content.get("clientIp") is not None:
         ctx.note_dropped("clientIp", "policy:excluded_metadata")

@@ -138,7 +138,7 @@ _STATISTIC_FIELDS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "si
     producer="Iceberg",
 )
 def iceberg_scan_report(facet: IcebergScanReport, ctx: FacetContext) -> Facts:
-    """Snapshot, schema and filter on the edge; the whole facet on the run; columns that were read as input fields; missing counts are filled in."""
+    """Snapshot, schema and filter are properties of the job's edge, all fields a property of the run. Read columns are input fields of the job. Counts replace a missing inputStatistics."""
     edge_values = _scan_attributes(facet, ctx)
     report: dict[str, Any] = {
         **edge_values,
@@ -279,7 +279,7 @@ _DELETE_FIELDS = ("totalPositionalDeletes", "totalEqualityDeletes")
     producer="Iceberg",
 )
 def iceberg_commit_report(facet: IcebergCommitReport, ctx: FacetContext) -> Facts:
-    """Type, rows and properties of the operation, totals of the profile, and the snapshot as a property of the dataset."""
+    """Operation with its type, rows and properties; profile with the totals; the snapshot is a property of the dataset."""
     properties = _build_properties(facet, ctx)
     if ctx.role != "output" or not ctx.run_urn:
         if properties:

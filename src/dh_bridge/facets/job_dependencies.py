@@ -70,7 +70,7 @@ _PROPERTY_OUTCOME = as_property()
     },
 )
 def job_dependencies(facet: JobDependencies, ctx: FacetContext) -> Facts:
-    """Upstream jobs as edges, upstream runs as upstreamInstances; flows and downstream jobs as properties of the run.
+    """Upstream jobs are edges between jobs, upstream runs are upstreamInstances. Flows and downstream jobs are properties of the run.
 
     Edges end at dataJobs only. Downstream jobs get no edge here: their own events contain the same dependency.
     """

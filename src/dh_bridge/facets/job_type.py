@@ -48,7 +48,7 @@ class JobType(Facet):
     },
 )
 def job_type(facet: JobType, ctx: FacetContext) -> Facts:
-    """Subtype of job, flow and run, type of the run, properties of the job; the content mode decides how events of a run are merged."""
+    """Subtype of job, flow and run; type of the run; properties of the job. The content mode states how the events of a run are merged."""
     properties = {}
     for field_name in ("processingType", "integration", "jobType"):
         field_value = getattr(facet, field_name)

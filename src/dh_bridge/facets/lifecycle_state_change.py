@@ -53,7 +53,7 @@ _PREVIOUS_NAME_TARGETS = as_property(DATASET_PROPERTIES, OPERATION_PROPERTIES)
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Facts:
-    """Operation of the run, mark on the edge; DROP soft-deletes the dataset; the earlier name is a property.
+    """Operation on the dataset, and a property of the job's edge. DROP soft-deletes the dataset. The earlier name of a renamed dataset is a property.
 
     An input gets the mark only: Airflow's operators for S3, GCS and BigQuery report there what they delete.
     """

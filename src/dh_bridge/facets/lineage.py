@@ -63,7 +63,7 @@ _TARGET_OUTCOME = mapped(OUTPUT, DATASET)
     },
 )
 def lineage_job(facet: JobLineageFacet, ctx: FacetContext) -> Facts:
-    """Named datasets become inputs and outputs of the job; named jobs become edges between jobs.
+    """Datasets in the facet become inputs and outputs of the job. Jobs in the facet become edges between jobs.
 
     For the datasets that it names, columnLineage of the same event is not read. Lineage of another job is written to
     that job's edges; lineage of another run, to that run if it is in the same call.
@@ -219,7 +219,7 @@ def _retract(_: dict[str, Any], ctx: FacetContext) -> Facts:
 
 @facet("lineage", attach="dataset", struct=DatasetLineageFacet, retract=_retract, outcomes=target_outcomes())
 def lineage_dataset(facet: DatasetLineageFacet, ctx: FacetContext) -> Facts:
-    """Edges and pairs of columns; replaces columnLineage. An empty ``inputs`` removes the upstreams of the dataset.
+    """Edges between datasets and jobs, and pairs of columns. The facet replaces columnLineage. An empty ``inputs`` removes the upstreams of the dataset.
 
     A dataset event writes upstreamLineage. The facet of an input becomes one property, as a run reports the lineage of its outputs.
     """

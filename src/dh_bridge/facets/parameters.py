@@ -47,7 +47,7 @@ _PARAMETER_OUTCOME = as_property(RUN_PROPERTIES["*"])
     },
 )
 def execution_parameters(facet: ExecutionParameters, ctx: FacetContext) -> Facts:
-    """A property of the run for each parameter, as with environment variables; names and descriptions are one JSON property."""
+    """One property of the run for each parameter, as with environmentVariables. Names and descriptions are one JSON property."""
     named_parameters = [
         NamedParameter(f"parameters[{position}]", "key", parameter.key, parameter.value)
         for position, parameter in enumerate(facet.parameters or ())
@@ -95,7 +95,7 @@ _VARIABLE_OUTCOME = as_property(RUN_PROPERTIES["*"])
     outcomes={f"environmentVariables[].{field_name}": _VARIABLE_OUTCOME for field_name in ("name", "value", "value**")},
 )
 def environment_variables(facet: EnvironmentVariables, ctx: FacetContext) -> Facts:
-    """A property of the run for each variable, at most 100 in alphabetical order; secrets are masked by name and by shape."""
+    """One property of the run for each variable, at most 100 in alphabetical order. Secrets are recognised by name and by shape, and masked."""
     properties = named_parameter_properties(
         "environmentVariables",
         [

@@ -85,7 +85,7 @@ _ROOT_JOB_OUTCOME = as_property(JOB_PROPERTIES, RUN_PROPERTIES)
     },
 )
 def parent(facet: Parent, ctx: FacetContext) -> Facts:
-    """Parent run as parentInstance, not as an upstream; root and forwarded facets as properties."""
+    """The parent run is the parentInstance of the run, and not an upstream. The root run and forwarded facets are properties."""
     run, job = facet.run or RunReference(), facet.job or JobReference()
     if run.runId:
         urn = ctx.identity.run_urn(job.namespace, job.name, run.runId)

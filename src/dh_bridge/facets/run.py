@@ -42,7 +42,7 @@ _FIELD_NAMES = ("nominalStartTime", "nominalEndTime")
     outcomes=dict.fromkeys(_FIELD_NAMES, as_property()),
 )
 def nominal_time(facet: NominalTime, ctx: FacetContext) -> Facts:
-    """Scheduled start and end as properties; the run is BATCH_SCHEDULED, unless another facet states its type."""
+    """Scheduled start and end, as properties of the run. The run has the type BATCH_SCHEDULED, unless another facet states its type."""
     times = {}
     if facet.nominalStartTime:
         times["nominalTime.nominalStartTime"] = present_property_text(
@@ -81,7 +81,7 @@ class ProcessingEngine(Facet):
     },
 )
 def processing_engine(facet: ProcessingEngine, ctx: FacetContext) -> Facts:
-    """Properties of the run; name and version also of the job. Ids do not depend on it, because COMPLETE events often lack it."""
+    """Properties of the run; name and version are also properties of the job. Ids do not depend on this facet, because COMPLETE events often lack it."""
     properties = {
         f"processing_engine.{field_name}": present_property_text(f"processing_engine.{field_name}", value)
         for field_name in ("name", "version")
@@ -116,7 +116,7 @@ class ExternalQuery(Facet):
     },
 )
 def external_query(facet: ExternalQuery, ctx: FacetContext) -> Facts:
-    """Properties of the run; the query id is the name of the run of a QUERY job, and with ``links`` its link."""
+    """Properties of the run. For a QUERY job, the query id is the name of the run and, with the setting ``links``, a link."""
     properties = {}
     if facet.externalQueryId:
         properties["externalQuery.externalQueryId"] = present_property_text(

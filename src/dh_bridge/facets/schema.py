@@ -71,7 +71,7 @@ class SchemaFacet(Facet):
     },
 )
 def schema(facet: SchemaFacet, ctx: FacetContext) -> Facts:
-    """Schema of the dataset, if at least one field has a type. A list without types is a projection: the input fields of the job.
+    """Schema of the dataset, if at least one field has a type. Fields without types are the columns that the job reads: its input fields.
 
     Where DataHub has no connector that could own the schema, an untyped list is the schema, too, as NullType, until an event
     gives types.

@@ -39,7 +39,7 @@ class SqlFacet(Facet):
     },
 )
 def sql(facet: SqlFacet, ctx: FacetContext) -> Facts:
-    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query with ``optional_metadata: [queries]``."""
+    """DataTransformLogic of the job, or on servers without this aspect the property ``sql.query`` with its hash. With ``optional_metadata: [queries]``, also a query."""
     if facet.query and facet.query.strip():
         # of the statements of a dbt node the longest counts: others begin, rename and commit
         version = (len(facet.query), *ctx.version[1:]) if ctx.is_statement else ctx.version
@@ -68,7 +68,7 @@ class SourceCode(Facet):
     },
 )
 def source_code(facet: SourceCode, ctx: FacetContext) -> Facts:
-    """SQL as in the facet sql, which wins. Of other code, which may contain secrets: hash and length; with ``source_code: keep``, the text."""
+    """SQL is written as that of the facet sql, which wins if an event has both. Of other code, which may have secrets, hash and length; with ``source_code: keep`` its text."""
     properties = {}
     if facet.language:
         properties["sourceCode.language"] = present_property_text("sourceCode.language", facet.language)
@@ -119,7 +119,7 @@ class SourceCodeLocation(Facet):
     },
 )
 def source_code_location(facet: SourceCodeLocation, ctx: FacetContext) -> Facts:
-    """Web page of the code as externalUrl of the job and of the checks of its runs; its revision as versionInfo; all as properties."""
+    """The web page of the code is the externalUrl of the job and of the checks of its runs. The revision is versionInfo. All fields are also properties."""
     properties = flatten("sourceCodeLocation", {name: getattr(facet, name) for name in _PROPERTY_FIELDS})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):

@@ -50,7 +50,7 @@ _URL_PRECEDENCES = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY
     producer="Spark",
 )
 def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Application id (the name of application runs), user, pages; all fields are properties, too."""
+    """Application id (the name of the application's run), user and links of the run. All fields are also properties."""
     content = facet.content
     properties = flatten("spark_applicationDetails", content)
     if properties:
@@ -75,7 +75,7 @@ def spark_application_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
     producer="Spark",
 )
 def spark_job_details(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; the description is that of the job if it has no other, but never that of the application."""
+    """Properties of the run. The description is that of the job, if it has no other; it is never that of the application."""
     properties = flatten("spark_jobDetails", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -127,7 +127,7 @@ class SparkException(Facet):
     producer="Spark",
 )
 def spark_exception(facet: SparkException, ctx: FacetContext) -> Facts:
-    """Read as errorMessage (only FAIL events have it); errorMessage wins if an event has both."""
+    """Properties as of errorMessage, which is used if an event has both facets. Only FAIL events have this facet."""
     error_message = sibling_facet(ctx, "errorMessage")
     if "message" in error_message or "stackTrace" in error_message:
         for field_name in ("message", "stackTrace"):
@@ -144,7 +144,7 @@ spark_logical_plan = bulk_facet(
     "spark.logicalPlan",
     attach="run",
     reason="plan",
-    doc="Dropped, as it is the bulk of an event and of no use in a catalogue; hash and size are stored.",
+    doc="Dropped, because it is large and has no use in a catalogue. Hash and size are stored.",
     producer="Spark",
 )
 
@@ -168,7 +168,7 @@ spark_unknown = bulk_facet(
     "spark_unknown",
     attach="run",
     reason="plan",
-    doc="Dropped; number of nodes, hash and size are stored.",
+    doc="Dropped. Number of nodes, hash and size are stored.",
     producer="Spark",
     struct=SparkPlanNodes,
     count=_count_nodes,
@@ -191,7 +191,7 @@ _KEY = "environment-properties"
     producer="Spark",
 )
 def environment_properties(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Redacted properties of the run; only the size of the mount table; the user is the user of the run."""
+    """Redacted properties of the run. Of the mount table, only the size is written. The user is the user of the run."""
     nested_properties = facet.content.get(_KEY)
     is_nested = isinstance(nested_properties, dict)
     outer_properties = {name: value for name, value in facet.content.items() if name != _KEY} if is_nested else {}
@@ -229,5 +229,5 @@ def _scalar_text(value: Any) -> str:
 # -- debug (run): a dump of settings and packages (Spark listener, Airflow provider).
 
 debug = bulk_facet(
-    "debug", attach="run", reason="bulk", doc="Dropped; hash and size are stored.", producer="Spark, Airflow"
+    "debug", attach="run", reason="bulk", doc="Dropped. Hash and size are stored.", producer="Spark, Airflow"
 )

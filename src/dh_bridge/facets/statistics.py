@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     outcomes={field: as_property(STATISTIC[field]) for field in ("rowCount", "size", "fileCount")},
 )
 def input_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
-    """Counts on the edge of the job, and on the run (total and by dataset); no operation, because reading changes nothing."""
+    """Counts of a read, as properties of the job's edge and of the run (total and by dataset). There is no operation, because a read changes nothing."""
     yield from statistic_facts(facet, ctx, "input")
 
 
@@ -47,5 +47,5 @@ def input_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
     },
 )
 def output_statistics(facet: Statistics, ctx: FacetContext) -> Facts:
-    """Affected rows, on the operation, the edge of the job, and the run; also a profile, if the whole table was replaced."""
+    """Counts of a write, on the operation, the job's edge and the run. If the whole table was replaced, also a profile."""
     yield from statistic_facts(facet, ctx, "output")

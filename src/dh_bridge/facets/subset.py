@@ -77,7 +77,7 @@ class Subset(Facet):
     outcomes={**_condition_outcomes("input"), **_condition_outcomes("output")},
 )
 def subset(facet: Subset, ctx: FacetContext) -> Facts:
-    """Predicate on the edge and the run; partition of profile, operation and results; columns that were read as input fields."""
+    """The predicate is a property of the job's edge and of the run. Profiles, operations and results get its partition. Its columns are input fields of the job."""
     name, condition = _own_condition(facet, ctx.role)
     if condition is None:
         return

@@ -43,7 +43,7 @@ _OUTCOME = DATASET_PROPERTIES["symlinks"]
     outcomes={f"identifiers[].{field_name}": as_property() for field_name in ("namespace", "name", "type")},
 )
 def symlinks(facet: Symlinks, ctx: FacetContext) -> Facts:
-    """All identifiers as one property, never a lineage edge; a table and its files are siblings with ``optional_metadata: [siblings]``."""
+    """All identifiers, as one property, without lineage edges. With ``optional_metadata: [siblings]``, a table and its files are siblings."""
     rows = [
         [identifier.type or "", identifier.namespace or "", identifier.name or ""]
         for identifier in facet.identifiers or ()

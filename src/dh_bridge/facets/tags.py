@@ -108,7 +108,7 @@ def job_tags(facet: Tags, ctx: FacetContext) -> Facts:
     },
 )
 def dataset_tags(facet: Tags, ctx: FacetContext) -> Facts:
-    """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata)."""
+    """Tags of the dataset. A tag with a ``field`` is a tag of that column (editableSchemaMetadata)."""
     yield from _tag_facts(facet, ctx)
 
 

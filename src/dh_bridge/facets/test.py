@@ -66,7 +66,7 @@ _DROPPED_FIELDS = ("description", "expected", "actual", "failures", "content", "
     },
 )
 def test(facet: Tests, ctx: FacetContext) -> Facts:
-    """One assertion for each test and tested dataset (the inputs of the event, else its outputs); skipped tests are properties of the run."""
+    """One assertion for each test and tested dataset: the inputs of the event, or its outputs if it has no inputs. Skipped tests are properties of the run."""
     skipped_names, unresolved = [], []
     is_run_skipped = is_skipped_test(ctx)
     matched_tests: list[tuple[str, Check, str | None]] = []

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     producer="Trino",
 )
 def trino_metadata(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Query id as the name of the run, transaction id as a property; hash and size of the plan."""
+    """The query id is the name of the run, the transaction id a property. Of the plan, only hash and size are written."""
     content, properties = drop_large_value("trino_metadata", facet.content, "query_plan", "plan", ctx)
     flatten("trino_metadata", content, properties)
     if properties:
@@ -59,7 +59,7 @@ _MAX_SUBTYPE_CHARS = 100
     producer="Trino",
 )
 def trino_query_context(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """Properties of the run; its user; the operation of its outputs if neither lifecycleStateChange nor the SQL has one."""
+    """Properties of the run, and its user. The query type is the operation on the outputs, if neither lifecycleStateChange nor the SQL states one."""
     properties = flatten("trino_query_context", facet.content)
     if properties:
         yield property_fact(ctx, properties)
@@ -87,7 +87,7 @@ _decode_number = msgspec.json.Decoder(int | float).decode
     producer="Trino",
 )
 def trino_query_statistics(facet: OpenFacet, ctx: FacetContext) -> Facts:
-    """The numbers as one JSON; rows written replace a missing outputStatistics if there is only one output."""
+    """All numbers, as one JSON property of the run. If there is only one output without outputStatistics, it gets the number of written rows."""
     numbers = {}
     for field_name, value in facet.content.items():
         number = _parse_number(value)
