@@ -60,7 +60,7 @@ def handle_callback(kind: str, context: Mapping[str, Any], started_at: float, op
 
 @cache
 def _warn_of_ledger(file: Path) -> None:
-    """Say once in a process that callbacks use no ledger: tasks run on many machines, its file lies on one, and may be busy."""
+    """Log once per process that callbacks use no ledger: tasks run on many machines, and its file is on one of them."""
     log.warning(
         "ledger.file (%s) is ignored: callbacks send each event on its own. Use a ledger with dh-bridge emit", file
     )
@@ -83,7 +83,7 @@ def _load_settings(options: Mapping[str, Any]) -> Settings:
 
 
 def _with_known_retry(settings: Settings, kind: str) -> Settings:
-    """Return the settings with ``runs.up_for_retry`` as it is: events leave it to a guess, a callback knows."""
+    """Return the settings with ``runs.up_for_retry`` from the kind of callback, which is exact; events only allow a guess."""
     runs = settings.runs.model_copy(update={"up_for_retry": kind == "retry"})
     return settings.model_copy(update={"runs": runs})
 

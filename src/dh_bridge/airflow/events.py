@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dh_bridge.airflow.context import CallbackContext
     from dh_bridge.airflow.facets import AirflowRunNames, Facets
 
-#: What a callback is called for -> the event that ends the run, and Airflow's word for a DAG run that ended so.
+#: Kind of callback -> the event that ends the run, and Airflow's state of a DAG run with this end.
 ENDINGS = {
     "execute": (None, ""),
     "success": ("COMPLETE", "success"),
@@ -77,7 +77,7 @@ def build_events(context: CallbackContext, kind: str, namespace: str) -> tuple[l
 
 
 def _has_skip_callback(task: Any) -> bool:
-    """Whether a task has a callback of ours for that: 2.10 calls those for success as well when a task skipped itself."""
+    """Return whether a task has one of these callbacks for that: 2.10 also calls those for success if a task skipped itself."""
     callbacks = to_list(attribute(task, "on_skipped_callback"))
     return any(
         attribute(attribute(callback, "func") or callback, "__name__") == "emit_on_skipped" for callback in callbacks

@@ -31,7 +31,7 @@ Facets = dict[str, dict[str, Any]]
 AirflowRunNames = tuple[str, str, str]
 
 _MAX_TEXT_CHARS = 100_000
-"""Characters of a stack trace or a documentation; what is more is cut, as events have to be."""
+"""Maximal characters of a stack trace or a documentation; longer texts are cut, because events are limited."""
 _DOC_CONTENT_TYPES = {
     "doc": "text/plain", "doc_md": "text/markdown", "doc_json": "application/json", "doc_yaml": "application/x-yaml",
     "doc_rst": "text/x-rst",
@@ -56,7 +56,7 @@ def run_facets(context: CallbackContext, parent: Facets, run_id: str) -> Facets:
 
 
 def job_facets(context: CallbackContext) -> Facets:
-    """Return what START and end say of the job."""
+    """Return the facets of the job, for START and end."""
     dag, task = context.dag, context.task
     kind = "DAG" if task is None else "TASK"
     facets: Facets = {
@@ -96,7 +96,7 @@ def error_facet(error: BaseException | str | None) -> Facets:
     trace = None
     if isinstance(error, BaseException) and error.__traceback__ is not None:
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        trace = str(mask_secrets(trace))[-_MAX_TEXT_CHARS:]  # the end says what it was
+        trace = str(mask_secrets(trace))[-_MAX_TEXT_CHARS:]  # the end of a trace has the error
     text = (error if isinstance(error, str) else error_text(error)) or type(error).__name__
     message = str(mask_secrets(text))[:_MAX_TEXT_CHARS]
     return {
@@ -107,7 +107,7 @@ def error_facet(error: BaseException | str | None) -> Facets:
 
 
 def parent_facet(parent: AirflowRunNames, root: AirflowRunNames | None) -> Facets:
-    """Return the parent of a run and the root of all, which is the parent where nobody named another."""
+    """Return the parent of a run and the root of all; the root is the parent if no other root is stated."""
     root_names = root or parent
     return {
         "parent": standard_facet(

@@ -43,13 +43,13 @@ def to_list(members: Any) -> list[Any]:
 
 
 def present_attributes(owner: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return those attributes of ``owner`` that say something."""
+    """Return the attributes of ``owner`` that are not empty."""
     values = {name: to_jsonable(attribute(owner, name)) for name in names}
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
 def mask_secrets(value: Any, name: str | None = None) -> Any:
-    """Return ``value`` under Airflow's secrets masker, as it is where there is none."""
+    """Return ``value`` masked by Airflow's secrets masker; unchanged if there is no masker."""
     for module in _MASKER_MODULES:
         redact = attribute(sys.modules.get(module), "redact")
         if callable(redact):

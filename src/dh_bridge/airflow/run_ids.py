@@ -17,7 +17,7 @@ _NODE_BITS = 76
 
 
 def dag_run_id(namespace: str, dag_id: str, instant: datetime, clear_number: int) -> str:
-    """Return the id of a DAG run; ``instant`` is its logical date, or when there is none, ``run_after``."""
+    """Return the id of a DAG run; ``instant`` is its logical date, or ``run_after`` if it has none."""
     return static_uuid(instant, f"{namespace}.{dag_id}.{clear_number}")
 
 

@@ -32,24 +32,24 @@ class CallbackDelivery(NamedTuple):
 
 
 def send(events: list[dict[str, Any]], settings: Settings, deadline: float) -> CallbackDelivery:
-    """Translate and deliver until ``deadline`` (of the monotonic clock); the caller waits no longer than that.
+    """Translate and deliver until ``deadline`` (of the monotonic clock); the caller does not wait longer.
 
-    What can be sent again is sent again while time is left, after the pause that the server asks for; a pause that does not fit
-    into that time ends it at once. A BridgeError says that nothing, or not everything, arrived in time. The work is done beside
-    the caller, as no socket keeps its time to the second: what is late is left behind.
+    Failed proposals are sent again while time is left, after the pause that the server asks for. If the pause is longer than the
+    remaining time, the delivery ends at once. A BridgeError states that nothing, or not everything, arrived in time. The work runs
+    in a thread, because timeouts of sockets are not exact: late work is abandoned.
     """
     return run_until(deadline, lambda: _deliver_with_retries(events, settings, deadline))
 
 
 def run_until(deadline: float, work: Callable[[], CallbackDelivery]) -> CallbackDelivery:
-    """Return what ``work`` returns, or raise what it raises; a SinkError when it is not done by ``deadline``."""
+    """Return the result of ``work``, or raise its error; raise a SinkError if it is not done by ``deadline``."""
     results: list[CallbackDelivery] = []
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised again, where somebody waits for it
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             errors.append(error)
 
     thread = Thread(target=run, name="dh_bridge.airflow", daemon=True)
@@ -92,7 +92,7 @@ def _deliver_once(events: list[dict[str, Any]], settings: Settings, deadline: fl
         buffer, backoff = RetryBuffer(translation.proposals), Backoff(_FIRST_PAUSE_SECONDS)
         delivered_count, failures = 0, list[Failure]()
         while buffer:
-            if time.monotonic() >= deadline:  # nobody waits for us any more: what came late is not written late, too
+            if time.monotonic() >= deadline:  # the caller does not wait any more, so nothing is written late
                 raise _timeout_error()
             outcome = buffer.send(sink)
             delivered_count += outcome.delivered_count

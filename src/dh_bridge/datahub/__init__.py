@@ -1,1 +1,1 @@
-"""What goes out: DataHub's URNs, proposals, version profiles and the checks of its schemas. Knows nothing of OpenLineage."""
+"""The output side: DataHub's URNs, proposals, version profiles and the checks of its schemas. It is independent of OpenLineage."""

@@ -28,7 +28,7 @@ def fingerprint(value: Any) -> bytes:
 
 
 def proposal_fingerprint(proposal: Proposal) -> bytes:
-    """Return the hash of what a proposal writes; of one that is rendered again and again it is computed once."""
+    """Return the hash of a proposal's content; for a cached proposal it is computed once."""
     if type(proposal) is not CachedProposal:
         return fingerprint(proposal.value)
     digest: bytes | None = proposal.__dict__.get("hash")
@@ -67,7 +67,7 @@ def patch_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Patch
 
 
 def removal_operation(path: str) -> Operation:
-    """Return the operation that removes what an earlier patch added."""
+    """Return the operation that removes the value that an earlier patch added."""
     return {"op": "remove", "path": path}
 
 

@@ -57,7 +57,7 @@ _URN_CLASSES = {
 }
 
 
-# What a check raises; in msgspec before 0.20 its error is no ValueError.
+# The error of a failed check; before msgspec 0.20 it is not a ValueError.
 VALIDATION_ERRORS = (ValueError, msgspec.ValidationError)
 
 
@@ -177,7 +177,7 @@ class TypeCompiler:
         self._compiled: dict[str, Any] = {}
 
     def type_of(self, node: Any, urn_type_marker: type[Marker] | None = None) -> Any:
-        """Return the msgspec type of an Avro type; its strings are URNs when ``urn_type_marker`` says of which kind."""
+        """Return the msgspec type of an Avro type; strings with a ``urn_type_marker`` are URNs of that type."""
         node = self.definition(node)
         if isinstance(node, list):
             return self._union_type(node)
@@ -240,7 +240,7 @@ class TypeCompiler:
 
 
 def urn_field_type(field: schemas.Schema) -> type[Marker] | None:
-    """Return the URN type of a field: its class, its validation or its relationship say which entity types it takes."""
+    """Return the URN type of a field: its class, its validation or its relationship lists the entity types that it accepts."""
     if "Urn" not in field:
         return None
     entity_types = field.get("UrnValidation", field).get("entityTypes", ())

@@ -35,11 +35,11 @@ _BATCH_SIZE = 200
 
 
 def to_mcpw(proposal: ProposalFields, *, version: str | None = None) -> Mcp:
-    """Return a wrapper with the typed aspect; the plain proposal class, JSON inside, where there is none.
+    """Return a wrapper with the typed aspect, or the plain proposal class with JSON inside, if no typed aspect fits.
 
-    There is none for a PATCH, and for an aspect of which the installed classes do not know every field: they drop what they
-    do not know without a word, so what they made of it is compared. ``version`` is the server's: it decides the form of a
-    PATCH (:func:`dh_bridge.datahub.generic_aspect.keyed_patches`); without one the newest version is assumed.
+    No typed aspect fits a PATCH, and an aspect with a field that the installed classes do not have: they drop unknown fields
+    without an error, so the result is compared. ``version`` is the server's. It selects the form of a
+    PATCH (:func:`dh_bridge.datahub.generic_aspect.keyed_patches`); the default is the newest version.
     """
     if proposal.change_type == "UPSERT":
         aspect_class = ASPECT_NAME_MAP.get(proposal.aspect_name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Pair = tuple["str | None", str, str]
 
 _MAX_OPERATIONS = 2000
-_PAIR_BYTES = 900  # what a pair and its operation take beside the path
+_PAIR_BYTES = 900  # memory of a pair and its operation, without the path
 _PATH_SLASHES = 5
 _CONFIDENCE = {"confidenceScore": 1.0}
 # A column that was made of a whole dataset. A server joins all upstreams of one operation and downstream into one entry
@@ -44,9 +44,9 @@ class ValidPairs(frozenset[Pair]):
 
 
 class PlainPairs(AbstractSet[Pair]):
-    """Sound pairs between columns alone, none of whose texts has a sign that the segment of a path would escape.
+    """Valid pairs between columns. None of their texts has a character that must be escaped in a path.
 
-    They are held as what is written of them: the paths of their operations, sorted.
+    They are stored as the sorted paths of their operations.
     """
 
     __slots__ = ("_operations", "_was_requested", "paths")
@@ -165,7 +165,7 @@ def _build_additions(paths: list[str]) -> PatchOperations:
 
 
 def _size_of(operations: PatchOperations, pairs: AbstractSet[Pair]) -> int:
-    """Return about how much is held by what was made of ``pairs``, and by them."""
+    """Return the approximate memory of ``pairs`` and of the objects that were built from them."""
     return sum([len(operation["path"]) for operation in operations], _PAIR_BYTES * (len(pairs) + 1))
 
 

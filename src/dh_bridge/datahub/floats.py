@@ -1,6 +1,6 @@
-"""32-bit floats: what a server has of a number that it was sent, so that the same number is no change.
+"""32-bit floats: rounds numbers as a server stores them, so that an equal number is not a change.
 
-Avro's ``float`` has 32 bits in DataHub's server (``nullProportion``), its ``double`` 64: a third comes back as 0.33333334.
+In DataHub's server, Avro's ``float`` has 32 bits (``nullProportion``), its ``double`` 64: a third is read back as 0.33333334.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _SINGLE = struct.Struct("<f")
 
 
 def round_floats(aspect_name: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return an aspect with its 32-bit floats as a server keeps them; the same object where it has none."""
+    """Return an aspect with its 32-bit floats as a server stores them; the same object if it has none."""
     tree = _float_tree(aspect_name)
     rounded: dict[str, Any] = value if tree is None else tree.map_values(value, _round_float)
     return rounded
 
 
 def _round_float(number: Any, _path: str) -> Any:
-    """Return a number as a 32-bit float; one that none can hold, and what is no number, as it is."""
+    """Return a number as a 32-bit float; other values, and numbers out of range, are returned unchanged."""
     if type(number) not in (float, int):
         return number
     try:

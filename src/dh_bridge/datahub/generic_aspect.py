@@ -40,9 +40,9 @@ KEYED_ASPECTS = frozenset([*_KEYS, _COLUMN_TAGS])
 
 
 def keyed_patches(version: str | None) -> bool:
-    """Return whether a server of a version takes the keyed form of patches; the newest version where none is stated.
+    """Return whether a server of a version accepts the keyed form of patches; without a version, whether the newest one does.
 
-    A version of two numbers, such as ``1.5``, stands for the last release of its line, as the profile of that name does.
+    A version of two numbers, such as ``1.5``, means the last release of its line, as the profile of that name does.
     """
     parts = None if version is None else parse_version(version)
     return parts is None or parts >= (_KEYED_MIN_VERSION if len(parts) > 2 else _KEYED_MIN_VERSION[:2])
@@ -78,11 +78,11 @@ class ProposalFields(Protocol):
 
 
 class PatchForms(msgspec.Struct):
-    """The form of patches that a server takes, aspect by aspect: by its version, unless its answers showed otherwise.
+    """The form of patches that a server accepts for each aspect: from its version, unless its responses showed another form.
 
     Args:
-        version: the server's version; None where it names none.
-        learned: aspect -> whether the server takes the keyed form, where it refused the form of its version.
+        version: the server's version; None if it is unknown.
+        learned: aspect -> whether the server accepts the keyed form, if it rejected the form of its version.
     """
 
     version: str | None = None
@@ -160,7 +160,7 @@ def _plain_path(path: str, field: str, keys: list[str], path_key_count: int) -> 
 
 
 def _keyed_path(operation: dict[str, Any], field: str, keys: list[str], path_key_count: int) -> str:
-    """Return the path (``/tags/urn:li:tag:x``) with a step for each key, empty where the value has none."""
+    """Return the path (``/tags/urn:li:tag:x``) with a step for each key; a missing key is an empty step."""
     path: str = operation["path"]
     _, first, *path_steps = path.split("/")
     if first != field or len(path_steps) != path_key_count:

@@ -96,7 +96,7 @@ class PatchPathShape:
         self.batch_type = _batch_type(kind)
 
     def matches(self, steps: list[str]) -> bool:
-        """Say whether a path of as many steps has this shape."""
+        """Return whether a path with the same number of steps has this shape."""
         return all(steps[index] == step for index, step in self._fixed_steps)
 
     def check_keys(self, steps: list[str]) -> tuple[tuple[str, str], ...]:
@@ -110,7 +110,7 @@ class PatchPathShape:
 
 @cache
 def _batch_type(kind: Any) -> type[Struct]:
-    """Return the type of several values of one type: slots that share it are checked in one conversion."""
+    """Return the type of several values of one type: shapes with this type are checked in one conversion."""
     return prepare_type(msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False))
 
 

@@ -1,4 +1,4 @@
-"""Version profiles: which entities, aspects and fields a DataHub server knows."""
+"""Version profiles: the entities, aspects and fields of each DataHub version."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Profile:
     _pairs: frozenset[tuple[str, str]] = field(repr=False, compare=False)
 
     def has_aspect(self, entity_type: str, aspect_name: str) -> bool:
-        """Say whether the aspect belongs to the entity: its key aspect, or one of its entityAspects."""
+        """Return whether the aspect belongs to the entity: it is the key aspect, or one of its entityAspects."""
         return (entity_type, aspect_name) in self._pairs
 
     def is_at_least(self, *version: int) -> bool:
-        """Say whether this profile is that version or a later one: ``at_least(1, 3)``."""
+        """Return whether this profile is that version or a later one: ``at_least(1, 3)``."""
         return self.version >= version
 
     def has_field(self, aspect_name: str, path: str) -> bool:
-        """Say whether the aspect has a field at the dotted ``path``, for example ``result.severity``."""
+        """Return whether the aspect has a field at the dotted ``path``, for example ``result.severity``."""
         return _has_field(self.name, aspect_name, path)
 
     @property
@@ -36,7 +36,7 @@ class Profile:
         return _environments(self.name)
 
     def is_timeseries(self, aspect_name: str) -> bool:
-        """Say whether the aspect is a timeseries; False when this profile has no such aspect."""
+        """Return whether the aspect is a timeseries; False if the profile does not have the aspect."""
         schema = schemas.aspect_schema(self.name, aspect_name)
         return schema is not None and schemas.is_timeseries(schema)
 
@@ -60,7 +60,7 @@ def known_profiles() -> tuple[str, ...]:
 
 
 def newest_profile() -> str:
-    """Return the name of the newest bundled profile: what is written where nobody states a version."""
+    """Return the name of the newest bundled profile: the default if no version is set."""
     return known_profiles()[-1]
 
 

@@ -1,4 +1,4 @@
-"""A proposal: one aspect of one entity that DataHub is asked to take (a MetadataChangeProposal)."""
+"""A proposal: one aspect of one entity to be written to DataHub (a MetadataChangeProposal)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.emitters import Mcp
 
 ChangeType = Literal["UPSERT", "CREATE", "PATCH"]
-"""UPSERT replaces an aspect, CREATE writes it only where the entity has none, PATCH changes parts of it."""
+"""UPSERT replaces an aspect, CREATE writes it only if the entity does not have it, PATCH changes parts of it."""
 
 
 class Payload(msgspec.Struct, frozen=True, gc=False):
@@ -41,9 +41,9 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
         return self.aspect.json
 
     def to_mcpw(self, *, version: str | None = None) -> Mcp:
-        """Return it as acryl-datahub's emitters take it; a SinkError when acryl-datahub is not installed.
+        """Return the object that acryl-datahub's emitters accept; raise a SinkError if acryl-datahub is not installed.
 
-        ``version``: the server's, where it is known (:func:`dh_bridge.datahub.emitters.to_mcpw`).
+        ``version``: the server's, if it is known (:func:`dh_bridge.datahub.emitters.to_mcpw`).
         """
         from dh_bridge.datahub.emitters import to_mcpw  # noqa: PLC0415 - an optional extra
 
@@ -51,9 +51,9 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CachedProposal(Proposal, frozen=True, dict=True):
-    """A proposal that is made again and again: it is serialised once, and a validator that found it sound does not look again.
+    """A proposal that is used repeatedly. It is serialised once, and a validator checks it once.
 
-    Nobody may change its value.
+    Its value must not be changed.
     """
 
     @classmethod
@@ -72,7 +72,7 @@ class CachedProposal(Proposal, frozen=True, dict=True):
         return line_bytes
 
     def __eq__(self, other: object) -> bool:
-        """Whether ``other`` says the same, remembered or not."""
+        """Return whether ``other`` has the same content, cached or not."""
         return isinstance(other, Proposal) and _field_values(self) == _field_values(other)
 
     def __ne__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ class CachedProposal(Proposal, frozen=True, dict=True):
     __hash__ = None  # type: ignore[assignment]  # as its value has none
 
     def __repr__(self) -> str:
-        # what it says is the same whether it is remembered
+        # the content does not depend on the cache
         return repr(Proposal(*_field_values(self)))
 
 

@@ -1,4 +1,4 @@
-"""The bundled Avro schemas of DataHub's aspects, by profile; read once, when first asked for.
+"""The bundled Avro schemas of DataHub's aspects, by profile; each is read at the first use.
 
 ``avro_schemas/<profile>/index.json`` names the file of each aspect; see ``avro_schemas/SOURCE.md``.
 """
@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 @prepare_type
 class SchemaIndex(msgspec.Struct, frozen=True):
-    """What a profile holds: the wheel, and the file of the envelope and of each aspect."""
+    """The index of a profile: the wheel, and the files of the envelope and of each aspect."""
 
     wheel: str
     envelope: str
@@ -59,7 +59,7 @@ def aspect_schema(version: str, aspect_name: str) -> Schema | None:
 
 
 def is_timeseries(schema: Schema) -> bool:
-    """Say whether an aspect's schema is that of a timeseries."""
+    """Return whether an aspect's schema is that of a timeseries."""
     return bool(schema["Aspect"].get("type") == "timeseries")
 
 
@@ -83,7 +83,7 @@ def named_types(schema: Schema) -> dict[str, Schema]:
 
 
 def branches(node: Any) -> list[Any]:
-    """Return the branches of an Avro type that are not null: one for what is no union."""
+    """Return the branches of an Avro type that are not null; the type itself if it is not a union."""
     return [branch for branch in node if branch != "null"] if isinstance(node, list) else [node]
 
 
@@ -95,7 +95,7 @@ def wire_name(node: Any) -> str:
 
 
 def descend(schema: Schema, path: str) -> Any:
-    """Return the Avro type at a dotted ``path`` below a record, arrays and maps passed through; None when there is none."""
+    """Return the Avro type at a dotted ``path`` below a record, through arrays and maps; None if it does not exist."""
     types = named_types(schema)
     nodes: Iterator[Any] | list[Any] = [schema]
     for step in path.split("."):

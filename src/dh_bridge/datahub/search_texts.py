@@ -1,10 +1,10 @@
-"""Texts of search fields: DataHub indexes each of them as one term, and a term has a limit.
+"""Texts of search fields: DataHub indexes each of them as one term, and the length of a term is limited.
 
-If one term is longer, the search index refuses the whole document: the aspect is stored, but no search finds the entity as it
-is now. So a longer text is cut, and its end says so: ``… [cut, 40000 bytes]``, where the number is the size of the whole text.
+If one term is too long, the search index rejects the whole document: the aspect is stored, but the search does not find the
+entity in its new state. So a longer text is cut and ends with ``… [cut, 40000 bytes]``: the size of the whole text.
 
-The bundled schemas say which fields hold such a text (``Searchable`` with a type of `TERM_TYPES`). Values of a map
-(``customProperties``) are not among them: DataHub leaves those of 4,096 characters and more out of the index by itself.
+The bundled schemas state which fields are such texts (``Searchable`` with a type of `TERM_TYPES`). Values of a map
+(``customProperties``) are excluded: DataHub itself does not index values of 4,096 characters and more.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LongText(NamedTuple):
 
 
 def is_too_long(text: Any) -> bool:
-    """Say whether a value is a text that no search field takes."""
+    """Return whether a value is a text that is too long for a search field."""
     return isinstance(text, str) and len(text) > SAFE_LENGTH and _utf8_size(text) > MAX_TERM_BYTES
 
 
@@ -60,7 +60,7 @@ def long_texts(proposal: Proposal, version: str) -> list[LongText]:
 
 
 def cut_long_texts(proposal: Proposal, version: str) -> Proposal:
-    """Return the proposal with its long texts cut (:func:`cut_fields` names them); the same object where there are none."""
+    """Return the proposal with its long texts cut (:func:`cut_fields` names them); the same object if it has none."""
     value, texts = _cut_values(proposal, version)
     if not texts:
         return proposal
@@ -122,5 +122,5 @@ def _text_tree(file: str) -> SchemaTree | None:
 
 
 def is_text(field: schemas.Schema) -> bool:
-    """Say whether a record's field holds a text, or a list of texts, that is a term of a search field."""
+    """Return whether a record's field is a text, or a list of texts, that is a term of a search field."""
     return field.get("Searchable", {}).get("fieldType") in TERM_TYPES

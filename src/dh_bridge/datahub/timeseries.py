@@ -18,12 +18,12 @@ _encode = msgspec.json.encode
 
 @cache
 def is_timeseries(aspect: str) -> bool:
-    """Say whether an aspect is made of points, by the newest bundled schemas: none has changed its kind so far."""
+    """Return whether an aspect is a timeseries in the newest bundled schemas; no aspect has changed its kind so far."""
     return profile(known_profiles()[-1]).is_timeseries(aspect)
 
 
 class InvalidPointError(ValueError):
-    """A point that DataHub would refuse; the text says why."""
+    """A point that DataHub would reject; the text is the reason."""
 
 
 def document_id(urn: str, value: dict[str, Any]) -> bytes:

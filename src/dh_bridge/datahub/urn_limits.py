@@ -12,10 +12,10 @@ _TWICE_PARSING_VERSION = "0.15.0"
 
 
 def unreadable_urn(urn: str, version: str | None) -> str | None:
-    """Return why a server of a version refuses everything of the entity ``urn``, None where it takes it.
+    """Return why a server of a version rejects all proposals of the entity ``urn``, None if it accepts them.
 
     DataHub 0.15.0 decodes ``%28`` and ``%29`` of a job's flow, so an unbalanced parenthesis of the namespace ends the flow too early.
-    The URN is the same for all versions: another one would be another job for a server that is upgraded.
+    The URN is the same for all versions: with another URN, the job would be another one after an upgrade of the server.
     """
     if (
         "%2" not in urn

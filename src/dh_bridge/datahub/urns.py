@@ -23,7 +23,7 @@ MAX_BYTES = 512
 """How long the URL-encoded form of a URN may be."""
 
 DATAHUB_ACTOR = "urn:li:corpuser:datahub"
-"""The actor of audit stamps when the event names no user."""
+"""The actor of audit stamps if the event has no user."""
 
 _PREFIX = "urn:li:"
 _ESCAPES = {",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"}
@@ -123,16 +123,16 @@ def schema_field_urn(dataset_urn: str, path: str) -> str:
     """Return the URN of the field ``path`` of the dataset ``dataset_urn``."""
     urn = f"urn:li:schemaField:({dataset_urn},{encode_part(path)})"
     if path.isidentifier() and path.isascii() and 3 * len(urn) <= MAX_BYTES and _types[dataset_urn] == "dataset":
-        # What is built of a known dataset and a plain word needs no look later: a table brings a hundred of these.
+        # A URN of a known dataset and a plain word is valid without a check: a table may have a hundred columns.
         _types.add(urn, "schemaField")
     return urn
 
 
 class FieldUrns(dict[str, str]):
-    """Column -> URN of the field of one dataset, ``""`` when DataHub would refuse it; made when first asked for.
+    """Column -> URN of the field of one dataset, ``""`` if DataHub would reject it; built at the first use.
 
-    ``path`` is how the dataset's system spells a column. Of plain words that are short enough nothing is left to check: a
-    table brings a hundred of these.
+    ``path`` returns a column in the spelling of the dataset's system. Plain words that are short enough are not checked: a
+    table may have a hundred columns.
     """
 
     def __init__(self, dataset_urn: str, path: Callable[[str], str] | None = None) -> None:
@@ -208,7 +208,7 @@ def key_aspect(urn: str) -> str:
 
 
 def is_urn(text: str) -> bool:
-    """Say whether ``text`` is a URN that DataHub takes; answers are remembered (the last 32,768)."""
+    """Return whether ``text`` is a URN that DataHub accepts; results are cached (the last 32,768)."""
     return bool(_types[text])
 
 
@@ -231,7 +231,7 @@ class _UrnTypes(dict[str, str]):
 
 
 _types = _UrnTypes()
-#: URN -> its entity type, ``""`` for a text that is none
+#: URN -> its entity type, ``""`` for other texts
 type_if_urn: Callable[[str], str] = _types.__getitem__
 
 
@@ -253,7 +253,7 @@ def _check_type(urn: str) -> str:
 
 
 def _type_by_shape(urn: str) -> str:
-    """Return the entity type of ``urn`` by its shape, ``""`` when malformed; a nested URN is checked alike."""
+    """Return the entity type of ``urn`` from its syntax, ``""`` if it is malformed; a nested URN is checked in the same way."""
     if not urn.startswith(_PREFIX):
         return ""
     kind, _, key = urn[len(_PREFIX) :].partition(":")
@@ -309,7 +309,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 def datahub_guid(key: Mapping[str, Any]) -> str:
     """Return the md5, in hex, of the sorted, compact, ASCII JSON of ``key``; entries that are None are left out.
 
-    The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools.
+    The result is that of ``datahub.emitter.mcp_builder.datahub_guid``, so ids match those of DataHub's own tools.
     """
     entries = {name: value for name, value in key.items() if value is not None}
     return hashlib.md5(_encode(entries).encode(), usedforsecurity=False).hexdigest()

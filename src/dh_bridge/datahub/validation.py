@@ -58,7 +58,7 @@ _MAX_CACHED_URNS = 32_768
 # while it is the same object (it is never changed: the translation remembers it by the facet's bytes).
 _LARGE_ASPECT = "schemaMetadata"
 _MAX_CACHED_KINDS = 1024
-_FIELD_BYTES = 600  # what the objects of a field take beside its description
+_FIELD_BYTES = 600  # memory of the objects of a field, without its description
 _REMEDY = "a bug in dh-bridge, please report it; this aspect is not sent"
 _find_paths = re.compile(r" - at `(.*?)`").findall
 _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
@@ -173,7 +173,7 @@ class Validator:
         return None if error is None else str(error)
 
     def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> _Check:
-        """Return the checks of an entity's URN and of an aspect's value; ValueError when there is none for these three."""
+        """Return the checks of an entity's URN and of an aspect's value; raise a ValueError if there are none for these arguments."""
         profile = self._profile
         if not profile.has_aspect(entity_type, aspect_name):
             raise ValueError(f"DataHub {profile.name} has no aspect {aspect_name} on {entity_type}")

@@ -45,15 +45,15 @@ def parse_version(text: str) -> tuple[int, ...] | None:
 
 
 def core_version(text: str, *, cloud: bool) -> str | None:
-    """Return the core version of a server that names itself ``text``; None where it names none.
+    """Return the core version of a server that reports ``text`` as its version; None if it has no version.
 
     Args:
         text: the server's own name for its version (``versions["acryldata/datahub"].version`` of ``/config``).
         cloud: whether the server is DataHub Cloud (``datahub.serverEnv`` of ``/config`` is not ``core``).
 
     Returns:
-        The core version. A Cloud release that is newer than those of `CLOUD_RELEASES` has the core of the newest one, and is named
-        behind it: ``1.7.0.14+cloud-2.4.0``.
+        The core version. A Cloud release that is newer than those of `CLOUD_RELEASES` has the core of the newest one, and is appended
+            to it: ``1.7.0.14+cloud-2.4.0``.
     """
     parts = parse_version(text)
     if parts is None:

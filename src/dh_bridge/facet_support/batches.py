@@ -1,4 +1,4 @@
-"""Batches of Great Expectations: which part of a table was looked at, where it was not all of it."""
+"""Batches of Great Expectations: the part of a table that was validated, if it is not the whole table."""
 
 from __future__ import annotations
 

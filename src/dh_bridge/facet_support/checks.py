@@ -64,9 +64,9 @@ _ASSERTIONS_KEY = "dataQualityAssertions"
 
 
 def is_check_only_input(dataset: Dataset, endpoint: str, path: str, ctx: FacetContext) -> bool:
-    """Return whether an input is there for its checks alone, and is an output, too: a job tested what it wrote.
+    """Return whether a dataset is an input only because of its checks, and also an output: the job tested its own output.
 
-    Cosmos reports `dbt build` of a model in this way. As an input it would make the table its own source.
+    Cosmos reports `dbt build` of a model in this way. As an input, the table would be its own source.
     """
     if _ASSERTIONS_KEY not in dataset.input_facets and _ASSERTIONS_KEY not in dataset.facets:
         return False

@@ -1,7 +1,7 @@
-"""Containers: the levels above a dataset as entities, where ``optional_metadata: [containers]`` asks for them.
+"""Containers: the levels above a dataset as entities, with ``optional_metadata: [containers]``.
 
-A container is known by the id that the system's connector makes, where its recipe has as many levels as the facet names;
-else by one of the same form: platform, instance, and each level by its type.
+If the facet has as many levels as the recipe of the system's connector, a container has the id that the connector makes.
+Otherwise its id has the same form: platform, instance, and each level by its type.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _build_urns(levels: Sequence[LevelPair], name: Name) -> list[str]:
 
 
 def container_subtype(container: Container) -> str:
-    """Return DataHub's word for a kind of container: ``Database``, ``S3 bucket``."""
+    """Return DataHub's name for a kind of container: ``Database``, ``S3 bucket``."""
     if container.kind == "BUCKET":
         return _BUCKET_SUBTYPES.get(container.platform, "Bucket")
     return _SUBTYPE_NAMES.get(container.kind) or container.kind.replace("_", " ").title()

@@ -1,6 +1,6 @@
-"""The part of a dataset that its name names: partitions of a path, shards of BigQuery, what a rule cuts off.
+"""Parts in the names of datasets: partitions of a path, shards of BigQuery, and parts that a rule removes.
 
-The name of the dataset loses it; the run keeps it.
+The part is removed from the name of the dataset and stored on the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def part_facts(name: Name, path: str, version: Version, ctx: FacetContext) -> It
     has_subset = any(
         "subset" in getattr(entry[0], group) for entry in entries if entry[3] == path for group in _FACET_GROUPS
     )
-    if not has_subset:  # the facet says it itself
+    if not has_subset:  # otherwise the facet states the part
         condition = Condition("partition", partitions=[Partition(identifier=part, dimensions=_dimensions(part))])
         entry_id = (version[:3], ctx.role, entry_number(version))
         yield ctx.dataset_urn, PARTITION, entry_id, build_partition_spec(condition, "", len(entries))

@@ -63,7 +63,7 @@ _DROP_REASON = "policy:column_lineage.indirect"
 
 
 class ExplicitLineageBuilder:
-    """Collects what one facet says of its targets; :meth:`statements` gives it back as statements."""
+    """Collects the lineage that one facet states of its targets; :meth:`statements` returns it as facts."""
 
     def __init__(self, ctx: FacetContext) -> None:
         self.ctx = ctx
@@ -82,11 +82,11 @@ class ExplicitLineageBuilder:
         fields: dict[str, FieldEntry] | None,
         path_prefix: str = "",
     ) -> None:
-        """Add what a dataset was made of; ``path_prefix`` is the path of the entry that says so."""
+        """Add the sources of a dataset; ``path_prefix`` is the path of the entry in the facet."""
         ctx, urn = self.ctx, target.endpoint
         assert urn is not None  # noqa: S101 - the caller has looked
         self._targets.add(urn)
-        if inputs is not None or fields is not None:  # one that says nothing silences nothing
+        if inputs is not None or fields is not None:  # an entry without lineage does not replace columnLineage
             ctx.explicit_urns |= {urn}
             self.facts.append((urn, EXPLICIT_LINEAGE, "", None))
         if ctx.task_urn and urn not in ctx.outputs:
@@ -183,7 +183,7 @@ class ExplicitLineageBuilder:
         self.add_dataset_name(source)
 
     def add_target_source(self, source_name: Name, source: LineageSource, path: str, target: Name | str) -> None:
-        """Add what a source did to a whole target: its column is an input field of the job, the words a mark on its edge."""
+        """Add the effect of a source on a whole target: its column is an input field of the job, the operation a property of its edge."""
         ctx, urn = self.ctx, source_name.endpoint or ""
         operation = operation_of(source.transformations)
         downstream = LineageEndpoint(target, target) if isinstance(target, str) else lineage_endpoint(target)
@@ -210,9 +210,9 @@ class ExplicitLineageBuilder:
     def add_job_source(
         self, target: LineageEndpoint, source: LineageSource, path: str, property_name: str = "jobs"
     ) -> LineageJob | None:
-        """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one.
+        """Add a job that is a source of ``target``: an edge between jobs, and its run as an upstream of this run.
 
-        ``property_name`` is the property that keeps what no edge says: ``jobs``, or ``fieldJobs`` where a column is the target.
+        ``property_name`` is the property for the rest: ``jobs``, or ``fieldJobs`` if a column is the target.
         """
         ctx = self.ctx
         job = self.resolve_job(source, path)
@@ -292,7 +292,7 @@ class ExplicitLineageBuilder:
         return True
 
     def add_dataset_name(self, name: Name) -> None:
-        """State what a dataset is called, unless the event's own inputs and outputs do."""
+        """State the name of a dataset, unless it is one of the event's inputs and outputs."""
         if (
             name.endpoint is not None
             and name.endpoint not in self.ctx.dataset_urns
@@ -307,7 +307,7 @@ class ExplicitLineageBuilder:
         self._properties.setdefault(property_name, {}).setdefault(key, {}).update(values)
 
     def add_description(self, target: LineageEndpoint, source: LineageEndpoint, lineage_source: LineageSource) -> bool:
-        """Keep what the transformations of a source say in words; whether they say any."""
+        """Add the descriptions of the transformations of a source; return whether there are any."""
         description = descriptions_of(lineage_source.transformations)
         if description:
             self.add_property_member("descriptions", target.edge_key(source), {description: None})

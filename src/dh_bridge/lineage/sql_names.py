@@ -18,13 +18,13 @@ _QUOTES = '"`['
 
 
 class SchemaColumns:
-    """The columns of a dataset by the schema of the same event: names, as they were sent -> paths; None: nobody knows."""
+    """The columns of a dataset in the schema of the same event: names as they were sent -> paths; None if they are unknown."""
 
     def __init__(self, paths: dict[str, str] | None) -> None:
         self.paths = paths
 
     def resolve(self, name: str) -> str | None:
-        """Return what the schema calls a column, or one inside of a column; None: there is no such column."""
+        """Return the name of a column, or of one inside a column, in the schema; None if there is no such column."""
         outer, _, inner = name.partition(".")
         if self.paths is None or name in self.paths or outer in self.paths:
             return name

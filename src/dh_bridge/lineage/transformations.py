@@ -44,7 +44,7 @@ def operation_of(transformations: list[Transformation] | None, legacy_type: str 
 
 @lru_cache(maxsize=1024)
 def _operation_word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
-    """Return the canonical word of a transformation, None if it says nothing."""
+    """Return the canonical name of a transformation, None if it has no type."""
     if not kind and not subtype and not masking:
         return None
     operation = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
@@ -96,7 +96,7 @@ def find_whole_output_fields(pairs: set[Pair], output_count: int) -> dict[str, l
 
 
 def is_legacy(kind: str) -> bool:
-    """Whether a ``transformationType`` is one that says how, where no transformations are listed."""
+    """Return whether a ``transformationType`` states the operation, for entries without transformations."""
     return kind.upper() in _LEGACY
 
 

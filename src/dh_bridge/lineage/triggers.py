@@ -74,7 +74,7 @@ def _upstream_dependencies(ctx: FacetContext) -> list[dict[str, Any]]:
 
 
 def _integration(run: dict[str, Any], job: dict[str, Any]) -> str:
-    """Return what the forwarded facets say the parent is of, "" when they do not."""
+    """Return the integration of the parent from the forwarded facets, "" if they do not state it."""
     if "airflow" in run:
         return "airflow"
     integration = nested_object(job, "jobType").get("integration") or nested_object(run, "processing_engine").get(

@@ -23,7 +23,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Digest:
-    """The sha256 of an event's canonical JSON, computed only when two stamps tie on time and type."""
+    """The sha256 of an event's canonical JSON, computed only if two versions have the same time and type."""
 
     __slots__ = ("_hash", "_raw")
 
@@ -70,7 +70,7 @@ class Digest:
 
 
 def restore_digest(value: bytes) -> Digest:
-    """Return a digest whose value (32 bytes) is known, of an event that is not at hand any more."""
+    """Return a digest from its value (32 bytes), for an event that is no longer in memory."""
     digest = Digest(b"")
     digest._hash = value  # noqa: SLF001 - its own module
     return digest

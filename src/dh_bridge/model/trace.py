@@ -1,4 +1,4 @@
-"""What the report needs to know of an event: where its fields end, and which facts each facet stated."""
+"""The trace of an event for the report: the notes of its fields, and the facts that each facet stated."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ FieldTarget = FactKind | FactPart | str
 
 
 class FieldTargets(NamedTuple):
-    """The note of a field that goes elsewhere than the row of its facet says; the first target that is written counts."""
+    """The note of a field with other targets than the row of its facet; the first target that is written counts."""
 
     targets: tuple[FieldTarget, ...]
 
 
 FieldNote = str | FieldTargets
-"""Why a field is dropped, or where it went."""
+"""The reason why a field is dropped, or its targets."""
 
 
 class TracedFact(NamedTuple):
-    """A fact that a facet stated: its kind, and what the names of its targets depend on.
+    """A fact that a facet stated: its kind, and the values that the names of its targets depend on.
 
-    ``names`` are the properties that it makes, ``field`` is the field or metric that it is about, ``edge`` the side
-    (``input``, ``output``) and the URN at the end of the edge that carries its properties. ``is_of_flow``: it is about a flow.
+    ``names`` are its properties, ``field`` is its field or metric. ``edge`` is the side (``input``, ``output``) and the URN at the
+    end of the edge that has its properties. ``is_of_flow``: the fact is about a flow.
     """
 
     kind: FactKind
@@ -61,7 +61,7 @@ class TracedFact(NamedTuple):
 class Trace:
     """The record of one event, made only if a report is asked for.
 
-    ``notes`` are pairs of a path in the event and what became of the field there; ``facts`` are the facts by the path of the
+    ``notes`` are pairs of a path in the event and the outcome of the field there; ``facts`` are the facts by the path of the
     facet that stated them.
     """
 
