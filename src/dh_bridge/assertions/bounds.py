@@ -1,4 +1,4 @@
-"""What a check allows: the ends of a range, from its parameters or from words."""
+"""The range of values that a check allows, from its parameters or from its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BETWEEN = re.compile(rf"between\s+\(?{_VALUE}\s+and\s+{_VALUE}\)?", re.IGNORECA
 _COMPARISON = re.compile(rf"\s*([<>=!]{{1,2}}|[a-z_ ]+?)\s*{_VALUE}\s*", re.IGNORECASE)
 _SEPARATOR = re.compile(r",|\band\b", re.IGNORECASE)
 _COUNT = re.compile(r"\s*count\(\s*\*\s*\)\s*([<>=!]{1,2}\s*-?\d+)\s*", re.IGNORECASE)
-#: What a Python list of constants may be made of; anything else is not handed to the parser.
+#: Characters of a Python list of constants; other texts are not passed to the parser.
 _CONSTANT = re.compile(r"[\s,\[\](){}]+|'[^'\\]*'|\"[^\"\\]*\"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|None|True|False")
 _MAX_LITERAL_CHARS = 10_000
 _MAX_TEXT_CHARS = 200
@@ -68,7 +68,7 @@ def percentage_text(text: str) -> str:
 
 
 def parse_list(text: str) -> Any:
-    """Return a JSON or Python list in ``text`` as a list (tuples and sets too, sorted sets); None when it is none."""
+    """Return a JSON or Python list in ``text`` as a list (also tuples and sets; sets are sorted); None if it is not a list."""
     text = text.strip()
     if not text or text[0] not in "[({" or len(text) > _MAX_LITERAL_CHARS:
         return None
@@ -87,7 +87,7 @@ def parse_list(text: str) -> Any:
 
 
 def parse_comparison(text: str, table: AssertionTable) -> Bounds | None:
-    """Return what a comparison says (``< 110.0``, ``>=1, < 7``, ``between 1 and 5``); None when it is none."""
+    """Return the bounds of a comparison (``< 110.0``, ``>=1, < 7``, ``between 1 and 5``); None if it is not a comparison."""
     text = text.strip()
     if len(text) > _MAX_TEXT_CHARS:
         return None
@@ -107,9 +107,9 @@ def parse_comparison(text: str, table: AssertionTable) -> Bounds | None:
 def check_bounds(
     check: Check, check_name: CheckName, row: AssertionRow, table: AssertionTable, *, can_use_expected: bool
 ) -> Bounds:
-    """Return what ``check`` allows; ``can_use_expected`` says whether its expected value is one of the thing that is measured.
+    """Return the bounds of ``check``; ``can_use_expected`` states whether its expected value has the unit of the measured value.
 
-    dbt's is not: there it is the number of failures.
+    That of dbt does not: it is a number of failures.
     """
     if check_name.comparison and (bounds := parse_comparison(check_name.comparison, table)):
         return bounds

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CheckSource = Literal["dataQualityAssertions", "test", "greatExpectations_assertions"]
 
 NON_SERIALIZABLE_PREFIX = "<<non-serializable"
-"""How a text begins that a client wrote in place of what is no JSON."""
+"""The prefix of a text that a client writes instead of a value that it cannot serialize."""
 _MERGED_FIELDS = (
     *("success", "column", "severity", "description", "expected", "actual", "content", "content_type", "failures"),
     *("name", "status"),
@@ -47,7 +47,7 @@ class Check(msgspec.Struct, gc=False):
 
 
 def meaningful_value(value: Any) -> Any:
-    """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write."""
+    """Return ``value``; None for an empty text, NaN, and a value that a client could not serialize."""
     if isinstance(value, str):
         return None if not value or value.isspace() or value.startswith(NON_SERIALIZABLE_PREFIX) else value
     if isinstance(value, float) and not math.isfinite(value):
@@ -56,7 +56,7 @@ def meaningful_value(value: Any) -> Any:
 
 
 def merge_checks(assertion: Check, test: Check) -> Check:
-    """Return ``assertion`` with what only ``test`` says: two entries of one event with one name."""
+    """Return ``assertion`` with the fields that only ``test`` has: two entries of one event with one name."""
     additions = {
         field: getattr(test, field) for field in _MERGED_FIELDS if meaningful_value(getattr(assertion, field)) is None
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AssertionIdentity = Literal["full", "name_only"]
 
 
-def assertion_urn(  # noqa: PLR0913 - what the identity is made of
+def assertion_urn(  # noqa: PLR0913 - the parts of the identity
     check: Check,
     dataset_urn: str,
     platform: str,

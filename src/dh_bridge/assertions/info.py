@@ -26,7 +26,7 @@ NATIVE_TYPE_CAP = 4000
 MAX_NATIVE_PARAMETERS = 50
 
 
-def assertion_info(  # noqa: PLR0913 - what the aspect is made of
+def assertion_info(  # noqa: PLR0913 - the parts of the aspect
     check: Check,
     dataset_urn: str,
     *,
@@ -86,7 +86,7 @@ def _no_column(_: str) -> None:
 
 
 def _typed_field_properties(typed_fields: dict[str, Any], prefix: str) -> dict[str, str]:
-    """Return what the ordinary forms have fields for, as custom properties."""
+    """Return the fields that only the ordinary forms have, as custom properties."""
     properties = {
         prefix + key: masked_property_text(prefix + key, typed_fields[key])
         for key in ("nativeType", "logic")
@@ -103,7 +103,7 @@ def assertion_platform(platform: str, instance: str | None = None) -> dict[str, 
 
 
 def native_parameters(check: Check, table: AssertionTable) -> dict[str, str]:
-    """Return what the producer says of the check, as text: at most 50 parameters, those of one run left out."""
+    """Return the producer's parameters of the check as text: at most 50, without those that differ from run to run."""
     params = {**check.params, "expected": check.params.get("expected", check.expected)}
     parameters: dict[str, str] = {}
     for key in sorted(params):

@@ -177,7 +177,7 @@ def _numeric_limits(parameters: dict[str, dict[str, str]], *, is_percentage: boo
 
 
 def _fail_threshold(check: Check) -> dict[str, Any] | None:
-    """Return how many values may differ; ``mostly`` (Great Expectations) as a whole percentage, None when it is none."""
+    """Return how many values may differ; ``mostly`` (Great Expectations) as an integer percentage, None if it is not one."""
     mostly = meaningful_value(check.params.get("mostly"))
     if mostly is None:
         return {"type": "COUNT", "value": 0}

@@ -160,7 +160,7 @@ def _complement(value: Any) -> str | None:
 
 
 def _convert_exactly(value: Any, convert: Callable[[Decimal], Decimal]) -> str | None:
-    """Return the changed number as a decimal text (1 - 0.95 is 0.05); None for what is no reasonable number."""
+    """Return the changed number as a decimal text (1 - 0.95 is 0.05); None for a value that is not a number in range."""
     numeric = parse_number(value)
     if numeric is None or abs(numeric) > 1e12 or 0 < abs(numeric) < 1e-12:
         return None

@@ -1,4 +1,4 @@
-"""A check, read by the table once: what it is about, and what it is called."""
+"""A check, parsed once with the table: its subject and its names."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SINGULAR = "singular"
 
 
 class ParsedCheck(msgspec.Struct, frozen=True):
-    """What a check says, in DataHub's words.
+    """A parsed check in DataHub's terms.
 
-    ``native`` is the producer's own spelling, ``kind`` its normal form; ``columns`` are the names as sent, the
-    check's own first; ``is_unique`` means that the name alone says which check it is (a singular dbt test);
-    ``offers`` is the type that DataHub itself has for it, "" for none; ``rule`` is how the row finds the operator.
+    ``native`` is the producer's spelling of the name, ``kind`` its normal form; ``columns`` are the names as sent, that of the
+    check first; ``is_unique``: the name identifies the check without its parameters (a singular dbt test);
+    ``offers`` is DataHub's own type for it, "" for none; ``rule`` is the rule that finds the operator.
     """
 
     native: str
@@ -35,7 +35,7 @@ class ParsedCheck(msgspec.Struct, frozen=True):
 
 
 def parse_check(check: Check, platform: str, table: AssertionTable) -> ParsedCheck:
-    """Return what ``check`` says, reported by ``platform`` (``dbt``, ``airflow`` …)."""
+    """Return the parsed ``check``, reported by ``platform`` (``dbt``, ``airflow`` …)."""
     native, is_unique = _native_name(check, platform, table)
     check_name = table.parse_name(native)
     kind = check_name.kind

@@ -56,7 +56,7 @@ def evaluate_outcome(check: Check, platform: str, table: AssertionTable) -> Chec
 
 
 def states_error(check: Check, table: AssertionTable) -> bool:
-    """Return whether the status of the check says that it could not be evaluated."""
+    """Return whether the status of the check means that it could not be evaluated."""
     return table.vocabulary.statuses.get((check.status or "").strip().lower()) == "ERROR"
 
 
@@ -69,16 +69,16 @@ def _has_no_failures(check: Check) -> bool:
 
 
 def datahub_severity(producer_severity: Any, table: AssertionTable) -> str | None:
-    """Return DataHub's severity (HIGH, LOW) for a producer's word."""
+    """Return DataHub's severity (HIGH, LOW) for the producer's severity."""
     return table.vocabulary.severities.get((meaningful_value(producer_severity) or "").strip().lower())
 
 
 def reported_outcome(outcome: CheckOutcome, severity: str | None, warn_as: WarnAs) -> CheckOutcome:
-    """Return what a result is called: a failure of low severity may be a success by setting."""
+    """Return the type of a result: by setting, a failure of low severity is a success."""
     return "SUCCESS" if outcome == "FAILURE" and severity == "LOW" and warn_as == "success" else outcome
 
 
-def assertion_result(  # noqa: PLR0913 - what the result is made of
+def assertion_result(  # noqa: PLR0913 - the parts of the result
     check: Check,
     *,
     profile: Profile,
@@ -92,10 +92,10 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     error: str | None = None,
     kind: AssertionType = "auto",
 ) -> dict[str, Any] | None:
-    """Return the result's JSON; None when the check has none (skipped, or its status is not readable).
+    """Return the result's JSON; None if the check has no result (it was skipped, or its status is not readable).
 
-    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed;
-    ``kind`` is the form in which its info is written.
+    ``row_count`` and ``missing_count`` are measurements of the dataset and the column in the same run, ``error`` is the reason of a
+    failure; ``kind`` is the form of its assertionInfo.
     """
     outcome = evaluate_outcome(check, platform, table)
     if outcome not in ("SUCCESS", "FAILURE", "ERROR"):
@@ -138,9 +138,9 @@ def add_error_message(native_results: dict[str, str], error: dict[str, Any]) -> 
 
 
 def measured_value(check: Check, platform: str, table: AssertionTable, kind: AssertionType = "auto") -> float | None:
-    """Return the number that was measured, in the unit of what it is compared with; None for what DataHub's float cannot hold.
+    """Return the measured number, in the unit of the expected one; None if DataHub's float cannot store it.
 
-    dbt measures failures, whatever its test is about; DataHub's own types compare shares as the producers do.
+    dbt measures failures, for every kind of test; DataHub's own types compare fractions as the producers do.
     """
     value = parse_number(check.actual)
     if value is None or abs(value) > _MAX_FLOAT:
@@ -176,7 +176,7 @@ def _build_counts(
 
 
 def parse_count(value: Any) -> int | None:
-    """Return a count that DataHub's long holds, None for what is none."""
+    """Return a count within DataHub's long, None for other values."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if 0 <= value <= _MAX_LONG else None
     numeric = parse_number(value)

@@ -1,4 +1,4 @@
-"""The table ``mappings/tables/assertions.yaml``: what the names of checks mean."""
+"""The table ``mappings/tables/assertions.yaml``: names of checks and their meaning."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is asked for; click looks for a name that is alike among commands that are loaded already."""
+        """Return the command by its name; click suggests similar names only among commands that are loaded."""
         name, command_names = args[0], self.list_commands(ctx)
         suggestions = get_close_matches(name, command_names, 1) if name not in command_names else []
         if suggestions and not ctx.resilient_parsing:
@@ -191,7 +191,7 @@ def _say(text: str) -> None:
 
 
 def _discard_stdout() -> None:
-    """Drop what is buffered where it cannot be written: Python would try again at its end."""
+    """Discard buffered output that cannot be written: Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

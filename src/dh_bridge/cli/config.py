@@ -33,7 +33,7 @@ def config() -> None:
 def check(**arguments: Any) -> None:
     """Show the problems of the settings, one line each."""
     loaded = _load_or_exit(arguments)
-    Options(loaded.settings)  # what a model cannot see: words of rules and mappings, and the profile
+    Options(loaded.settings)  # checks values that a model cannot check: words of rules and mappings, and the profile
     source = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
     echo(f"the settings of {source} are fine: {len(loaded.origins)} given")
 

@@ -59,7 +59,7 @@ def style_text(text: str, **style: Any) -> StyledText:
 
 
 def echo(*parts: str, err: bool = False, nl: bool = True) -> None:
-    """Write the parts, and a line break (``nl``), to stdout, or stderr; all but what is :class:`StyledText` is escaped."""
+    """Write the parts, and a line break (``nl``), to stdout or stderr; all parts except :class:`StyledText` are escaped."""
     click.echo("".join([part if isinstance(part, StyledText) else escape_text(part) for part in parts]), err=err, nl=nl)
 
 
@@ -89,7 +89,7 @@ def json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def write(texts: Iterable[bytes]) -> None:
-    """Write whole texts as UTF-8 to stdout: JSON stays the same JSON, since its escapes are used."""
+    """Write whole texts as UTF-8 to stdout. Control characters in JSON become JSON escapes, so the JSON has the same value."""
     sys.stdout.flush()
     sys.stdout.buffer.writelines(map(_escape_json, texts))
     sys.stdout.buffer.flush()
@@ -126,7 +126,7 @@ def write_tree(tree: Tree, *, limit: int = 0) -> None:
     )
     lines = text.getvalue().splitlines(keepends=True)
     shown_lines = lines[:limit] if limit else lines
-    echo(StyledText("".join(shown_lines)), nl=False)  # without colours where nobody sees them
+    echo(StyledText("".join(shown_lines)), nl=False)  # without colours if stdout is not a terminal
     if len(lines) > len(shown_lines):
         say(f"{len(lines) - len(shown_lines):,} of {len(lines):,} lines are not shown. Pass --limit 0 to see all.")
 
@@ -158,7 +158,7 @@ def _escape_json(text: bytes) -> bytes:
 
 
 def ask(question: str) -> bool:
-    """Ask the person at the terminal, on stderr; a bar that runs there makes way."""
+    """Ask the user at the terminal, on stderr; a progress bar is hidden meanwhile."""
     for bar in _active_bars:
         bar.stop()
     try:

@@ -149,7 +149,7 @@ def _trial_ledger(target: str, ledger_path: Path | None) -> AbstractContextManag
     return trial_copy(Path(address_of(target)) if target_kind(target).has_own_ledger else ledger_path)
 
 
-def _open_ledger(  # noqa: PLR0913 - what the flags say
+def _open_ledger(  # noqa: PLR0913 - one argument for each flag
     ledger_path: Path | None,
     delivery_target: DeliveryTarget,
     outcome: CommandOutcome,

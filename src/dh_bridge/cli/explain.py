@@ -119,7 +119,7 @@ def explain(  # noqa: PLR0913 - one argument for each option
 
 
 def _convert(path_type: click.Path, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return checked arguments: what they are depends on --run."""
+    """Return checked arguments; their meaning depends on --run."""
     context = click.get_current_context()
     argument = next(parameter for parameter in context.command.params if parameter.name == "events")
     return tuple(str(path_type.convert(path, argument, context)) for path in paths)
@@ -166,7 +166,7 @@ def _show_fields(
 def _collect_titles(
     items: Iterable[Event | DeadLetter], bridge: Bridge, titles: _PendingTitles
 ) -> Iterator[Event | DeadLetter]:
-    """Yield the items; leave in ``titles`` what the tables of each event are called."""
+    """Yield the items; store in ``titles`` the titles of the tables of each event."""
     for item in items:
         if isinstance(item, Event):
             titles.setdefault(item.location, []).append(_part_titles(item, bridge))
@@ -180,9 +180,9 @@ def _pop_titles(location: str, titles: _PendingTitles) -> _Titles:
 
 
 def _part_titles(event: Event, bridge: Bridge) -> _Titles:
-    """Return the title of each part of an event (``$.run``, ``$.inputs[0]``): what it is in DataHub, or in OpenLineage.
+    """Return the title of each part of an event (``$.run``, ``$.inputs[0]``): its name in DataHub, or in OpenLineage.
 
-    The fields of the envelope itself are the run's, else the job's, else the dataset's.
+    The fields of the envelope itself belong to the run, else to the job, else to the dataset.
     """
 
     def dataset(role: str, entry: Dataset) -> str:

@@ -97,7 +97,7 @@ def identity(  # noqa: PLR0913 - one parameter per option
 
 
 def with_mode(settings: Settings, mode: str) -> Settings:
-    """Return the settings in another mode; how the mode is configured stays as it is."""
+    """Return the settings in another mode; the configuration of the mode is not changed."""
     return settings.model_copy(update={"identity": settings.identity.model_copy(update={"mode": (mode,)})})
 
 

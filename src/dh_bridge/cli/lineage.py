@@ -32,7 +32,7 @@ _LINK_TEXTS = {
     "upstream": {"ChildOf": "parent", "UpstreamOf": "upstream"},
     "downstream": {"ChildOf": "child", "UpstreamOf": "downstream"},
 }
-"""Side of the tree -> relationship of a run -> what the run is to the run above it in the tree."""
+"""Side of the tree -> relationship of a run -> relation to the run above it in the tree."""
 _MAX_TREE_DEPTH = 120
 """Levels of a tree, each of them two of JSON: deeper than 254 the encoder takes none, and other readers give up, too."""
 

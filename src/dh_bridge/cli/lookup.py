@@ -1,4 +1,4 @@
-"""What the commands that look into a catalogue or ledger share: the file, the entity that is meant, limits of the output."""
+"""Functions for the commands that read a catalogue or ledger: the file, the matching entity, limits of the output."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def is_ledger(catalog: Catalog) -> bool:
 
 @contextmanager
 def open_contents(file: str, settings: Settings) -> Iterator[Contents]:
-    """Open a catalogue, or the ledger of another target; say on stderr what the answers from a ledger lack."""
+    """Open a catalogue, or the ledger of another target; print on stderr which data a ledger does not have."""
     with Catalog(file, readonly=True) as catalog:
         if not is_ledger(catalog):
             yield CatalogContents(catalog)
@@ -81,7 +81,7 @@ def open_contents(file: str, settings: Settings) -> Iterator[Contents]:
 
 
 def resolve_urn(contents: Contents, file: str, text: str, tiers: Sequence[Sequence[str]]) -> str:
-    """Return the URN of the entity that is meant; end the command if there is none, or more than one.
+    """Return the URN of the matching entity; end the command if there is none, or more than one.
 
     Args:
         contents: The catalogue or ledger.
@@ -119,7 +119,7 @@ def shell_quote(urn: str) -> str:
 
 
 def say_hidden(shown: int, total: int, what: str) -> None:
-    """Say how many rows the limit hides."""
+    """Print how many rows the limit hides."""
     if total > shown:
         say(f"{total - shown:,} of {total:,} {what} are not shown. Pass --limit 0 to see all.")
 
@@ -142,7 +142,7 @@ def exit_ambiguous(file: str, text: str, page: UrnPage) -> NoReturn:
 
 
 def exit_unknown(contents: Contents, file: str, text: str) -> NoReturn:
-    """Say that the file has no such entity, and which entities have a similar name; end the command."""
+    """Print that the file has no such entity, and entities with similar names; end the command."""
     say(f"No entity named {text!r} in {file}." if not urns.is_urn(text) else f"{file} has no entity {text}.")
     for name in _similar_names(text):
         page = contents.find_urns(name, limit=_MAX_LISTED)

@@ -1,4 +1,4 @@
-"""What `dh-bridge explain --loss` shows: dropped fields by facet and reason, with counts."""
+"""The output of `dh-bridge explain --loss`: dropped fields by facet and reason, with counts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class LossReport:
             self._paths.setdefault(key, line["path"])
 
     def write(self) -> None:
-        """Write the table, the meanings of its reasons, and what it leaves out."""
+        """Write the table, the meanings of its reasons, and the number of hidden fields."""
         if self._counts:
             rows = [
                 (count, part, facet, reason, _shorten(self._paths[part, facet, reason]))

@@ -116,7 +116,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
 def _iter_translations(
     events: tuple[str, ...], settings: Settings, ledger: Path | None, *, full: bool = False
 ) -> Iterator[Translation]:
-    """Yield the proposals of the events: of these alone, or with what a ledger knows (``full``: also what was sent before)."""
+    """Yield the proposals of the events, alone or merged with a ledger (``full``: also those that were sent before)."""
     bridge = Bridge(settings)
     items = read_items(events, bridge)
     with trial_copy(ledger) as ledger_copy, open_ledger(ledger_copy, NullSink(), settings, full=full) as active_ledger:

@@ -122,7 +122,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
 
 
 def _ledger_path(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
-    """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
+    """Return the file that lists the entities of the bridge; a SettingsError for options that do not fit the target."""
     if target_kind(target).has_own_ledger:
         reject_second_ledger(ledger)
         if hard is not None:

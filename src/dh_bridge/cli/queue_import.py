@@ -90,7 +90,7 @@ def import_(  # noqa: PLR0913 - one parameter per option
 
 
 class _DeadLetterWriter:
-    """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once, ``keep`` says whether at all."""
+    """Adds rejections to the dead letters of a ledger, each in a transaction and only once; ``keep`` selects them."""
 
     def __init__(self, file: Database, outbox: Outbox, *, keep: bool) -> None:
         self.buried_count = 0
@@ -112,7 +112,7 @@ class _DeadLetterWriter:
 
 @contextmanager
 def _open_dead_letters(ledger: Path | None, settings: Settings, *, keep: bool) -> Iterator[_DeadLetterWriter | None]:
-    """Yield what buries refusals in the ledger that is named, None where there is none."""
+    """Yield the function that adds rejections to the named ledger, None without a ledger."""
     if ledger is None and settings.ledger.file is None:
         yield None
         return
@@ -121,7 +121,7 @@ def _open_dead_letters(ledger: Path | None, settings: Settings, *, keep: bool) -
 
 
 def _parse_proposal(document: dict[str, Any] | None) -> Proposal | None:
-    """Return the proposal that was sent, None for what is none of ours."""
+    """Return the proposal that was sent, None for messages of other programs."""
     try:
         proposal = msgspec.convert(document, Proposal)
     except msgspec.ValidationError:

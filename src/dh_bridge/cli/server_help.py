@@ -1,4 +1,4 @@
-"""Where to look when the target is a server: the `datahub` command and the page of DataHub."""
+"""Help for targets that are servers: the `datahub` command and the page of DataHub that answer the question."""
 
 from __future__ import annotations
 

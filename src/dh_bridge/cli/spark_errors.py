@@ -1,4 +1,4 @@
-"""What Spark says in pages, in a line."""
+"""Shortens Spark's error messages to one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BRIDGE_ERROR = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
 def with_short_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Say in a line what Spark says in pages; what one of ours raised in a worker is raised again here."""
+    """Raise Spark's error as one line; an error of dh_bridge from a worker is raised unchanged."""
 
     @functools.wraps(command)
     def wrapper(**arguments: Any) -> Any:
@@ -40,7 +40,7 @@ def with_short_errors(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def as_sink_errors(target: str) -> Iterator[None]:
-    """Turn into a SinkError what Spark says of a folder that it cannot write; what one of ours raised stays."""
+    """Raise a SinkError if Spark cannot write a folder; errors of dh_bridge are not changed."""
     try:
         yield
     except Exception as error:
@@ -54,7 +54,7 @@ def _is_spark_error(error: Exception) -> bool:
 
 
 def innermost_cause(text: str) -> str:
-    """Return the innermost cause of all that Spark says: Java's, else what Python raised, else the first line."""
+    """Return the innermost cause in Spark's message: Java's, else Python's, else the first line."""
     text = _JAVA_PREFIX.sub("", text.strip())
     _, separator, tail = text.rpartition(_TRACEBACK_HEADER)
     lines = [line for line in tail.splitlines() if line[:1].strip()]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def check_source(arguments: dict[str, Any], *, is_stream: bool = False) -> None:
-    """Refuse a source that is none or two, and options that would do nothing.
+    """Raise a UsageError for no source or two sources, and for options without effect.
 
-    ``is_stream``: by a stream, where Spark's reader has options for files.
+    ``is_stream``: the source is a stream, for which Spark's reader has options for files.
     """
     events, kafka, source_format = arguments["events"], arguments["kafka"], arguments["source_format"]
     if bool(events) is bool(kafka):

@@ -1,4 +1,4 @@
-"""Where ``dh-bridge spark`` delivers: folders by Spark, Kafka from the executors, anything else from the driver."""
+"""Targets of ``dh-bridge spark``: Spark writes folders, the executors write to Kafka, the driver to all others."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def output_path(target: str) -> str | None:
 def prepare_delivery(
     target: str, settings: Settings, outcome: CommandOutcome, folder: str | None, *, dry_run: bool = False
 ) -> tuple[Settings, DeliverFunction]:
-    """Return the settings with the profile that the target wants, and what delivers proposals to it.
+    """Return the settings with the version of the target, and the function that delivers proposals to it.
 
-    ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
+    ``folder`` is for proposals that the target rejects. A ``dry_run`` asks a server for its version and delivers nothing.
     """
     options = SinkOptions()
     if not target.startswith(_FOLDER_PREFIXES):
@@ -118,7 +118,7 @@ class SparkTarget(NamedTuple):
         retryable_count, failures = 0, list[Failure]()
         try:
             # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
-            is_stream = batch is not None  # a stream knows the runs of its batches, as a ledger does
+            is_stream = batch is not None  # a stream has the state of its runs, as a ledger does
             delivery_target = open_target(self.name, self.settings, run_id=self.options.run_id, ledger=is_stream)
             with delivery_target.sink as sink:
                 for batch_delivery in targets.deliver(proposals, sink):
@@ -209,7 +209,7 @@ def _print_rows(rows: DataFrame, line: Callable[[Any], str]) -> None:
 
 
 def _write_rows(rows: DataFrame, folder: str | None, batch: int | None) -> None:
-    """Write rows into ``folder``; those of a batch of a stream apart, in place of what an earlier try of it left."""
+    """Write rows into ``folder``; the rows of a stream's batch replace those of an earlier attempt."""
     if folder is None:
         return
     if batch is None:

@@ -37,7 +37,7 @@ _SQLITE_HEADER = b"SQLite format 3\0"
 _NOTHING_READ = "dh_bridge.nothing_read"
 """Key of click's context: the files and folders of a command had no event."""
 _COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "properties", "dropped")
-"""Counters that are shown even when they are 0, unless nobody counted (None)."""
+"""Counters that are shown even if they are 0, unless they were not counted (None)."""
 
 
 class CommandOutcome:
@@ -62,7 +62,7 @@ class CommandOutcome:
 
     @property
     def has_report(self) -> bool:
-        """Whether somebody wants the report."""
+        """Return whether a report is requested."""
         return self._report is not None
 
     def __enter__(self) -> Self:
@@ -219,7 +219,7 @@ def is_nothing_read() -> bool:
 
 
 def _say_nothing_read(paths: Sequence[str]) -> None:
-    """Say that there was no event, and let the command end with exit code 1; a pipe may be empty, and so may a device."""
+    """Print that there was no event, and end the command with exit code 1; an empty pipe or device is not an error."""
     folders = [path for path in paths if Path(path).is_dir()]
     files = [path for path in paths if Path(path).is_file()]
     names = ", ".join("stdin" if path == "-" else path for path in paths)
@@ -237,7 +237,7 @@ def _report_skipped(
     skipped_files: Sequence[Path],
     outside_links: Sequence[Path],
 ) -> Iterator[Event | DeadLetter]:
-    """Yield ``items``, then say which files were passed over, and that there was no event at all."""
+    """Yield ``items``, then print which files were skipped, and whether there was no event at all."""
     has_events = False
     for item in items:
         has_events = True

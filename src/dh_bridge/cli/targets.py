@@ -48,7 +48,7 @@ def open_readable(target: str, settings: Settings) -> Iterator[tuple[Readable, I
 
 
 def say_connecting(target: str, settings: Settings) -> None:
-    """Say which server is asked, before the first answer: it may take as long as the settings allow.
+    """Print which server is used, before its first response, which may take as long as the settings allow.
 
     A SettingsError names the extra that is missing for the target.
     """
@@ -69,14 +69,14 @@ def reader_version(target: str, settings: Settings) -> str | None:
 
 
 def open_existing(file: Path) -> Catalog:
-    """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
+    """Open an existing catalogue or ledger for writing; a SinkError if it does not exist, because only deliveries create one."""
     Catalog(file, readonly=True).close()
     return Catalog(file)
 
 
 @contextmanager
 def open_outbox(path: Path | None, settings: Settings, *, readonly: bool = False) -> Iterator[tuple[Database, Outbox]]:
-    """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
+    """Yield the named ledger and its outbox; a SinkError if it does not exist, because `queue` creates none."""
     path = path or settings.ledger.file
     if path is None:
         raise SettingsError("no ledger is named", location="LEDGER", remedy="pass its file, or set ledger.file")

@@ -147,7 +147,7 @@ def _translated_proposals(
 def _ledger_proposals(
     ledger: Path, delivery: str | None, settings: Settings, sample: float
 ) -> Iterator[list[Proposal]]:
-    """Yield what a ledger would write today of what it has sent."""
+    """Yield the proposals that a ledger would write today for all entities that it has sent."""
     with open_existing(ledger) as file:
         rerenderer = Rerenderer(file, Options(settings, is_stateful=True), delivery)
         yield from rerenderer.proposals(lambda urn: _is_sampled(urn, sample))
@@ -158,7 +158,7 @@ def _ledger_proposals(
 
 
 def _finding_rows(state: ReviewState, counts: Counter[str]) -> Iterator[dict[str, Any]]:
-    """Yield what is not held, and count everything."""
+    """Yield the aspects that are not held, and count all."""
     for change in state.changes():
         result = judge_change(change)
         counts[result.status] += 1
@@ -176,5 +176,5 @@ def _say_refused(reasons: list[str]) -> None:
 
 
 def _is_sampled(urn: str, fraction: float) -> bool:
-    """Say whether an entity belongs to the sample: the same ones each time."""
+    """Return whether an entity belongs to the sample; the sample is the same each time."""
     return fraction >= 1 or int.from_bytes(hashlib.sha256(urn.encode()).digest()[:4], "big") < fraction * 2**32

@@ -17,9 +17,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 def parse(text: str, is_known_type: Callable[[str], bool]) -> SchemaFacetField | None:
-    """Return what the Avro JSON in ``text`` says, as a column without a name; None when it is no Avro JSON.
+    """Return the Avro JSON in ``text`` as a column without a name; None if it is not Avro JSON.
 
-    ``is_known_type`` says whether the table has a row for a logical type (``timestamp-millis``); then that is the type.
+    ``is_known_type`` returns whether the table has a row for a logical type (``timestamp-millis``); then that is the type.
     """
     try:
         return _AvroParser(is_known_type).field("", _decode(text), 0)
@@ -28,7 +28,7 @@ def parse(text: str, is_known_type: Callable[[str], bool]) -> SchemaFacetField |
 
 
 class _AvroParser:
-    """One reading of a document, with what the table knows."""
+    """One parse of a document, with the known types of the table."""
 
     def __init__(self, is_known_type: Callable[[str], bool]) -> None:
         self._is_known_type = is_known_type

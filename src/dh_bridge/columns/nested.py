@@ -82,7 +82,7 @@ class SchemaFieldRenderer:
         self._paths: dict[str, tuple[str, str]] = {}
 
     def render_level(self, siblings: list[SchemaFacetField], position: _ColumnPosition) -> None:
-        """Render the columns of one level, and what is below them."""
+        """Render the columns of one level, and their children."""
         prefix, depth, ancestors = position
         if depth > MAX_LEVELS:
             self._drop(siblings, TOO_LARGE)
@@ -107,9 +107,9 @@ class SchemaFieldRenderer:
                 self._add_field(path, prefix, kind, kind.wire, field)
 
     def count_fields(self) -> int:
-        """Return how many fields there are, those over the caps included and wrappers not; 0 where none is over them.
+        """Return the number of fields, including those over the limits and without wrappers; 0 if no limit is exceeded.
 
-        Types that one text holds inside each other count as deep as others are opened.
+        Types that are nested in one text count up to the depth to which types are parsed.
         """
         over_limit = [dropped.field for dropped in self.dropped_columns if dropped.reason == TOO_LARGE]
         count, queue = len(self.fields) if over_limit else 0, [(over_limit, "", 0)]
@@ -266,7 +266,7 @@ class SchemaFieldRenderer:
     def _described_branches(
         self, branches: list[SchemaFacetField], typed_branches: list[tuple[SchemaFacetField, ColumnType]]
     ) -> list[SchemaFacetField]:
-        """Return the described branches of a union that are no fields of their own; the names of the others say nothing."""
+        """Return the described branches of a union that are not separate fields; names of other branches have no meaning."""
         rendered_ids = [id(branch) for branch, _ in typed_branches] if self._v2 and len(typed_branches) > 1 else []
         described = _fields_with_description([branch for branch in branches if id(branch) not in rendered_ids])
         described_ids = set(map(id, described))

@@ -27,13 +27,13 @@ _WRAPPERS = frozenset(("nullable", "lowcardinality", "frozen", "optional"))
 
 _MAX_ROUNDS = 16  # rounds: no text may keep the reading busy
 
-#: Longer texts are not taken apart: only their outer type is known.
+#: Longer texts are not parsed: only their outer type is known.
 MAX_LENGTH = 65_536
 _MAX_DEPTH = 64
 
 
 class TypeText(msgspec.Struct, frozen=True, gc=False):
-    """A type text taken apart.
+    """A parsed type text.
 
     ``base`` is in lower case, its words one space apart, without constraints; ``bracket`` is ``(`` (square ones too),
     ``<`` or empty; ``inner`` is the text in the brackets as it was written; ``element_type`` the text of ``x`` in
@@ -48,7 +48,7 @@ class TypeText(msgspec.Struct, frozen=True, gc=False):
 
 
 def read(text: str) -> TypeText:
-    """Return ``text`` taken apart; a text that cannot be read gives its leading words, without brackets."""
+    """Return the parsed ``text``; of a text that cannot be parsed only the leading words, without brackets."""
     text = " ".join(text.split())
     required = False
     for _ in range(_MAX_ROUNDS):

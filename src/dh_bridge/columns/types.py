@@ -33,11 +33,11 @@ _NUMBER = re.compile(r"-?\d+")
 
 
 class ColumnType(msgspec.Struct, frozen=True, dict=True):
-    """A type text, read.
+    """A parsed type text.
 
-    ``wire`` is the SchemaFieldDataType JSON; ``short`` what a container says of this type as its element;
-    ``token`` its word in a v2 field path; ``name`` is set for a type of the user's own (how recursion is seen);
-    ``children`` are the columns and wrappers that the text itself holds; ``is_missing`` means that there was no text.
+    ``wire`` is the SchemaFieldDataType JSON; ``short`` is the name of this type as the element of a container;
+    ``token`` is its name in a v2 field path; ``name`` is set for a user-defined type, to detect recursion;
+    ``children`` are the columns and wrappers in the text itself; ``is_missing`` means that there was no text.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class ColumnType(msgspec.Struct, frozen=True, dict=True):
     is_missing: bool = False
 
     def type_json(self, wire: dict[str, Any] | None = None, *, loop: bool = False) -> dict[str, Any]:
-        """Return what a schema field says of its type, at the end of its JSON."""
+        """Return the type fields of a schema field, which are at the end of its JSON."""
         return {"type": wire or self.wire, "nativeDataType": self.native, "recursive": loop, "isPartOfKey": False}
 
     @cached_property
@@ -160,14 +160,14 @@ class TypeTable:
         return avro_text.parse(stripped, self._names.__contains__)
 
     def _outer_type(self, text: str | None, platform: str) -> tuple[str | None, type_text.TypeText]:
-        """Return the DataHub type of a text, None if no row knows it, and its outermost parts."""
+        """Return the DataHub type of a text, None if no row matches it, and its outermost parts."""
         text = text or ""
         parts = type_text.read(text[: type_text.MAX_LENGTH])
         override = self._overrides.get(" ".join(text.lower().split())) if self._overrides else None
         return override or self._kind(parts, platform), parts
 
     def short_name(self, text: str | None, platform: str) -> str:
-        """Return what a container says of the type ``text`` when that is inside it; never looks deeper."""
+        """Return the name of the type ``text`` as the element of a container; nested types are not parsed."""
         if text is None or _is_blank(text):
             return "null"
         avro_field = self._avro(text)
@@ -234,7 +234,7 @@ def wire(kind: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def _keys(parts: type_text.TypeText) -> Iterable[str]:
-    """Yield the names under which a row may know the type, the most exact first."""
+    """Yield the names that a row may have for the type, the most exact first."""
     if parts.bracket:
         arguments = [argument.lower() for argument in type_text.arguments(parts.inner)]
         number_count = len(arguments) if all(_NUMBER.fullmatch(argument) for argument in arguments) else 0

@@ -47,7 +47,7 @@ _MAX_CACHED_LENGTH = 2_000
 
 
 class Identity:
-    """Names jobs and runs; built once, then asked for every event. Pure: the same question has the same answer."""
+    """Names jobs and runs. It is built once and used for each event. Pure: the same arguments have the same result."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Identity:
         self._mode: Mode = DefaultMode(settings, self._families, JobNameSplitter(mappings), load_varying_names(overlay))
         self._foreign_run_tools = frozenset((DBT,) if settings.airflow_plugin.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compile_job_rules(settings.rules)
-        #: whether statements of dbt belong to their nodes; other tools' ids stay as those tools give them
+        #: whether statements of dbt belong to their nodes; ids of other tools are not changed
         self.folds_statements = (dbt or DbtSettings()).statements == "fold" and not {
             "datahub-openlineage",
             "datahub-dbt-source",
@@ -110,7 +110,7 @@ class Identity:
         return job
 
     def carrier(self, job: Job, producer: str | None) -> Job:
-        """Return the job that carries the inputs and outputs of ``job``: itself, unless its granularity folds it."""
+        """Return the job that has the inputs and outputs of ``job``: itself, unless its granularity merges it into another."""
         if job.placeholder or job.skip:
             return job
         task_name = task_of(job, folds_statements=self.folds_statements)
@@ -126,7 +126,7 @@ class Identity:
         return job if any(reason.startswith("job: rules[") for reason in job.rules) else application_job
 
     def dataset_defaults(self, namespace: str, name: str, producer: str | None) -> DatasetDefaults:
-        """Return what the rule of an event's job gives the datasets that the event names."""
+        """Return the defaults that the rule of an event's job sets for the datasets of the event."""
         rules = self._match_for_uri(producer).rules
         match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
         return _NO_DEFAULTS if match is None else match.dataset_defaults()
@@ -223,7 +223,7 @@ class Identity:
         return self.reference(namespace, name, referrer=None)
 
     def parent_candidates(self, namespace: str, name: str) -> tuple[str, ...]:
-        """Return the URNs of the jobs that a parent may be whose tool nobody states, those of orchestrators first."""
+        """Return the URNs of the possible jobs of a parent whose tool is unknown, those of orchestrators first."""
         matches = [self._match_for_key(family_id) for family_id in _PARENT_FAMILIES] + [self._match_for_uri(None)]
         jobs = [self._build_job(namespace, name, producer_match) for producer_match in matches]
         return tuple(dict.fromkeys(job.owner_urn for job in jobs if job is not None and not job.skip))

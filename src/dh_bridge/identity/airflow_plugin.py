@@ -26,7 +26,7 @@ _QUERY = re.compile(rf"{AIRFLOW_QUERY}\Z")
 
 
 class AirflowPlugin:
-    """The plugin's ids for what the default mode calls Airflow's; everything else stays as it is."""
+    """The plugin's ids for jobs that the default mode assigns to Airflow; other ids are not changed."""
 
     def __init__(self, settings: AirflowPluginSettings) -> None:
         self._settings = settings
@@ -103,7 +103,7 @@ def _split_name(job: Job, hints: Hints) -> tuple[str, str | None, str]:
 
 
 def _dag_candidates(hints: Hints) -> list[tuple[str, str]]:
-    """Return what the event says of the DAG's id, the surest first."""
+    """Return the possible ids of the DAG in the event, the most reliable first."""
     candidates: list[tuple[str | None, str]] = []
     kind = (hints.job_type or "").upper()
     if kind == "DAG":

@@ -35,7 +35,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 
 
 class CompatMode:
-    """The endpoint's ids; what it refuses keeps the default ones. ``endpoint`` is the endpoint's own configuration."""
+    """The endpoint's ids; jobs that the endpoint rejects have the default ids. ``endpoint`` is the endpoint's configuration."""
 
     def __init__(self, endpoint: Mapping[EndpointKey, str]) -> None:
         self._endpoint = endpoint

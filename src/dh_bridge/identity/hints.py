@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class AirflowTask(NamedTuple):
-    """What Airflow's facet says: ids of the DAG and the task, and Airflow's own id of the DAG run."""
+    """Fields of Airflow's facet: ids of the DAG and the task, and Airflow's own id of the DAG run."""
 
     dag_id: str | None = None
     task_id: str | None = None
@@ -26,7 +26,7 @@ class AirflowTask(NamedTuple):
 
 
 class DbtNode(NamedTuple):
-    """What the facet ``dbt_node`` says of a dbt node."""
+    """Fields of the facet ``dbt_node``."""
 
     unique_id: str
     database: str | None = None
@@ -35,7 +35,7 @@ class DbtNode(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """The names of an event's job and run, and what its facets say of them; ``run_id`` is None without a run."""
+    """The names of an event's job and run, and the fields of its facets about them; ``run_id`` is None without a run."""
 
     namespace: str
     name: str
@@ -79,7 +79,7 @@ def read_hints(event: Event) -> Hints:
 
 
 def decode_facet(facets: Mapping[str, msgspec.Raw], key: str) -> dict[str, Any]:
-    """Return a facet as an object, empty when it is none."""
+    """Return a facet as an object; empty if it is not an object."""
     raw = facets.get(key)
     if raw is None:
         return {}
@@ -99,7 +99,7 @@ def parse_reference(run_reference: Any) -> RunReference | None:
 
 
 def parse_task(airflow_facet: dict[str, Any]) -> AirflowTask:
-    """Return what the facet ``airflow`` says."""
+    """Return the fields of the facet ``airflow``."""
     return AirflowTask(
         _text(_member(airflow_facet, "dag").get("dag_id")),
         _text(_member(airflow_facet, "task").get("task_id")),
@@ -108,7 +108,7 @@ def parse_task(airflow_facet: dict[str, Any]) -> AirflowTask:
 
 
 def parse_node(dbt_facet: dict[str, Any]) -> DbtNode | None:
-    """Return what the facet ``dbt_node`` says, None without a unique id."""
+    """Return the fields of the facet ``dbt_node``, None without a unique id."""
     unique_id = _text(dbt_facet.get("unique_id"))
     if unique_id is None:
         return None

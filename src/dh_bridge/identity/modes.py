@@ -1,7 +1,7 @@
-"""The default mode of identity: f(namespace, name, producer family, static configuration) and nothing else.
+"""The default mode of identity: a pure function of namespace, name, producer family and static configuration.
 
-No event type, arrival order or memory takes part, and no facet but ``jobType``, which names the family of an unknown
-producer. Another mode is another class with the same ``build``.
+The ids do not depend on event type, arrival order or earlier events, and on no facet except ``jobType``, which names the
+family of an unknown producer. Another mode is another class with the same ``build``.
 """
 
 from __future__ import annotations

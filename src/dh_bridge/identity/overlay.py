@@ -21,7 +21,7 @@ class DefaultNames(Protocol):
 
 
 class IdentityOverlay(Protocol):
-    """A mode that lies over the default. Pure: it reads the hints of one event and the settings, nothing else."""
+    """A mode that replaces parts of the default. Pure: it reads only the hints of one event and the settings."""
 
     def replace_job(self, job: Job, hints: Hints, names: DefaultNames) -> Job:
         """Return the job in place of ``job``, which the modes below gave; ``job`` itself if the mode does not change it."""

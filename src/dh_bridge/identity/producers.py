@@ -152,11 +152,11 @@ class ProducerFamilies:
         return next((self._by_run_facet[key] for key in run_facets if key in self._by_run_facet), producer)
 
     def id_of_integration(self, integration_name: str) -> str | None:
-        """Return the stem of the family that calls itself ``integration_name`` (AIRFLOW, Spark), None when nobody does."""
+        """Return the file stem of the family with the name ``integration_name`` (AIRFLOW, Spark), None if there is none."""
         return self._stem_by_integration.get(integration_name.strip().lower().replace("-", "_").replace(" ", "_"))
 
     def uri_of_integration(self, uri: str | None, integration_name: str) -> str | None:
-        """Return the URI that stands for an unknown producer whose jobs are of ``integration_name``; ``uri`` if nobody calls himself so."""
+        """Return the URI for an unknown producer whose jobs are of ``integration_name``; ``uri`` if no family has this name."""
         stem = self.id_of_integration(integration_name)
         return uri if stem is None else f"{uri or ''}{_INTEGRATION}{stem}"
 

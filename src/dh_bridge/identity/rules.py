@@ -19,7 +19,7 @@ _ENVIRONMENT_WORDS = {"PRODUCTION": "PROD", "STAGING": "STG", "STAGE": "STG", "D
 
 
 class RuleTemplate(NamedTuple):
-    """Text with groups: ``repo_mod/{s}`` as literals and group names in turn."""
+    """Text with groups: ``repo_mod/{s}`` as alternating literals and group names."""
 
     pieces: tuple[str, ...]
 
@@ -30,7 +30,7 @@ class RuleTemplate(NamedTuple):
 
 
 class DatasetDefaults(NamedTuple):
-    """What a rule gives the datasets that its jobs name."""
+    """The defaults that a rule sets for the datasets of its jobs."""
 
     env: str | None = None
     instance: str | None = None
@@ -38,7 +38,7 @@ class DatasetDefaults(NamedTuple):
 
 
 class CompiledJobRule(NamedTuple):
-    """A rule, compiled; ``label`` says which one it is (``rules[0]``)."""
+    """A compiled rule; ``label`` identifies it (``rules[0]``)."""
 
     label: str
     namespace: re.Pattern[str] | None
@@ -92,7 +92,7 @@ class RuleMatch(NamedTuple):
         return env if env in FABRIC_TYPES else None
 
     def dataset_defaults(self) -> DatasetDefaults:
-        """Return what the rule gives the datasets that the job names."""
+        """Return the defaults that the rule sets for the datasets of the job."""
         return DatasetDefaults(
             self.env("datasets.env" if self.has("datasets.env") else "env"),
             self.fill("datasets.instance"),

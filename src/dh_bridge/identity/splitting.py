@@ -1,4 +1,4 @@
-"""How a platform's job names fall into flow and job."""
+"""Splits a platform's job names into flow and job."""
 
 from __future__ import annotations
 

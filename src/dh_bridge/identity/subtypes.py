@@ -11,7 +11,7 @@ _ACRONYMS = frozenset({"DAG", "SQL", "RDD", "ETL", "ELT", "ML", "API", "CDC"})
 _PART = re.compile(r"[^\s_-]+")
 
 
-_MAX_LENGTH = 200  # characters; what is longer is no chip
+_MAX_LENGTH = 200  # characters; longer texts are not shown as a subtype
 
 
 def job_subtype(job_type: str | None) -> str | None:

@@ -44,7 +44,7 @@ class VaryingNamesDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 class StableName(NamedTuple):
     """A job name without its varying parts.
 
-    ``forms``: the forms that were cut, none if the name is whole. ``is_shared``: what is left names a tool, not a job.
+    ``forms``: the forms that were removed, none if the name is unchanged. ``is_shared``: the rest is the name of a tool, not of a job.
     """
 
     name: str
@@ -143,7 +143,7 @@ def _segments(name: str, spans: list[_Span]) -> Iterator[tuple[int, int]]:
 
 
 def _cut(name: str, start: int, end: int, spans: list[_Span]) -> str:
-    """Return ``name[start:end]`` without ``spans``; one separator is left between two parts that stay."""
+    """Return ``name[start:end]`` without ``spans``; one separator remains between two remaining parts."""
     text, position = "", start
     for span in spans:
         text += name[position : span.start]

@@ -1,4 +1,4 @@
-"""What looks wrong about jobs and runs: hints for people, never a part of identity."""
+"""Warnings about jobs and runs: hints for people, without effect on identity."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_dotted_flow(job: Job, job_type: str | None) -> bool:
 
 
 def run_lints(run_id: str | None, run_urn: str | None, parent_urn: str | None) -> tuple[str, ...]:
-    """Return what is odd about a run's ids."""
+    """Return warnings about a run's ids."""
     lints = []
     if run_id and normalize_run_id(run_id) in VOID_IDS:
         lints.append(RUN_NIL)
@@ -55,7 +55,7 @@ def run_lints(run_id: str | None, run_urn: str | None, parent_urn: str | None) -
 
 
 class Sightings:
-    """What was seen of jobs and runs so far, to notice contradictions; the oldest are forgotten beyond ``limit``."""
+    """The names of earlier jobs and runs, to detect contradictions; beyond ``limit`` the oldest are removed."""
 
     def __init__(self, limit: int = 50_000) -> None:
         self._limit = limit
@@ -63,7 +63,7 @@ class Sightings:
         self._jobs: dict[str, tuple[str, str]] = {}
 
     def see(self, job: Job, run_urn: str | None = None) -> tuple[str, ...]:
-        """Note a job, and the run that an event names with it; return the lints that this makes."""
+        """Record a job, and the run that an event names with it; return the resulting warnings."""
         if job.placeholder:
             return ()
         key = (job.namespace, job.name)

@@ -1,1 +1,1 @@
-"""What comes in: OpenLineage events, read leniently and once. Knows nothing of DataHub."""
+"""The input side: OpenLineage events, parsed leniently and once. It is independent of DataHub."""

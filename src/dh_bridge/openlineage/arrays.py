@@ -19,9 +19,9 @@ _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def split_array(raw: bytes, location: str, max_members: int | None = None) -> list[msgspec.Raw]:
-    """Return the members of the array ``raw``; an EventError when it has more than ``max_members``.
+    """Return the members of the array ``raw``; an EventError if it has more than ``max_members``.
 
-    Of an array of ``0`` a member takes forty times the memory that it has bytes. What is no JSON raises msgspec's own error.
+    A member of an array of ``0`` takes forty times the memory of its bytes. Invalid JSON raises msgspec's error.
     """
     try:
         return _split_bounded(raw, location, max_members)
@@ -40,7 +40,7 @@ def _split_bounded(raw: bytes, location: str, max_members: int | None) -> list[m
 
 
 def _has_more_members(raw: bytes, max_members: int) -> bool:
-    """Return whether an array has more than ``max_members`` members; what is behind those is not looked at."""
+    """Return whether an array has more than ``max_members`` members; later members are not parsed."""
     numbers, placeholder = count(1), _Member()
 
     def count_member(_type: type, _member: Any) -> _Member:

@@ -31,7 +31,7 @@ _decode_page = msgspec.json.Decoder(_MarquezPage).decode
 
 
 def unwrap_dead_letter(raw: bytes) -> bytes | None:
-    """Return what the dead letter ``raw`` holds, None where it is none."""
+    """Return the event in the dead letter ``raw``, None if it is not a dead letter."""
     try:
         return _decode_letter(raw).event.encode()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -39,7 +39,7 @@ def unwrap_dead_letter(raw: bytes) -> bytes | None:
 
 
 def unwrap_page(raw: bytes) -> list[msgspec.Raw] | None:
-    """Return the members of the page ``raw``, None where it is none."""
+    """Return the members of the page ``raw``, None if it is not a page."""
     try:
         return _decode_page(raw).events
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -15,7 +15,7 @@ TERMINAL_TYPES = frozenset(("COMPLETE", "ABORT", "FAIL"))
 
 
 class Dataset(msgspec.Struct, rename={"input_facets": "inputFacets", "output_facets": "outputFacets"}):
-    """A dataset of an event, with its facet bags (empty dicts where the event has none)."""
+    """A dataset of an event, with its groups of facets (empty dicts if the event has none)."""
 
     namespace: str = ""
     name: str = ""

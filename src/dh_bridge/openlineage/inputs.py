@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def iter_events(events: Any, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
-    """Yield each of ``events``, or a DeadLetter where one cannot be used; a TypeError when the whole is nothing of that kind."""
+    """Yield each of ``events``, or a DeadLetter for an event that cannot be used; a TypeError if ``events`` has another type."""
     if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has_any(events, "eventTime", "__iter__"):
         raise TypeError(f"unsupported type of events {type(events).__name__}: {_FORMS}")
     return _iter_items(events, "event", zone)

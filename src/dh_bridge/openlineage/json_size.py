@@ -1,4 +1,4 @@
-"""How much JSON a text holds, counted before any object is built of it.
+"""Counts the separators of JSON in a text, before any object is built from it.
 
 A decoder makes up to 400 bytes of memory of each byte that it reads (an empty dataset, a note about a value of a wrong type), so a bound
 on bytes alone bounds neither memory nor time.

@@ -27,7 +27,7 @@ HEAD_BYTES = _TAR_OFFSET + len(_TAR)
 
 
 def foreign_format(head: bytes) -> str | None:
-    """Return what a file that begins with ``head`` is, and what now; None where it may be JSON."""
+    """Return the kind of a file that begins with ``head`` and a remedy; None if it may be JSON."""
     format_name, remedy = next(
         (description for magic, description in _FORMATS.items() if head.startswith(magic)), (None, _UNPACK)
     )

@@ -45,9 +45,9 @@ class EventMasker:
     def __init__(self, *, is_enabled: bool) -> None:
         self._is_enabled = is_enabled
         self._cached_names: dict[str, str] = {}
-        #: hashes of facets that hold no secret; Python's hash of bytes is keyed, so that nobody can make two alike
+        #: hashes of facets without secrets; Python's hash of bytes is keyed, so that collisions cannot be constructed
         self._clean_hashes: set[int] = set()
-        #: texts of column facets that hold no secret: types, tables and columns come again and again
+        #: texts of column facets without secrets: types, tables and columns are repeated
         self._clean_texts: set[bytes] = set()
 
     def mask_event(self, event: Event) -> Event:
@@ -139,7 +139,7 @@ class EventMasker:
         return True
 
     def _mask_name(self, text: str) -> str:
-        """Return a name without secrets, the same object where there is none."""
+        """Return a name without secrets; the same object if it has none."""
         masked_name = self._cached_names.get(text)
         if masked_name is None:
             masked_name = redact(text)
@@ -152,7 +152,7 @@ class EventMasker:
 
 
 def mask_facet(key: str, data: bytes) -> bytes | None:
-    """Return the JSON of a facet without its secrets, None where there is none."""
+    """Return the JSON of a facet without its secrets, None if it has none."""
     try:
         document = _decode(data)
     except (msgspec.DecodeError, RecursionError):

@@ -25,7 +25,7 @@ class _Job(msgspec.Struct):
 
 
 class _Envelope(msgspec.Struct):
-    """The strict reading; what it refuses, a null where a text belongs for example, is read leniently below."""
+    """The strict parser; events that it rejects, for example a null instead of a text, are parsed leniently below."""
 
     eventTime: str | None = None
     eventType: str | None = None
@@ -60,7 +60,7 @@ def parse_event(raw: bytes, location: str = "", zone: tzinfo = timezone.utc) -> 
     """Return the event in ``raw`` (one JSON object); EventError with ``location`` when it cannot be used."""
     try:
         if not raw.isascii():
-            raw.decode()  # facets stay raw: what is no UTF-8 is to be refused here, not where one is read
+            raw.decode()  # facets stay raw: invalid UTF-8 must be rejected here, not when a facet is read
         envelope, notes = _decode_envelope(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if (repaired := repair_json(raw)) is not None:

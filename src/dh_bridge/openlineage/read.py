@@ -134,7 +134,7 @@ def _numbered_lines(raw: bytes, location: str, max_lines: int) -> list[tuple[int
 
 
 def standard_input() -> BinaryIO:
-    """Return this process's standard input; an EventError where it has none."""
+    """Return this process's standard input; an EventError if it has none."""
     if sys.stdin is None:
         raise EventError("standard input is closed", location="stdin", remedy="pass a file")
     return sys.stdin.buffer
@@ -226,7 +226,7 @@ class _GzipStream(io.RawIOBase):
 
 
 def _opens_document(line: bytes) -> bool:
-    """Return whether this first line only begins a JSON document that goes on behind it."""
+    """Return whether this first line is only the beginning of a JSON document of several lines."""
     if line[-1:] in (b"}", b"]") and line[:1] in (b"{", b"["):
         return not _is_json(line) and line[:1] == b"["
     return line[:1] in (b"{", b"[")
@@ -242,9 +242,9 @@ def _is_json(text: bytes) -> bool:
 
 
 def _read_document_lines(lines: Iterator[tuple[int, bytes]], *, array: bool) -> tuple[list[tuple[int, bytes]], bool]:
-    """Return what may belong to the document that the line before began, and whether that is all there is.
+    """Return the rest of the document that the previous line began, and whether it is complete.
 
-    An event on a line of its own says that it was no document: a stream without end is then not read to its end.
+    If a line is an event by itself, the previous line was not a document: an endless stream is then not read to its end.
     """
     document_lines = []
     for line in lines:

@@ -34,7 +34,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def format_iso(micros: int) -> str:
-    """Return a time as RFC 3339 in UTC, without a fraction where there is none; as a number where no calendar has it."""
+    """Return a time as RFC 3339 in UTC, without an empty fraction; as a number if it is out of the calendar's range."""
     minute, remainder = divmod(micros, _MINUTE)
     try:
         start = _format_minute(minute)
@@ -51,7 +51,7 @@ def format_iso(micros: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _format_minute(minute: int) -> str:
-    """Return ``2026-01-15T10:00:`` of a minute since 1970: what all of its seconds begin with."""
+    """Return ``2026-01-15T10:00:`` for a minute since 1970: the common prefix of all its seconds."""
     return datetime.fromtimestamp(60 * minute, timezone.utc).isoformat()[:17]
 
 
