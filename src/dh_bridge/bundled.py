@@ -1,7 +1,7 @@
-"""The files that travel with the package: ``mappings/``, ``avro_schemas/`` and the example events.
+"""The files of the package: ``mappings/``, ``avro_schemas/`` and the example events.
 
-The only module that opens the first two. In a wheel they lie inside the package, in a checkout at the top of the repository. A wheel may
-stay a zip, as Spark's workers import it (``--py-files``): then they are read from there.
+Only this module opens the first two. In a wheel they are inside the package, in a checkout at the top of the repository. If a
+wheel is imported as a zip, as by Spark's workers (``--py-files``), the files are read from the zip.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ EXAMPLES = _ROOT / "examples" / "events"
 """What ``dh-bridge demo`` translates: events that real producers sent."""
 
 FOLDERS = ("naming", "producers", "tables")
-"""The folders of mapping files, ours and a user's."""
+"""The folders of mapping files: the bundled one and the user's."""
 _YAML_SUFFIXES = (".yaml", ".yml")
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a mapping file; a MappingError says why a user's cannot be read."""
+    """Return the text of a mapping file; raise a MappingError if a user's file cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -94,10 +94,10 @@ def schema_bytes(file: str) -> bytes:
 
 
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
-    """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name.
+    """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` replaces the bundled file of its name.
 
-    A SettingsError when ``overlay`` is no folder that can be read, a MappingError for what would be passed over in it; it need not
-    have one of the name ``folder``.
+    Raise a SettingsError if ``overlay`` is not a readable folder, and a MappingError for files in it that would be ignored. The
+    folder ``folder`` may be absent in it.
     """
     files = _yaml_files(MAPPINGS / folder) | _user_files(folder, overlay)
     return iter(files[stem] for stem in sorted(files))

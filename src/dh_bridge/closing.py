@@ -56,11 +56,11 @@ class ClosingStore(Protocol):
         """
 
     def contribute(self, closed: list[ClosedRun]) -> None:
-        """Fold what runs state of shared entities into these entities."""
+        """Merge the facts that runs state of shared entities into these entities."""
 
 
 def resolve_own_facts(states: list[RunState]) -> list[RunState]:
-    """Resolve, in place, what each run states of itself; of a run that is known by two ids one state remains."""
+    """Resolve, in place, the facts that each run states of itself; two states of one run with two ids become one."""
     if any([RUN_ALIAS in state.facts.get(state.urn, ()) for state in states]):  # noqa: C419 - a list is faster
         states = merge_aliases(states)
     for state in states:
@@ -70,7 +70,7 @@ def resolve_own_facts(states: list[RunState]) -> list[RunState]:
 
 
 def close_runs(states: list[RunState], store: ClosingStore, options: Options) -> tuple[list[ClosedRun], frozenset[str]]:
-    """Resolve, in place, what runs state of each other, and contribute to what they share.
+    """Resolve, in place, the facts that runs state of each other, and contribute to shared entities.
 
     Args:
         states: Runs, as `resolve_own_facts` returned them.

@@ -73,7 +73,7 @@ class DeliveryTarget(NamedTuple):
 
     @property
     def can_create(self) -> bool:
-        """Whether the target can write an aspect only where it is absent."""
+        """Return whether the target can write an aspect only if it is absent."""
         return not self.kind.needs_version or drops_creates_silently(self.settings.datahub_version)
 
     def describe(self, target: str, identity: str | None = None) -> str:
@@ -121,7 +121,7 @@ def new_run_id() -> str:
     return f"dh_bridge-{datetime.now(timezone.utc):%Y_%m_%d-%H_%M_%S}-{secrets.token_hex(3)}"
 
 
-def open_target(  # noqa: PLR0913 - what flags may say
+def open_target(  # noqa: PLR0913 - one argument for each flag
     target: str,
     settings: Settings,
     *,
@@ -132,11 +132,11 @@ def open_target(  # noqa: PLR0913 - what flags may say
     ledger: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> DeliveryTarget:
-    """Open ``target``; its server is asked for its version unless the settings choose a profile.
+    """Open ``target``; its server is asked for its version, unless the settings have one.
 
-    ``target_notes``: the notes of the ledger of this target. If it holds the server's version, the server is asked once and briefly,
-    and the noted version is used when the server does not answer. With
-    ``dry_run``, a target that opening would change is replaced by a sink in memory. ``ledger``: as for :func:`wrap_sink`.
+    ``target_notes``: the notes of the ledger of this target. If they have the server's version, the server is asked once with a
+    short timeout, and without an answer the noted version is used. With
+    ``dry_run``, a sink in memory replaces a target that would be changed by opening it. ``ledger``: as for :func:`wrap_sink`.
 
     Raises:
         SettingsError: A setting or the target is invalid.
@@ -219,13 +219,13 @@ def delivery_error(failures: Sequence[Failure], total: int) -> SinkError:
 def wrap_sink(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
     """Wrap a sink in the steps that the settings require before a write.
 
-    ``ledger``: a ledger knows the runs, so nothing of them needs to be read from the target.
+    ``ledger``: if a ledger has the state of the runs, the target need not be read for them.
     """
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
     if (join or keep_schemas) and can_read(sink):
         sink = MergingSink(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
     elif join and kind_of(sink).is_persistent:
-        with sink:  # left by an error, it leaves what is there alone
+        with sink:  # after an error, the sink does not change the existing file
             raise SettingsError(
                 f"cannot read aspects from {sink.name}",
                 location="state",
@@ -241,13 +241,13 @@ def wrap_sink(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
 def _server_version(
     options: SinkOptions, last_version: str | None, sink: Sink | None = None
 ) -> tuple[str | None, bool]:
-    """Return the version of the configured server, None where it names none, and whether the server named it now.
+    """Return the version of the configured server (None if it reports none), and whether the server reported it now.
 
     Args:
         options: with the server in ``options.rest``.
-        last_version: the version that the server named before. If it is known, the server is asked once and briefly, and ``last_version`` is
-            returned when it does not answer.
-        sink: the open sink of that server, which is as patient as the settings.
+        last_version: the version that the server reported before. If it is set, the server is asked once with a short timeout, and
+                ``last_version`` is returned if it does not answer.
+            sink: the open sink of that server, whose timeouts are those of the settings.
 
     Raises:
         SinkError: the server does not answer and ``last_version`` is not known, or the server refuses to answer.

@@ -1,4 +1,4 @@
-"""What this installation has and lacks: versions, extras, Java, settings, connections; nothing here ever raises."""
+"""The state of this installation: versions, extras, Java, settings, connections. No function here raises an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REQUIREMENT = re.compile(
 )
 _JAVA_VERSION = re.compile(r'version "(?P<version>[^"]+)"')
 
-#: What each extra is for; those that are not here (all, dev) only gather others.
+#: The purpose of each extra; extras that are not listed (all, dev) only combine others.
 _EXTRAS = {
     "datahub": "use acryl-datahub's emitters and recipes",
     "kafka": "deliver to and read from Kafka",
@@ -54,7 +54,7 @@ _PROBE_URN = "urn:li:corpuser:datahub"
 
 
 class Diagnostic(NamedTuple):
-    """One line of the doctor: area, subject, ``ok | missing | wrong``, what was found, and what to do about it."""
+    """One line of the doctor: area, subject, ``ok | missing | wrong``, the finding, and the remedy."""
 
     area: str
     subject: str
@@ -66,10 +66,10 @@ class Diagnostic(NamedTuple):
 def diagnose(
     config: Path | str | None = None, *, flags: Sequence[Flag] = (), connect: bool = False
 ) -> list[Diagnostic]:
-    """Examine the installation; ``wrong`` is what keeps the bridge from working, ``missing`` what somebody may want.
+    """Examine the installation; ``wrong`` prevents the bridge from working, ``missing`` is optional.
 
-    ``flags`` are settings of the command line. ``connect`` asks the configured server, too; without it nothing leaves this
-    machine.
+    ``flags`` are settings of the command line. With ``connect`` the configured server is contacted; without it there is no network
+    access.
     """
     checks = (
         _versions,
@@ -85,7 +85,7 @@ def diagnose(
 def _run_check(check: Callable[[], Iterator[Diagnostic]]) -> list[Diagnostic]:
     try:
         return list(check())
-    except Exception as error:  # noqa: BLE001 - a doctor who faints helps nobody: the fault is a finding
+    except Exception as error:  # noqa: BLE001 - the doctor must not fail: the error is a finding
         return [
             Diagnostic(
                 "doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "a bug in dh-bridge, please report it"
@@ -183,7 +183,7 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Diag
 
 
 def _user_mappings(folder: Path) -> Diagnostic:
-    """Count the files that take part: those of the folders that ours have, too."""
+    """Count the files that are used: those in folders that the bundled mappings have, too."""
     file_count = sum(1 for name in bundled.FOLDERS for _ in (folder / name).glob("*.yaml"))
     remedy = "" if file_count else f"move the files into its folders {', '.join(bundled.FOLDERS)}"
     return Diagnostic("settings", "mappings", OK if file_count else MISSING, f"{file_count} files in {folder}", remedy)
@@ -209,7 +209,7 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
 
 
 def _check_server(settings: Settings, server: str) -> Diagnostic:
-    """Ask the server who it is, and read an entity that every server has: that needs the token."""
+    """Ask the server for its version, and read an entity that every server has, which requires the token."""
     try:
         target = open_target(METADATA_SERVICE_TARGET, settings.model_copy(update={"datahub_version": None}))
         with target.sink as sink:

@@ -62,10 +62,10 @@ class SinkError(BridgeError):
 
 
 def empty_frames(error: BaseException) -> None:
-    """Let the frames that an error of requests came through forget what they held.
+    """Clear the frames in the traceback of an error of requests.
 
-    urllib3 keeps its error in a frame that the error leads to (``urlopen``, ``new_e``): a cycle that holds the body, and our
-    callers' frames with all of theirs, until the garbage collector comes by.
+    urllib3 stores its error in a frame of the error's traceback (``urlopen``, ``new_e``): a cycle that holds the body, and all
+    objects of the callers' frames, until the next garbage collection.
     """
     for exception in (error, *error.args):
         if isinstance(exception, BaseException):

@@ -68,14 +68,14 @@ if TYPE_CHECKING:
 
     FacetGroups = Sequence[Facets]
 
-#: The spec's own bag of a dataset facet wins over the other.
+#: The group of a dataset facet in the specification wins over the other group.
 _FACET_GROUPS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
 #: Checks are a facet of inputs by the specification; dbt writes them into both bags, and values only here.
 _CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
 #: Explicit lineage is read before columnLineage, which it replaces in its event.
 _LINEAGE_KEY = "lineage"
 
-#: Datasets that are none, and how summaries call it.
+#: Placeholders that are not datasets, and their name in summaries.
 _AIRFLOW_LOG = "policy:airflow.remote_logs"
 _COUNTED_SKIPS = {
     _AIRFLOW_LOG: "airflow.remote_logs",
@@ -93,9 +93,9 @@ class FactExtractor:
         self._registry = registry()
 
     def extract(self, event: Event, runs: dict[str, RunState], trace: Trace | None = None) -> RunState | None:
-        """Fold ``extract`` into its run's state in ``runs``; None when a filter drops it.
+        """Add the facts of ``extract`` to its run's state in ``runs``; None if a filter drops the event.
 
-        ``trace`` collects what the report needs of it.
+        ``trace`` collects the data for the report.
         """
         self.options.masking.mask_event(event)
         refusal = None if self.filters.is_empty else self.filters.rule_for_event(event)
@@ -331,7 +331,7 @@ class FactExtractor:
     def _extract_dataset_lineage(
         self, facet_groups: FacetGroups, path: str, version: Version, state: RunState, ctx: FacetContext
     ) -> FacetGroups:
-        """Read the dataset's ``lineage``, whatever bag it is in; return the facets that are left."""
+        """Read the dataset's ``lineage`` from either group; return the remaining facets."""
         for (group, weight_offset), facets in zip(_FACET_GROUPS, facet_groups, strict=True):
             if _LINEAGE_KEY in facets:
                 ctx.facet_group = group

@@ -1,4 +1,4 @@
-"""Filters of the user, which count what they drop by rule."""
+"""The user's filters, with counts of dropped entities by rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Filters:
         return rule
 
     def rule_for_event(self, event: Event) -> str | None:
-        """Return the rule that leaves the event out, None when it stays."""
+        """Return the rule that excludes the event, None if it is included."""
         rule = self._rule("producers", event.producer or "")
         if rule is None and event.kind != "dataset":
             rule = self._rule("jobs", event.name, event.namespace)
@@ -50,12 +50,12 @@ class Filters:
         return None if rule is None else self.count(rule)
 
     def rule_for_dataset(self, dataset: Dataset) -> str | None:
-        """Return the rule that leaves the dataset out, None when it stays."""
+        """Return the rule that excludes the dataset, None if it is included."""
         rule = self.rule_for_mention(dataset.namespace, dataset.name)
         return None if rule is None else self.count(rule)
 
     def rule_for_mention(self, namespace: str, name: str) -> str | None:
-        """Return the rule that leaves out a dataset which a facet mentions, None when it stays; mentions are not counted."""
+        """Return the rule that excludes a dataset which a facet mentions, None if it is included; mentions are not counted."""
         return self._rule("datasets", name, namespace)
 
     @property
@@ -64,7 +64,7 @@ class Filters:
         return bool(self._lists["datasets"]) or self.lists_temporary
 
     def rule_for_facet(self, key: str) -> str | None:
-        """Return the rule that leaves the facet out, None when it stays."""
+        """Return the rule that excludes the facet, None if it is included."""
         rule = self._rule("facets", key)
         return None if rule is None else self.count(rule)
 

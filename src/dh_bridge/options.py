@@ -31,15 +31,15 @@ _MAX_NAMINGS = 64
 
 
 class Options:
-    """The compiled choices of one configuration; shared by every translation that uses it.
+    """The compiled settings and mappings; shared by all translations that use them.
 
-    ``is_stateful``: the translations keep what events say beyond a call, in a ledger.
+    ``is_stateful``: the facts of events are stored beyond a call, in a ledger.
     """
 
     def __init__(self, settings: Settings, *, is_stateful: bool = False) -> None:
         self.settings = settings
         self.is_stateful = is_stateful
-        #: whether the target can write an aspect only where it is absent; the report is about what arrives there
+        #: whether the target can write an aspect only if it is absent; the report depends on it
         self.can_create = True
         #: whether parents that only their children name are written: where their own events will be known, too
         self.has_implied_parents = is_stateful and settings.ledger.implied_parents
@@ -47,11 +47,11 @@ class Options:
         if settings.datahub_version is not None:
             self.check_environments()
         self.validator = validator(self.profile)
-        #: what was rendered of entities that runs share, see `render/cache.py`
+        #: the rendered aspects of shared entities, see `render/cache.py`
         self.render_cache: GenerationalCache[tuple[CachedProposal, ...]] = GenerationalCache()
         #: the columns of schema facets, by these choices, see `facets/schema.py`
         self.schema_cache: GenerationalCache[Any] = GenerationalCache()
-        #: what columnLineage facets say by these choices, see `facets/column_lineage.py`
+        #: the parsed columnLineage facets under these options, see `facets/column_lineage.py`
         self.column_lineage_cache: GenerationalCache[Any] = GenerationalCache()
         self.masking = EventMasker(is_enabled=settings.redaction != OFF)
         self.tables = ValueMaps(settings)
@@ -69,7 +69,7 @@ class Options:
         self.infers_zones = settings.event_time.default_zone.upper() == "UTC"
 
     def check_environments(self) -> None:
-        """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
+        """Reject an environment of datasets that the profile does not have; without a chosen profile, the server may have it."""
         for setting_path, env in _environments(self.settings):
             if env not in self.profile.environments:
                 remedy = (
@@ -100,7 +100,7 @@ class Options:
         )
 
     def subject_of(self, dataset: Dataset) -> str:
-        """Return what a DatasetEvent is about: the URN of its dataset, else how its producer calls it."""
+        """Return the subject of a DatasetEvent: the URN of its dataset, else its name in the event."""
         name = dataset_name(dataset, self.naming, keep_ephemeral=self.keep_ephemeral)
         return name.endpoint or f"{dataset.namespace} {dataset.name}"
 
@@ -114,7 +114,7 @@ class Options:
 
 
 def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the environments of datasets, and where the settings say them."""
+    """Yield the environments of datasets, and their locations in the settings."""
     yield "naming.env", settings.naming.env
     for position, rule in enumerate(settings.naming.rules):
         if rule.env is not None:

@@ -34,7 +34,7 @@ class RunAggregator:
         self.closed_runs: list[RunState] = []
 
     def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
-        """Fold one event into its run; the run's state, or None when a filter left the event out."""
+        """Add one event to its run; return the run's state, or None if a filter drops the event."""
         return self.extractor.extract(event, self.runs, trace)
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
@@ -52,7 +52,7 @@ class RunAggregator:
         yield from iter_valid(written, self.options.validator, self.rejected)
 
     def unchanged_proposals(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - the method of an aggregator with a ledger
-        """Return what was written earlier of entities that did not change: nothing outlives the call."""
+        """Return the earlier aspects of unchanged entities: none, because no state outlives the call."""
         return iter(())
 
 
@@ -69,8 +69,8 @@ class _SessionStore:
         return states
 
     def contribute(self, closed: list[ClosedRun]) -> None:
-        """Fold the runs into ``shared``."""
-        if len(closed) == 1:  # a run that is alone shares with nobody: its own cells serve, and nothing is copied
+        """Merge the facts of the runs into ``shared``."""
+        if len(closed) == 1:  # a single run shares with no other: its registers are used without a copy
             self.shared = closed[0].state.facts
         for state, history in closed:
             contribute(state, history, self.shared, self._options)

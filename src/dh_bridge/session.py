@@ -124,7 +124,7 @@ class Translation(msgspec.Struct):
 
 
 class Aggregator(Protocol):
-    """What merges the events of a call: `pipeline.RunAggregator`, or `ledger.fold.StatefulAggregator`, whose states outlive the call."""
+    """The aggregator of a call: `pipeline.RunAggregator`, or `ledger.fold.StatefulAggregator`, whose states outlive the call."""
 
     extractor: FactExtractor
     rejected: list[RejectedProposal]
@@ -148,7 +148,7 @@ class Aggregator(Protocol):
 
 
 class Session:
-    """The open runs of one call, and what the report needs of their events."""
+    """The open runs of one call, and the data of their events for the report."""
 
     def __init__(self, options: Options, *, report: bool, aggregator: Aggregator | None = None) -> None:
         options.check_environments()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: A window also ends when its raw events are this large, so that memory stays flat whatever the events' size.
+#: A window also ends when its raw events reach this size, so that memory is bounded for events of any size.
 MAX_WINDOW_BYTES = 16 * 1024 * 1024
 #: A run without a terminal event is closed after this many windows without an event.
 MAX_SILENT_WINDOWS = 4

@@ -173,5 +173,5 @@ def _parts(urn: str) -> list[str]:
 
 
 def _match_key(urn: str, parts: list[str]) -> tuple[str, str, str]:
-    """Return platform, last part of the name, and environment: what a short and a whole name have in common."""
+    """Return platform, last part of the name, and environment: the parts that a short and a complete name share."""
     return urn.partition(",")[0], parts[-1] if parts else "", urn.rpartition(",")[2]

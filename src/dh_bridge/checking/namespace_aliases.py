@@ -75,7 +75,7 @@ def best_spelling(namespaces: Iterable[str], counts: dict[str, int]) -> str:
 
 
 def connected_groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Return the sets of what the pairs connect, each sorted."""
+    """Return the connected sets of the pairs, each sorted."""
     group: dict[str, set[str]] = {}
     for pair in pairs:
         merged_group = set().union(*(group.get(member, {member}) for member in pair))

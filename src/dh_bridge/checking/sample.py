@@ -26,7 +26,7 @@ class Sample(Generic[_Value]):
         self._notes: dict[str, _Value] = {}
 
     def note_of(self, key: str) -> _Value | None:
-        """Return the note about ``key``, a new one where there is none; None when the key is not in the sample."""
+        """Return the note about ``key``, a new one if there is none; None if the key is not in the sample."""
         note = self._notes.get(key)
         if note is not None:
             return note

@@ -212,7 +212,7 @@ def _is_part_file(group: VaryingGroup) -> bool:
 
 
 def _has_part_name(segment: str) -> bool:
-    """Return whether nothing in the name of a file but its extension says what it contains."""
+    """Return whether only the extension of a file's name describes its content."""
     stem = segment.partition(".")[0]
     first, *others = re.split("[-_]", stem)
     has_number = any(char.isdigit() for char in stem)

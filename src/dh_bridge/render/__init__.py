@@ -1,1 +1,1 @@
-"""Folded facts into aspects: one module per kind of entity, each aspect in the field order of its Avro schema."""
+"""Renders merged facts as aspects: one module per kind of entity, each aspect in the field order of its Avro schema."""

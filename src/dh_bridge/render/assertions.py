@@ -81,7 +81,7 @@ def assertion_proposals(urn: str, registers: Registers, shared: FactsByEntity, o
 
 
 def _column_lookup(registers: Registers) -> ColumnLookup:
-    """Return the look-up of field paths in the dataset's schema, as the runs of this call know it."""
+    """Return the look-up of field paths in the dataset's schema, from the runs of this call."""
     schema: SchemaFields | None = value(registers, SCHEMA)
     return {field["fieldPath"]: field for field in schema.fields}.get if schema is not None else {}.get
 
@@ -180,7 +180,7 @@ def _results_by_partition(
 
 
 def _metrics_by_path(registers: Registers) -> dict[tuple[str, ...], list[Versioned]]:
-    """Return what the run measured of the dataset, by path; of several sources the one of lower rank first."""
+    """Return the measurements of the dataset in the run, by path; the source of lower rank first."""
     metrics: dict[tuple[str, ...], list[Versioned]] = {}
     for key, versioned in sorted(registers.get(METRIC, {}).items(), key=lambda item: item[0][0]):
         metrics.setdefault(key[1:], []).append(versioned)

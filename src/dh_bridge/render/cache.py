@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 #: The flow does not depend on which of its jobs stated the fact.
 _JOB_KINDS = frozenset({JOB, IMPLIED_PARENT_JOB})
-#: What a flow-level job says of itself: it is written on the flow and on the flow job.
+#: Facts of a flow-level job about itself: they are written on the flow and on the flow job.
 _FLOW_JOB_KINDS = (JOB_FIELD, JOB_PROPERTIES, OWNER, TAG, SQL_TEXT, JOB_EDGE)
 #: The objects of a proposal take about six times its JSON, and two kilobytes beside its value.
 _SIZE_FACTOR, _OVERHEAD_BYTES = 6, 2048

@@ -1,4 +1,4 @@
-"""container: name, kind, platform, and where it is."""
+"""The aspects of containers: name, kind, platform, and parent."""
 
 from __future__ import annotations
 

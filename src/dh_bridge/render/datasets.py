@@ -115,7 +115,7 @@ def _schema_proposal(urn: str, name: Name, schema: SchemaFields, keys: tuple[str
 
 
 def _mark_partition_keys(fields: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the fields with those of the top level that the table is partitioned by marked, v1 and v2 paths alike."""
+    """Return the fields, with the partition columns of the top level marked, for v1 and v2 paths."""
     return [
         {**field, "isPartitioningKey": True} if _TYPE_TOKENS.sub("", field["fieldPath"], count=1) in keys else field
         for field in fields

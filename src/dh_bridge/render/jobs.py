@@ -49,7 +49,7 @@ IO_KINDS = frozenset({INPUT_EDGE, OUTPUT_EDGE, INPUT_FIELD, FINE_LINEAGE, JOB_ED
 
 
 class Flow(NamedTuple):
-    """What a flow has from any of its jobs."""
+    """The attributes of a flow that come from any of its jobs."""
 
     name: str
     namespace: str
@@ -115,7 +115,7 @@ def job_proposals(urn: str, registers: Registers, options: Options, job: Job) ->
 
 @lru_cache(maxsize=64)
 def _job_type(platform: str) -> dict[str, str]:
-    """Return the type of a job; one object for all of a platform, which a check knows again: do not change it."""
+    """Return the type of a job: one object for each platform, which checks recognise. Do not change it."""
     return {"string": platform}
 
 

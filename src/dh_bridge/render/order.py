@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def render_proposals(
     states: list[RunState], histories: list[History], shared: FactsByEntity, options: Options
 ) -> Iterator[Proposal]:
-    """Yield the proposals of runs and of what they share: templates first, then datasets, runs, checks."""
+    """Yield the proposals of runs and of shared entities in order: templates first, then datasets, runs, checks."""
     written_urns = _written_urns(states, shared)
     urns = sorted(shared)
     yield from _tag_proposals(shared)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def combine_properties(registers: Registers, fact_kind: FactKind, prefix: str) -> dict[str, str]:
-    """Return the custom properties of all facets, prefixed; of two facets with one key the later stamp wins.
+    """Return the custom properties of all facets, prefixed; if two facets have the same key, the later version wins.
 
-    Facets of one event share a stamp: among them the key decides, so that arrival does not.
+    Facets of one event have the same version: among them the key decides, so the order of arrival has no effect.
     """
     properties = _gather_properties(registers, fact_kind)
     return {prefix + key: text for key, text in limit_properties(properties).items()} if properties else {}

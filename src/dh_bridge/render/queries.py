@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 ENTITY = "query"
-#: What a server takes of an array (`maxArrayLength`).
+#: Maximal length of an array on a server (`maxArrayLength`).
 _MAX_SUBJECTS = 1000
 
 

@@ -23,7 +23,7 @@ _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
 
 
 def page_url(registers: Registers, *, is_running: bool = False) -> str | None:
-    """Return the page of the run; of a STARTED event that of the ``is_running`` thing, where it has its own."""
+    """Return the page of the run; for a STARTED event the page of the running process, if it has a separate one."""
     elements = registers.get(RUN_URL)
     if not elements:
         return None
@@ -33,7 +33,7 @@ def page_url(registers: Registers, *, is_running: bool = False) -> str | None:
 
 
 def run_event(state: RunState, registers: Registers, job: Job | None, point: Point, options: Options) -> dict[str, Any]:
-    """Return the aspect of one point; its native result type names the system (the system's word is a property of the run)."""
+    """Return the aspect of one point; its native result type is the system (the system's state is a property of the run)."""
     time = millis(point.time)
     event: dict[str, Any] = {
         "timestampMillis": time,
@@ -64,7 +64,7 @@ def run_event(state: RunState, registers: Registers, job: Job | None, point: Poi
 
 
 def _refine_result(kind: str, outcome: str | None) -> str:
-    """Return the result, refined by the orchestrator's word; where they contradict the event wins (3.5)."""
+    """Return the result, refined by the orchestrator's state; if they contradict, the event wins (3.5)."""
     refined_kind = OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
     return refined_kind if refined_kind not in (None, "FAILURE") and kind == "SUCCESS" else kind
 

@@ -1,4 +1,4 @@
-"""dataProcessInstanceInput and dataProcessInstanceOutput: what a run read and wrote, by setting as edges with statistics."""
+"""dataProcessInstanceInput and dataProcessInstanceOutput: the datasets of a run, by setting as edges with statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIRECTIONS = ((INPUT, "input", "dataProcessInstanceInput"), (OUTPUT, "output", 
 
 
 def run_io(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
-    """Yield the inputs and the outputs of a run, where it has any: an empty aspect would erase."""
+    """Yield the inputs and the outputs of a run, unless it has none: an empty aspect would erase them."""
     for fact_kind, direction, aspect in _DIRECTIONS:
         datasets = total_io_of(state, fact_kind)
         if state.collapsed_urns:

@@ -81,7 +81,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
 def implied_parent_proposals(
     urn: str, registers: Registers, shared: FactsByEntity, options: Options
 ) -> Iterator[Proposal]:
-    """Yield what a run is that only its children have named: its id, its template, no run event."""
+    """Yield the aspects of a run that only its children name: its id and its template, without a run event."""
     parent_facts = registers.get(IMPLIED_PARENT_RUN)
     if not parent_facts:
         return

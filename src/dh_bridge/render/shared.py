@@ -1,4 +1,4 @@
-"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay; and edges."""
+"""Owners, tags and domains of all entities, always by PATCH, so that those of people are not changed; and edges."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class AspectPath(NamedTuple):
         return self.path if self.name is None else f"{self.path}[{'' if self.is_unprefixed else prefix}{self.name}]"
 
     def to_key(self, prefix: str) -> str:
-        """Return the path as `Written` knows it: with the URN of the edge."""
+        """Return the path in the form of `Written`: with the URN of the edge."""
         path_text = self.to_text(prefix)
         return path_text.replace("[]", f"[{self.edge_urn}]", 1) if self.edge_urn else path_text
 

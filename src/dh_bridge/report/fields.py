@@ -19,7 +19,7 @@ FieldSteps = tuple[Any, ...]
 
 
 class EventField(NamedTuple):
-    """A field of an event: its path, its value, and what the trace has of it.
+    """A field of an event: its path, its value, and its notes and facts in the trace.
 
     ``display_path`` is the path as people write it (``$.inputs[0].facets.schema``, odd keys quoted). ``note`` is that of the field,
     else of the nearest part that it is in. ``datasets`` are those that the field is about or names, the outermost first.

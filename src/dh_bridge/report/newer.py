@@ -21,7 +21,7 @@ _LOGIC_ASPECT = "dataJob", "dataTransformLogic"
 
 
 def count_newer_aspects(states: Collection[RunState], options: Options) -> int:
-    """Return how many aspects of runs the profile does not know: platform and subtype of the runs, SQL of their jobs."""
+    """Return how many aspects of runs the profile does not have: platform and subtype of the runs, SQL of their jobs."""
     has = options.profile.has_aspect
     has_platforms, has_subtypes, has_logic = (
         has(_RUN_TYPE_NAME, "dataPlatformInstance"),

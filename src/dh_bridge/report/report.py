@@ -50,7 +50,7 @@ class Report:
     """The lines of a call's events, and their counts by outcome.
 
     Args:
-        prefix: what the names of custom properties begin with, with the dot (`properties.prefix`).
+        prefix: the prefix of custom properties, with the dot (`properties.prefix`).
     """
 
     def __init__(self, prefix: str = "openlineage.") -> None:
@@ -134,7 +134,7 @@ class _OutcomeFinder:
         self._stated_facts: list[TracedFact] = []
 
     def find(self, field: EventField, aspects: AspectReasons) -> _Outcome:
-        """Return the outcome of a field; ``aspects`` is what it may have reached."""
+        """Return the outcome of a field; ``aspects`` are its possible aspects."""
         outcome = self._field_outcome(field, aspects)
         if outcome[2] == CUT_REASON and not is_too_long(field.value):  # another text of the same path was cut
             outcome = (*outcome[:2], None)
@@ -206,7 +206,7 @@ class _OutcomeFinder:
             return "dropped", None, declared.reason
         if value in ({}, []) and (declared is None or not declared.allows_empty):
             return "dropped", None, "empty"
-        # a field that the facet's Struct does not know is a property
+        # a field that the facet's Struct does not have is a property
         targets = declared.targets if declared is not None and declared.targets else (PROPERTY_KINDS[spec.attach],)
         if value == "":
             # no field of DataHub holds an empty text; the properties of a facet that is read as plain JSON do
@@ -300,7 +300,7 @@ def _missing_reason(path: AspectPath, aspects: AspectReasons, prefix: str) -> st
 
 
 def _facet_position(steps: FieldSteps) -> tuple[AttachPoint, int] | None:
-    """Return (attach point, depth of the facet's key) if the path leads into a facet bag."""
+    """Return (attach point, depth of the facet's key) if the path leads into a group of facets."""
     if len(steps) >= 3 and steps[0] in ("run", "job", "dataset") and steps[1] == "facets":
         return steps[0], 2
     if len(steps) >= 3 and steps[0] == "dataset" and steps[1] in ("inputFacets", "outputFacets"):

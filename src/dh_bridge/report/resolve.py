@@ -1,4 +1,4 @@
-"""Where a field of a facet went: from the facts that the facet stated to paths in aspects."""
+"""The targets of a facet's fields: from the facts that the facet stated to paths in aspects."""
 
 from __future__ import annotations
 

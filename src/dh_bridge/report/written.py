@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 AspectReasons = dict[str, "str | None"]
-"""Aspect -> None where it was written, else the reason why it was not.
+"""Aspect -> None if it was written, else the reason why it was not.
 
 A part of an aspect (``dataJobInputOutput.inputDatasetEdges[].properties``) is listed beside it if it has its own answer, and so
 are the fields and the properties that were written (`report/properties.py`).
@@ -52,7 +52,7 @@ _PROPERTY_ASPECTS = {
     DATASET_PROPERTIES: ("datasetProperties",),
     OPERATION_PROPERTIES: ("operation",),
 }
-#: Jobs and datasets bear these alike: the owners of a job are not where those went that a dataset's facet names.
+#: Jobs and datasets have the same aspects here: owners of a job do not count as a target of a dataset's facet.
 _SHARED_ASPECTS = frozenset({"ownership", "globalTags", "subTypes", "status", "domains", "dataPlatformInstance"})
 _DATASET_URN_PREFIX, _JOB_URN_PREFIXES = "urn:li:dataset:", ("urn:li:dataJob:", "urn:li:dataFlow:")
 #: Paths of rows about a part begin with this, instead of another part of the aspect.

@@ -79,7 +79,7 @@ class RunCompletingSink(SinkWrapper):
         return _with_originals(self._sink.emit(list(merged_proposals.values())), merged_proposals, proposals)
 
     def _read_present(self, urns: set[str]) -> dict[str, _Aspects]:
-        """Return the present aspects of runs; none from a server that refuses to be read."""
+        """Return the present aspects of runs; none if the server rejects reads."""
         if not self._can_read:
             return {}
         try:
@@ -131,7 +131,7 @@ class RunMerger:
         self._run_id = f"{prefix}runId"
 
     def incomplete_runs(self, proposals: Sequence[Proposal]) -> set[str]:
-        """Return the URNs of the runs of which the proposals know the START or the end only, or neither."""
+        """Return the URNs of the runs whose START, end or both are missing in the proposals."""
         return {
             proposal.entity_urn
             for proposal in proposals
@@ -143,7 +143,7 @@ class RunMerger:
         }
 
     def is_newer(self, written: Mapping[str, Any], present: Mapping[str, Any]) -> bool:
-        """Return whether our properties know a later event than the present ones; of the same instant an end is later."""
+        """Return whether the new properties have a later event than the present ones; at the same time an end is later."""
         return self._last_event(written) > self._last_event(present)
 
     def _last_event(self, properties: Mapping[str, Any]) -> tuple[str, bool]:
@@ -152,7 +152,7 @@ class RunMerger:
         return max(times, default=""), self._end in custom
 
     def merge_properties(self, older: _Aspect, newer: _Aspect) -> _Aspect:
-        """Return the properties of a run that two calls wrote; the run was created when the earlier of them says."""
+        """Return the properties of a run that two calls wrote; the earlier creation time is used."""
         custom = {**_custom_properties(older), **_custom_properties(newer)}
         first = min(
             older, newer, key=lambda properties: int(properties.get("created", {}).get("time", 0)) or float("inf")
@@ -170,7 +170,7 @@ class RunMerger:
     def merge_relationships(older: _Aspect, newer: _Aspect) -> _Aspect:
         """Return the relationships of a run that two calls wrote."""
         merged = {**older, **newer}
-        # The call that knows inputs or outputs names the dataJob, another call the dataFlow of a flow-level job.
+        # The call with inputs or outputs names the dataJob, another call the dataFlow of a flow-level job.
         templates = (newer.get("parentTemplate"), older.get("parentTemplate"))
         if job := next((urn for urn in templates if urn and urn.startswith(_DATA_JOB)), None):
             merged["parentTemplate"] = job

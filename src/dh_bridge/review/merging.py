@@ -32,7 +32,7 @@ _MERGED_FIELDS: dict[str, tuple[str, ...] | None] = {
     "queryProperties": ("customProperties",),
     "containerProperties": ("customProperties",),
 }
-"""Aspect -> the fields that are joined with what is there; None: all of them. The others are one statement, replaced as one."""
+"""Aspect -> the fields that are merged with the present ones; None: all. Other fields are replaced together."""
 
 _SCHEMA = "schemaMetadata"
 
@@ -51,7 +51,7 @@ class MergingSink(SinkWrapper):
         self._pipeline = pipeline
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Read what the proposals replace, and deliver what is then left to say."""
+        """Read the aspects that the proposals replace, and deliver the proposals that still change something."""
         aspects_to_read: dict[str, set[str]] = {}
         for item in proposals:
             if self._needs_read(item):

@@ -80,7 +80,7 @@ def near_misses(proposed_urns: Iterable[str], existing_urns: Iterable[str]) -> I
 
 
 def existing_respellings(proposed_urns: Iterable[str], target: Readable) -> set[str]:
-    """Return the URNs of other spellings of ``proposed_urns`` that ``target`` has: the way where it cannot list all it has."""
+    """Return the URNs of other spellings of ``proposed_urns`` that ``target`` has, for targets that cannot list their URNs."""
     respelled_urns = {
         respelled_urn
         for urn in proposed_urns
@@ -151,14 +151,14 @@ def _spelling_difference(spelling_pair: _SpellingPair) -> str:
 
 
 def _name_without_schema(dataset: _Dataset) -> tuple[str, str] | None:
-    """Return the name without its second tier, as Spark's JDBC leaves a schema out: `shop.orders`; None where there is none."""
+    """Return the name without its second level, as Spark's JDBC omits the schema: `shop.orders`; None if it has none."""
     first, _, remainder = dataset.normalized_name.partition(".")
     _, dot, last = remainder.partition(".")
     return ("inner", f"{first}.{last}") if dot and "/" not in dataset.name else None
 
 
 def _tails(name: str) -> Iterator[str]:
-    """Yield a name, and what is left of it as its tiers are taken off."""
+    """Yield a name, and the name without its first levels, one level less each time."""
     yield name
     while "." in name:
         name = name.partition(".")[2]
@@ -166,7 +166,7 @@ def _tails(name: str) -> Iterator[str]:
 
 
 def _prefix_before(remainder: str, name: str) -> str:
-    """Return what a name has before its part that is ``remainder`` without quotes and case, which need not be as long."""
+    """Return the part of a name before ``remainder``, which is compared without quotes and case and may differ in length."""
     return next(
         name[:position]
         for position, char in enumerate(name)
@@ -179,7 +179,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _host_and_path(name: str) -> tuple[str, str] | None:
-    """Return the first label of the host and the rest of a path; None for what is no path."""
+    """Return the first label of the host and the rest of a path; None for other names."""
     first, slash, path = name.partition("/")
     return (re.split("[.:]", first)[0].casefold(), path.casefold()) if slash and first else None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dh_bridge.review.state import AspectChange, ReviewState
 
 COUNTS = ("found", "new", "near", "foreign", "changed", "unchanged", "added", "removed", "points", "refused")
-"""What is counted; ``added`` and ``removed`` are edges of lineage, ``foreign`` aspects whose last writer is somebody else."""
+"""The counters; ``added`` and ``removed`` are edges of lineage, ``foreign`` aspects whose last writer is another program."""
 
 
 def build_plan(

@@ -78,7 +78,7 @@ class ReviewState(Closable, Readable):
         self._removed_paths: dict[tuple[str, str], set[str]] = {}
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Read what the proposals name and was not read yet, then apply them to the copy."""
+        """Read the aspects of the proposals that were not read before, then apply the proposals to the copy."""
         proposals, unreadable = split_unreadable(proposals, self._version)
         aspects_to_read: dict[str, set[str]] = {}
         for proposal in proposals:

@@ -19,7 +19,7 @@ VerdictStatus = Literal["held", "missing", "trimmed", "overwritten"]
 
 
 class Verdict(NamedTuple):
-    """``held``, or what is wrong: the paths that are gone or say something else, and who wrote the aspect last."""
+    """``held``, or the problem: the paths that are missing or differ, and the last writer of the aspect."""
 
     status: VerdictStatus
     paths: list[str]
@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 
 
 def judge_change(change: AspectChange) -> Verdict:
-    """Compare an aspect as it is there with what the delivery would leave; what others added beside it is no fault."""
+    """Compare the present aspect with the delivered one; additions of other writers are not a problem."""
     expected_value = round_floats(change.aspect, change.after)
     after = canonical_aspect(change.aspect, expected_value)
     if change.before is None:
@@ -40,7 +40,7 @@ def judge_change(change: AspectChange) -> Verdict:
     different_paths: list[str] = []
     _compare(expected, present, "", missing_paths, different_paths)
     if after is None:
-        missing_paths.clear()  # what says nothing may as well be absent
+        missing_paths.clear()  # an empty value may be absent
     removed_paths = [pointers.steps(path) for path in sorted(change.removed_paths)]
     different_paths += [
         "/" + "/".join(parts)
@@ -88,7 +88,7 @@ def _compare(expected: Any, present: Any, path: str, missing_paths: list[str], d
 
 
 def _has_value(tree: Any, path: list[str]) -> bool:
-    """Say whether anything is left where a patch takes something away."""
+    """Return whether a path that a patch removes still has a value."""
     for step in path:
         tree = tree.get(step) if isinstance(tree, dict) else None
     return tree not in (None, [], {})

@@ -31,7 +31,7 @@ class Account(NamedTuple):
     token: str | None
     origin: str
     login: Mapping[str, Any] = MappingProxyType({})
-    """Instead of a token, where it is to be had: fields of the settings ``rest``, as plain values."""
+    """The source of a token, instead of a token: fields of the settings ``rest``, as plain values."""
 
     def login_for(self, url: str) -> Mapping[str, Any]:
         """Return the credentials for ``url`` as fields of ``rest``; credentials of another server are not returned."""
@@ -41,7 +41,7 @@ class Account(NamedTuple):
 
 
 def read_accounts(environ: Mapping[str, str], home: Path) -> list[Account]:
-    """Return what the environment says and what the file says, in this order; a SettingsError when the file is broken."""
+    """Return the accounts of the environment and of the file, in this order; raise a SettingsError if the file is invalid."""
     account_list = [_from_environment(environ)]
     if environ.get("DATAHUB_SKIP_CONFIG", "").lower() not in ("1", "true"):
         account_list.append(_from_file(home / _FILE))

@@ -29,12 +29,12 @@ _TYPE_MESSAGES = {
     "model_attributes_type": "should be a mapping of settings",
     "dict_type": "should be a mapping",
 }
-"""Kinds of errors -> what people call what is wanted: nobody writes tuples into a file."""
+"""Kinds of errors -> the expected type in plain words: files do not contain tuples."""
 _VALUE_PART = re.compile(r"(?<=[:=]).+", re.DOTALL)
 
 
 class SettingValue(NamedTuple):
-    """A value that somebody gave, where (``dh_bridge.yml:3``, ``env NAME``, ``flag --name``), and its file's lines."""
+    """A setting's value, its location (``dh_bridge.yml:3``, ``env NAME``, ``flag --name``), and the lines of its file."""
 
     value: Any
     origin: str
@@ -42,7 +42,7 @@ class SettingValue(NamedTuple):
 
 
 def to_settings_error(error: dict[str, Any], setting_values: Mapping[Steps, SettingValue]) -> SettingsError:
-    """Return one of pydantic's errors as ours."""
+    """Convert one of pydantic's errors."""
     steps: Steps = error["loc"]
     location = _location_of(steps, setting_values)
     value = error.get("input")

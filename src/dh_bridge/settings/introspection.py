@@ -35,7 +35,7 @@ class SettingField(NamedTuple):
 
 
 def field_annotations(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the annotation of each field of ``model`` by the name that files use (its alias, where it has one)."""
+    """Return the annotation of each field of ``model`` by its name in files (its alias, if it has one)."""
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
@@ -65,7 +65,7 @@ def takes_text(annotation: Any) -> bool:
 
 
 def is_simple(annotation: Any) -> bool:
-    """Whether a value of the field is one text, number or choice that is no secret; not so where there is no field."""
+    """Return whether a value of the field is one text, number or choice, and no secret; False if the field does not exist."""
     return annotation is not None and takes_text(annotation) and SecretStr not in _choices(annotation)
 
 
@@ -160,7 +160,7 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
 def _bound_texts(constraints: Iterable[Any]) -> Iterator[str]:
-    """Yield what a number must keep to, as people read it: ``at least 1,024``, ``below 10``."""
+    """Yield the limits of a number in plain words: ``at least 1,024``, ``below 10``."""
     for constraint in constraints:
         for name, phrase in _BOUNDS.items():
             bound = getattr(constraint, name, None)
@@ -178,7 +178,7 @@ def _item_model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _item_annotation(annotation: Any) -> Any:
-    """Return what the members of a list are; None for what is no list."""
+    """Return the type of the members of a list; None for other types."""
     return next(
         (get_args(choice)[0] for choice in _choices(annotation) if get_origin(choice) in _LISTS and get_args(choice)),
         None,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
-"""What a Python caller may mean by settings; see :func:`settings_of`."""
+"""The types that Python callers may pass as settings; see :func:`settings_of`."""
 DEFAULT_FILE = Path("dh_bridge.yml")
 _MISNAMED_FILES = ("dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml")
 """Names of files whose settings would be ignored without a message."""
@@ -69,7 +69,7 @@ class LoadedSettings(NamedTuple):
 
 
 class _PartialDocument(SettingsDocument):
-    """What a settings file says of ``only``, an area or a setting, or of all: the rest of it has to be YAML, no more."""
+    """The part of a settings file for ``only``, an area or a setting, or all of it; the rest only has to be valid YAML."""
 
     def __init__(self, text: str, location: str, environ: Mapping[str, str], only: Steps) -> None:
         self._only = only
@@ -148,7 +148,7 @@ def examine(
     only_steps: Steps = tuple(only.split(".")) if only else ()
     try:
         overrides = _from_environment(environ, only_steps) | _from_flags(flags, only_steps)
-        # What is wanted alone and given above the file is known, whatever the file is like.
+        # If the requested setting has a value of higher precedence, errors of the file do not matter.
         path, document = (None, None) if only_steps in overrides else _read_document(file, environ, only_steps)
         setting_values: dict[Steps, SettingValue] = {}
         if document is not None:
@@ -282,7 +282,7 @@ def _parse_text(steps: Steps, text: str, origin: str) -> dict[Steps, SettingValu
 
 
 def _iter_settings(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
-    """Yield path and value of each single setting in ``value``; an area that is left empty says nothing."""
+    """Yield path and value of each single setting in ``value``; an empty area has no settings."""
     annotation = annotation_at(Settings, steps)
     if model_of(annotation) is None or not isinstance(value, dict | None):
         yield steps, _map_paths(value, _expand_home) if is_path(annotation) else value
@@ -299,8 +299,8 @@ def _map_paths(value: Any, convert: Callable[[str], str]) -> Any:
 
 
 def _expand_home(path: str) -> str:
-    """Return a path whose ``~`` is written out, as a shell does where it sees one."""
-    return os.path.expanduser(path)  # noqa: PTH111 - Path's raises where there is no such user
+    """Return a path with ``~`` expanded, as a shell does."""
+    return os.path.expanduser(path)  # noqa: PTH111 - Path's method raises an error for an unknown user
 
 
 def _build_tree(setting_values: Mapping[Steps, SettingValue]) -> dict[Any, Any]:

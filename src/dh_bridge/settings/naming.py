@@ -13,7 +13,7 @@ _FabricType = Literal[
     "QA", "RVW", "SANDBOX", "SBX", "SIT", "STG", "TEST", "TST", "UAT",
 ]  # fmt: skip
 FABRIC_TYPES = frozenset(get_args(_FabricType))
-"""What DataHub's environment filter knows."""
+"""The values of DataHub's environment filter."""
 
 
 def _upper(env: Any) -> Any:

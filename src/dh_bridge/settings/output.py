@@ -1,4 +1,4 @@
-"""What is written to DataHub: one model per concern."""
+"""Settings of the metadata that is written to DataHub: one model per concern."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 
 class TextLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the C one is missing on some hosts
-    """A safe loader that knows null and text, nothing else."""
+    """A safe loader that recognises only null and text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way to say so
         first: [rule for rule in rules if rule[0] == "tag:yaml.org,2002:null"]
@@ -76,7 +76,7 @@ class SettingsDocument:
         return None if is_plain and text != node.value and text in _NULLS else text
 
     def _collection(self, node: yaml.CollectionNode, path: Steps) -> Any:
-        if id(node) in self._open_nodes:  # an alias, *name, inside of what it stands for
+        if id(node) in self._open_nodes:  # an alias, *name, inside of its own anchor
             raise SettingsError(
                 f"`{format_path(path)}` contains itself",
                 location=self._location_of(path),
