@@ -1,4 +1,4 @@
-"""What commands look up in a catalogue; `dh_bridge.ledger.contents` answers the same from a ledger."""
+"""Look-ups in a catalogue; `dh_bridge.ledger.contents` does the same for a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How DataHub's server lays out an aspect while it patches it: arrays become maps, keyed by what makes an element unique.
+"""The layout of an aspect while DataHub's server patches it: arrays become maps with the key of each element.
 
 A shape turns a JSON value into its tree (``tree``), the tree back into JSON (``value``) and knows the shape one path
 segment further down (``child``). Source: ArrayMergingTemplate and its sub-classes in DataHub's entity-registry.

@@ -1,4 +1,4 @@
-"""What the catalogue holds, in numbers."""
+"""Counts of the content of a catalogue."""
 
 from __future__ import annotations
 

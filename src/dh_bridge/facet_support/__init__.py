@@ -1,1 +1,1 @@
-"""What facet modules share: their declaration, the context of a facet, and readers of common shapes."""
+"""Code that facet modules share: their declaration, the context of a facet, and readers of common shapes."""

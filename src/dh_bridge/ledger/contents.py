@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - the statements are made of constants
-"""What commands look up in a ledger: entities that were sent, rendered again from the states of runs into a catalogue in memory."""
+"""Look-ups in a ledger: entities that were sent, rendered again from the states of runs into a catalogue in memory."""
 
 from __future__ import annotations
 

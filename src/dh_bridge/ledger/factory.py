@@ -175,7 +175,7 @@ def trial_copy(ledger_path: Path | None) -> Iterator[Path | None]:
 
 
 @contextmanager
-def open_ledger(  # noqa: PLR0913 - what a door may choose
+def open_ledger(  # noqa: PLR0913 - the options of an entry point
     ledger_path: Path | None,
     sink: Sink,
     settings: Settings,

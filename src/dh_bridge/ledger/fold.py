@@ -67,9 +67,9 @@ class StatefulAggregator:
         self.rejected: list[RejectedProposal] = []
         #: events of this batch that arrived after the ledger had evicted their run
         self.late_event_count = 0
-        #: what this batch renders, changed or not: URNs of shared entities, keys of runs
+        #: the entities that this batch renders, changed or not: URNs of shared entities, keys of runs
         self.rerender_keys: Iterable[str] = ()
-        #: what the last batch rendered completely: every aspect of these entities was among its proposals
+        #: the entities that the last batch rendered completely: every aspect of them was among its proposals
         self.rendered_urns: set[str] = set()
         #: the runs of the last batch after cross-run facts were resolved
         self.closed_runs: list[RunState] = []
@@ -145,7 +145,7 @@ class StatefulAggregator:
         self._contributed_urns = set()
 
     def _load_rerendered(self) -> None:
-        """Add to the batch what is rendered again; a run with a state is loaded, a run without one is a shared entity."""
+        """Add entities to render again to the batch; a run with a state is loaded, a run without one is a shared entity."""
         for key in self.rerender_keys:
             if not (key.startswith(RUN_URN_PREFIX) and self.runs.is_known(key)) and self.shared.registers_of(key):
                 self.shared.changed_urns.add(key)
@@ -159,7 +159,7 @@ class StatefulAggregator:
         return [run for run in runs if run.urn and self._ancestry.record_run(self.runs.ensure_record(run).run_id, run)]
 
     def _close_groups(self, keys: Iterable[str], closed_runs: Closed) -> set[str]:
-        """Resolve the facts of related runs and replace what they contribute; return the URNs whose facts other runs carry."""
+        """Resolve the facts of related runs and replace their contributions; return the URNs whose facts other runs carry."""
         merged_urns: set[str] = set()
         groups: list[list[RunState]] = []
         ungrouped_states: dict[int, RunState] = {}
@@ -213,7 +213,7 @@ class StatefulAggregator:
             run.state.is_complete = True
 
     def _close_permanently(self, state: RunState, closed_runs: Closed) -> None:
-        """Close what no later event needs: a job event, or a run of which too little is known."""
+        """Close states that no later event needs: a job event, or a run of which too little is known."""
         (run,), _ = self._close_copies([state], self._add_permanently)
         closed_runs[run.state.key] = run
 

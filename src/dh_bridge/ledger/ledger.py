@@ -56,7 +56,7 @@ class Ledger:
     sink's proposals.
     """
 
-    def __init__(  # noqa: PLR0913 - what a door may choose
+    def __init__(  # noqa: PLR0913 - the options of an entry point
         self,
         file: Database,
         options: Options,
@@ -135,9 +135,9 @@ class Ledger:
             yield self._empty_translation(), self.relay.deliver_own(END_TIMEOUT_SECONDS)
 
     def render_withheld(self) -> Iterator[tuple[Translation, Delivery]]:
-        """Yield what an earlier list of ``writes`` excluded, RERENDERED_PER_BATCH entities at a time.
+        """Yield proposals that an earlier list of ``writes`` excluded, RERENDERED_PER_BATCH entities at a time.
 
-        As long as deliveries succeed.
+        It stops if a delivery fails.
         """
         while self._withheld.has_pending and (
             self._is_catalogue or (self.relay.last_error is None and not self.relay.outbox.is_paused)

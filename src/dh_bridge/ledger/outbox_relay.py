@@ -47,7 +47,7 @@ class OutboxRelay:
     If ``withheld`` excludes a waiting proposal, it leaves the outbox and counts as never sent.
     """
 
-    def __init__(  # noqa: PLR0913 - what the ledger shares with it
+    def __init__(  # noqa: PLR0913 - the objects that the ledger shares
         self,
         file: Database,
         sink: Sink,

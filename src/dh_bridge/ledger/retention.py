@@ -52,7 +52,7 @@ _RUNS_PER_EXTRA_EVICTION = 100
 class Retention:
     """Evicts runs: those that were named longer ago than the settings allow, and the oldest if there are too many."""
 
-    def __init__(  # noqa: PLR0913 - what the fold shares with it
+    def __init__(  # noqa: PLR0913 - the objects that the aggregator shares
         self,
         connection: sqlite3.Connection,
         settings: LedgerSettings,
@@ -141,7 +141,7 @@ class Retention:
         """Evict the runs ``stored_ids``, and delete the keys of ``run_ids``."""
         self.evict(stored_ids)
         for table, column in (("run_ancestry", "run"), ("run", "id")):
-            query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
+            query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - constants of this module
             self._connection.executemany(query, ((run_id,) for run_id in run_ids))
         self._row_estimate.reset()  # SQLite may use a number again
 

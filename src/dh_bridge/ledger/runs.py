@@ -26,7 +26,7 @@ _WRITE_RERENDERED_RUN = _WRITE_RUN.replace(", touched = excluded.touched", "")
 
 
 class StoredRun:
-    """A run of the ledger: its row number, its state, and what it contributes to shared entities."""
+    """A run of the ledger: its row number, its state, and its contributions to shared entities."""
 
     __slots__ = ("contribution", "run_id", "state")
 
@@ -100,7 +100,7 @@ class RunStore(dict[str, RunState]):
         return stored_run
 
     def contribution_of(self, run_id: int) -> FactsByEntity:
-        """Return what a stored run contributes; it is not cached, as many may be requested."""
+        """Return the contributions of a stored run; they are not cached, because many runs may be requested."""
         key = self.key_of(run_id)
         stored_run = self._records.get(key)
         if stored_run is None:

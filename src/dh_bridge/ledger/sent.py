@@ -75,7 +75,7 @@ class SentFingerprints:
     proposals have no fingerprint, so they are still to be sent.
     """
 
-    def __init__(  # noqa: PLR0913 - what the ledger's settings say
+    def __init__(  # noqa: PLR0913 - the ledger's settings
         self,
         connection: sqlite3.Connection,
         *,

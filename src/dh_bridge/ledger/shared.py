@@ -64,7 +64,7 @@ class SharedEntityStore:
         return entity.registers if entity is not None else {}
 
     def replace_contribution(self, record: StoredRun, new_facts: FactsByEntity) -> None:
-        """Replace what a run contributes to all entities that it touches."""
+        """Replace the contributions of a run to all its entities."""
         old_facts = record.contribution
         record.contribution = new_facts
         for urn, new_registers in new_facts.items():

@@ -1,4 +1,4 @@
-"""What an OpenLineage dataset is called in DataHub: (namespace, name) -> URN, by ``mappings/naming`` and the user's rules."""
+"""Names of OpenLineage datasets in DataHub: (namespace, name) -> URN, by ``mappings/naming`` and the user's rules."""
 
 from dh_bridge.naming.models import System
 from dh_bridge.naming.name import Name

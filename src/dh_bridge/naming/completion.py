@@ -1,4 +1,4 @@
-"""Missing databases and schemas, from the user's rules: ``public.orders`` on a server whose database a rule knows."""
+"""Adds missing databases and schemas from the user's rules: ``public.orders`` on a server whose database a rule sets."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _defaults(rule: NamingRule) -> dict[str, str]:
 
 
 def complete_name(parsed_name: ParsedName, rule: NamingRule) -> ParsedName:
-    """Return ``parsed_name`` with the rule's default database and schema, where the name has none.
+    """Return ``parsed_name`` with the rule's default database and schema, if the name has none.
 
-    A name that stops short of a table is read from its end, ``public.orders`` on a server whose database is known; or past
-    the one part that is, ``shop.orders`` of Spark, which reads a table of the schema that the server looks in.
+    A name without its upper levels is completed from its end: ``public.orders`` on a server whose database is known. A name
+    without a middle level is completed too: ``shop.orders`` of Spark, which reads a table in the default schema of the server.
     """
     defaults = _defaults(rule)
     tier_names = [part.name for part in parsed_name.reader.template.tiers]

@@ -26,7 +26,7 @@ _MAX_FOLDER_LEVELS = 64
 
 
 class ContainerLevel:
-    """One level of containers of a system. ``names`` are the parts that it asks for, ``rest_parts`` the one with a star."""
+    """One level of containers of a system. ``names`` are its required parts, ``rest_parts`` the part with a star."""
 
     __slots__ = ("_env_as_instance", "_fields", "_keep", "_keys", "level", "names", "rest_part")
 
@@ -121,7 +121,7 @@ class ContainerLevels:
 
 
 def _limit_depth(parent_path: ParentPath) -> ParentPath:
-    """Return the folders without those that are too many; they are part of what is remembered."""
+    """Return the folders up to the limit; they are part of the cached result."""
     if isinstance(parent_path, str):
         return (
             parent_path

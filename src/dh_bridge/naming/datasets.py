@@ -1,4 +1,4 @@
-"""Which of a dataset's names counts: its own, that of a catalogue behind a symlink, or one completed from its connection."""
+"""Chooses the name of a dataset: its own, that of a catalogue behind a symlink, or one completed from its connection."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _MAX_LOG_PATH = 2_000
 _decode = msgspec.json.Decoder().decode
-#: What a table's name is read as when its first part is missing.
+#: The form in which a table's name is parsed if its first part is missing.
 _CONTAINER_LEVELS = ("schema", "database")
 _TEMPORARY_TYPES = ("TEMPORARY", "JOB_OUTPUT")
 #: The naming system of catalogues that are folders.
 _FILE_CATALOG = "file_catalog"
-#: Frameworks of catalogues whose tables DataHub knows by schema and table.
+#: Frameworks of catalogues whose tables have URNs of schema and table in DataHub.
 _CATALOG_FRAMEWORKS = frozenset({"iceberg", "hive"})
 #: How dbt calls an ephemeral model in the queries that name it.
 _EPHEMERAL_PREFIX = "__dbt__cte__"

@@ -59,7 +59,7 @@ class ContainerRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a compatibility switch or a user rule may change in a system."""
+    """The parts of a system that a compatibility switch or a user rule may change."""
 
     platform: str | None = None
     dataset: str | None = None
@@ -110,12 +110,12 @@ def parse_system(text: str, stem: str, location: str) -> System:
 
 
 def load_systems(overlay: Path | None = None) -> list[System]:
-    """Return all systems by name, the user's ``overlay`` shadowing ours file by file."""
+    """Return all systems by name; a file of the user's ``overlay`` replaces the bundled file of its name."""
     return [parse_system(read_text(path), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)]
 
 
 class SymlinkPreference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: which systems' names come before those of which others, and what is called below a table but is that table."""
+    """The file: the order of systems, and names of parts below a table that are written as that table."""
 
     preferred: frozenset[str]
     over: frozenset[str]

@@ -1,4 +1,4 @@
-"""What a dataset is called: the answer of :class:`~dh_bridge.naming.Naming`."""
+"""The name of a dataset: the result of :class:`~dh_bridge.naming.Naming`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DROPPED_BY_SETTING, REFUSED_BY_SETTING = "filtered: naming.unknown", "policy:nam
 
 _QUOTES = '"`['
 #: System of ``mappings/naming`` -> the signs that open a quoted identifier in it. Names are stored with the id of their
-#: system alone, so that the form of stored states stays; the readers of systems enter what their files say.
+#: system alone, so that the form of stored states stays; the readers of systems add the notes of their files.
 QUOTES_BY_SYSTEM: dict[str | None, str] = {}
-#: Note of a name whose namespace no system and no platform of DataHub knows.
+#: Note of a name whose namespace belongs to no system and no platform of DataHub.
 UNKNOWN_NAMESPACE = "unknown-namespace"
 #: Note of a name of such a namespace that facets of its event gave.
 BY_FACET = "by-facet"
@@ -97,7 +97,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def gap(self) -> str:
-        """What the name lacks, and the setting that adds it; "" if it is complete."""
+        """The missing level of the name, and the setting that adds it; "" if the name is complete."""
         levels = self.missing_levels
         if not levels:
             return BY_FACET_TEXT if BY_FACET in self.notes else ""

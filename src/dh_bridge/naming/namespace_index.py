@@ -1,4 +1,4 @@
-"""Which system a namespace belongs to: the pattern with the most literal text wins, then the order of the files."""
+"""Finds the system of a namespace: the pattern with the most literal text wins, then the order of the files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CompiledNamespaceRow(NamedTuple):
 
 
 class NamespaceMatch(NamedTuple):
-    """A namespace read by a row: its parts, and those that FQNs know besides (``hostport``, the default port)."""
+    """A namespace parsed by a row: its parts, and further parts for FQNs (``hostport``, the default port)."""
 
     reader: NameReader
     pattern: str

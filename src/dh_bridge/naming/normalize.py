@@ -1,4 +1,4 @@
-"""What DataHub's connectors cut off a name, and the case that they write it in.
+"""Normalizes names as DataHub's connectors do: the parts that they remove, and the case that they write.
 
 The shard and decorator rules are those of DataHub's bigquery source (bigquery_audit.py).
 """

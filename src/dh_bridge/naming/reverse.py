@@ -86,7 +86,7 @@ def _short_name_shapes(
 
 
 class ReverseNaming:
-    """The ways back of all ``readers``; ``naming`` is asked whether a candidate leads forward again."""
+    """The reverse of all ``readers``; ``naming`` checks whether a candidate leads to the same URN."""
 
     def __init__(
         self, readers: Iterable[NameReader], naming: Callable[[str, str], Name], instances: Iterable[str] = ()

@@ -82,7 +82,7 @@ def compile_naming_rules(
 
 
 def _rename_template(text: str, location: str, namespace: NamingPattern, name: NamingPattern | None) -> NameTemplate:
-    """Return the template of a new name; a MappingError when it asks for a part that the rule's patterns never give."""
+    """Return the template of a new name; raise a MappingError if it uses a part that the rule's patterns do not have."""
     template = NameTemplate(text, location)
     available_parts = namespace.names | (name.names if name is not None else frozenset())
     required_parts = template.needs | {part.name for part in parts_of(template.row) if part.value is None}
@@ -114,7 +114,7 @@ class Locations:
             raise SettingsError(error.problem, location=error.location, remedy=error.remedy) from error
 
     def canonical(self, forms: Sequence[str]) -> str | None:
-        """Return the canonical namespace of the location that one of ``forms`` is an alias of, None when there is none."""
+        """Return the canonical namespace of the location that has one of ``forms`` as an alias, None if there is none."""
         for namespace, patterns in self._groups:
             if any(pattern.match(form) is not None for form in forms for pattern in patterns):
                 return namespace

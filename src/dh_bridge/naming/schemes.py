@@ -16,7 +16,7 @@ _LEVELS = re.compile(r"(?:[^\s.()\[\]`\"']+\.){1,2}").match
 
 
 class SchemeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``mappings/tables/schemes.yaml``: how schemes are spelled, and what the text behind a host may be."""
+    """``mappings/tables/schemes.yaml``: the spellings of schemes, and the meaning of the text after a host."""
 
     aliases: dict[str, str]
     scheme_aliases: dict[str, str]
@@ -40,7 +40,7 @@ class PlatformTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aliases: dict[str, str]
 
     def find(self, scheme: str) -> str | None:
-        """Return the platform that ``scheme``, in lower case, is the id or an alias of; None when there is none."""
+        """Return the platform whose id or alias is ``scheme`` (lower case); None if there is none."""
         return scheme if scheme in self.platforms else self.aliases.get(scheme)
 
 

@@ -51,7 +51,7 @@ def _reject_unknown(
 
 
 def _part_names(systems: Iterable[System]) -> set[str]:
-    """Return the names of all parts that a namespace can give, or that a name, a container or an FQN asks for."""
+    """Return the names of all parts that a namespace can have, or that a name, a container or an FQN uses."""
     return {
         part.name
         for system in systems

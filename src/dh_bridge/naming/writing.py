@@ -31,9 +31,9 @@ _MALFORMED = "malformed"
 
 
 class NamingRequest(NamedTuple):
-    """What is known of a name before it is read: the pair, the rule that takes part and its text, the environment.
+    """The input of a name's parser: the pair, the matching rule and its text, the environment.
 
-    ``part`` is the part of the dataset that the rule cuts off.
+    ``part`` is the part of the dataset that the rule removes from the name.
     """
 
     namespace: str
@@ -101,9 +101,9 @@ class NameWriter:
         )
 
     def write_unknown(self, request: NamingRequest, target: str, platform: str | None) -> Name:
-        """Return the name in a namespace that no system knows; a platform is never minted for it.
+        """Return the name in a namespace of an unknown system; no platform is invented for it.
 
-        ``platform`` is a platform of DataHub that the namespace names, None for none.
+        ``platform`` is a platform of DataHub that the namespace names, None without one.
         """
         rule, settings = request.rule, self._settings
         text = f"unknown namespace{request.text}"
@@ -161,7 +161,7 @@ class NameWriter:
     def _parse_for_platform(
         self, rule: NamingRule, match: NamespaceMatch, parsed_name: ParsedName, target: str
     ) -> ParsedName:
-        """Return the reading by the system of the platform that the rule names, where there is one that can."""
+        """Return the name parsed by the system of the platform that the rule names, if one of its systems can parse it."""
         platform_reader = self._reader_of_platform(rule.platform or "")
         if platform_reader is None:
             return parsed_name

@@ -188,7 +188,7 @@ class Receiver:
                 self._large_requests.release()
 
     def _ingest_body(self, body: bytes, location: str, *, is_large: bool = False) -> ReceiverResponse:
-        """Parse and fold a part of the events after another, so that few of their objects are in memory at a time."""
+        """Parse and merge the events in parts, so that few of their objects are in memory at a time."""
         limit = _REQUEST_VALUES_FACTOR * MAX_EVENT_VALUES
         if has_more_values(body, limit):
             raise _too_many_values_error("the request", limit)
@@ -207,7 +207,7 @@ class Receiver:
         return outcome.to_response()
 
     def _next_events(self, events: Iterator[Event | DeadLetter], *, is_large: bool) -> list[Event | DeadLetter]:
-        """Return the next events; those of large requests are parsed in turn, as each would slow all others down."""
+        """Return the next events; those of large requests are parsed one after the other, because each would slow all others down."""
         if is_large and not self._large_parse_lock.acquire(timeout=_LEDGER_TIMEOUT):
             raise _overload_error(self.retry_after)
         try:
@@ -253,7 +253,7 @@ class Receiver:
 
 
 def _limit_datasets(item: Event | DeadLetter) -> Event | DeadLetter:
-    """Return an event, or a dead letter where it names too many datasets."""
+    """Return an event, or a dead letter if it has too many datasets."""
     if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _MAX_DATASETS:
         return item
     return DeadLetter(item.location, f"the event has more than {_MAX_DATASETS:,} inputs and outputs", item.raw)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIN_INTERVAL_SECONDS, _INTERVAL_FACTOR = 0.5, 20
-"""Seconds between two looks, at least, and as many times what the last one took: a million proposals are not counted all day."""
+"""Minimal seconds between two counts, and the factor of the time of the last count: a million proposals are counted rarely."""
 
 
 class BacklogSize(NamedTuple):
@@ -32,7 +32,7 @@ class BacklogSize(NamedTuple):
 
 
 class Backlog(Closable):
-    """Reads the ledger ``path``, whichever process delivers from it; any thread may ask."""
+    """Counts waiting proposals in the ledger ``path``, independent of the process that delivers; any thread may use it."""
 
     def __init__(self, path: Path) -> None:
         self._file: Database | None = Database(path, readonly=True)

@@ -106,7 +106,7 @@ class _ErrorResponse(ErrorTask):  # type: ignore[misc]
 class ClientConnection(HTTPChannel):  # type: ignore[misc]
     """One connection of a sender to ``receiver``.
 
-    ``spare`` connections are those beyond the limit: they are asked about health alone.
+    ``spare`` connections exceed the limit: they only get responses to health requests.
     """
 
     error_task_class = _ErrorResponse
@@ -173,7 +173,7 @@ class ClientConnection(HTTPChannel):  # type: ignore[misc]
         self.server.add_task(self)
 
     def _set_deadline(self, *, is_new_request: bool) -> None:
-        """Note what is waited for: headers, a body, or the next request."""
+        """Note what the connection waits for: headers, a body, or the next request."""
         now = time.monotonic()
         request = self.request
         if request is None:
@@ -188,7 +188,7 @@ class ClientConnection(HTTPChannel):  # type: ignore[misc]
             self._deadline = self._body_since + BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND
 
     def send_continue(self) -> None:
-        """Let a sender go on that asks first, unless it would send in vain."""
+        """Send 100 Continue to a sender that expects it, unless its request would be rejected."""
         if self.request.error is None:
             super().send_continue()
 

@@ -20,13 +20,13 @@ _SHUTDOWN_SECONDS = 5.0
 
 
 def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
-    """Return who sent a request: all that share an IPv6 network of 64 bits are one sender.
+    """Return the sender of a request: all addresses in an IPv6 network of 64 bits are one sender.
 
     Args:
-        address: The address that the connection comes from.
-        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw. What is no
-            address is left out.
-        trusted_proxy: The address of a proxy whose header is believed.
+        address: The address of the connection.
+            forwarded: The header ``X-Forwarded-For`` of the request; its last address was added by the proxy. Other texts are
+                ignored.
+            trusted_proxy: The address of a proxy whose header is used.
     """
     if address == trusted_proxy and forwarded:
         address = _address_of(forwarded.rpartition(",")[2].strip()) or address
@@ -37,7 +37,7 @@ def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
 
 
 def _address_of(text: str) -> str | None:
-    """Return the address in a member of ``X-Forwarded-For``, which may have a port; None if there is none."""
+    """Return the address in a member of ``X-Forwarded-For``, which may have a port; None if it has none."""
     host = (
         text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0] if text.count(":") == 1 else text
     )

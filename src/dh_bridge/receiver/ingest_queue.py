@@ -208,7 +208,7 @@ class IngestQueue(Closable):
         return [IngestRequest(request.events, Future(), request.row) for request in acknowledged]
 
     def _ingest_timed(self, events: list[Event]) -> dict[int, str]:
-        """Fold ``events``; report an event that takes longer than its budget."""
+        """Merge ``events`` into the ledger; report an event that takes longer than its budget."""
         started_at = time.thread_time()
         try:
             return self._write_events(events)
@@ -245,7 +245,7 @@ class IngestQueue(Closable):
             translation, delivery = self._ledger.process_batch(events)
         except SinkError:
             raise
-        except sqlite3.Error as error:  # what is read outside a transaction: the file's fault, and no event's
+        except sqlite3.Error as error:  # a read outside of a transaction: the file is the cause, and no event
             raise SinkError(
                 f"cannot read the file: {error}",
                 location="the ledger",

@@ -32,9 +32,9 @@ _ACTIVE_SECONDS = 1.0
 
 
 class IngestRequest:
-    """Events that are folded together, and their answer: of each event None when it is in the ledger, else why it is not.
+    """Events that are merged together, and their result: for each event None if it is in the ledger, else the reason.
 
-    ``row``: the number of the request in the inbox, where it is acknowledged before it is in the ledger.
+    ``row``: the number of the request in the inbox, if it is acknowledged before it is in the ledger.
     """
 
     __slots__ = ("answer", "events", "is_small", "row", "size")
@@ -53,7 +53,7 @@ class IngestRequest:
 
 
 class RequestLanes:
-    """The two queues; ``batch`` is the number of events that are folded together, at most."""
+    """The two queues; ``batch`` is the maximal number of events that are merged together."""
 
     def __init__(self, batch: int) -> None:
         self._batch = batch
@@ -73,7 +73,7 @@ class RequestLanes:
             self._condition.notify()
 
     def put_back(self, requests: Sequence[IngestRequest]) -> None:
-        """Let acknowledged requests be tried again in RETRY_SECONDS; after :meth:`close` they stay in the inbox alone."""
+        """Retry acknowledged requests after RETRY_SECONDS; after :meth:`close` they remain only in the inbox."""
         with self._condition:
             if requests and not self._is_closed:
                 self._acknowledged.extend(requests)

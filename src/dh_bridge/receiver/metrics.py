@@ -1,4 +1,4 @@
-"""What a receiver counts, from any of its threads, for people and for Prometheus."""
+"""The counters of a receiver, from any of its threads, for people and for Prometheus."""
 
 from __future__ import annotations
 

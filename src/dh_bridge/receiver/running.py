@@ -104,7 +104,7 @@ def run_receiver(
         stack.enter_context(delivery_target.sink)
         ledger = stack.enter_context(delivery_ledger(delivery_target, ledger_path))
         ledger.use_full_sync()  # who was answered does not send it again, whatever happens to the machine
-        # a catalogue is delivered to as it is folded into
+        # events are merged into a catalogue and delivered to it in one step
         on_commit: Callable[[], None] = partial(_catch_up, ledger, metrics)
         if ledger_path is not None:
             metrics.read_backlog = stack.enter_context(Backlog(ledger_path)).read
@@ -148,7 +148,7 @@ def _shorten_switch_interval() -> Iterator[None]:
 
 
 def _catch_up(ledger: Ledger, metrics: ReceiverMetrics) -> None:
-    """Render again some of what an earlier list of `writes` excluded."""
+    """Render some of the entities again that an earlier list of `writes` excluded."""
     for translation, delivery in islice(ledger.render_withheld(), 1):
         metrics.add(
             proposals=translation.counts.proposals, delivered=delivery.delivered_count, refused=len(delivery.failures)

@@ -117,7 +117,7 @@ class DeliveryWorker(Closable):
             self._end_event.wait(IDLE_SECONDS)
 
     def _deliver(self, ledger: Ledger, deliveries: Generator[Delivery, None, None]) -> None:
-        """Count a delivery while it goes on, and break it off when it is time to end."""
+        """Count a delivery while it runs, and abort it when it is time to end."""
         with closing(deliveries):
             while time.monotonic() < self._deadline and (delivery := next(deliveries, None)) is not None:
                 self._count(delivery)

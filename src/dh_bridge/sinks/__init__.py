@@ -1,1 +1,1 @@
-"""Targets of proposals: each module is a sink; it knows proposals, and nothing of OpenLineage."""
+"""Targets of proposals: each module is a sink. Sinks are independent of OpenLineage."""

@@ -51,11 +51,11 @@ def compile_envelope(schema: Any, schema_id: int, *, location: str) -> Envelope:
 
 
 class Envelope:
-    """Writes proposals with one schema; ``schema`` is its JSON, ``schema_id`` the registry's id of it.
+    """Writes proposals with one schema; ``schema`` is its JSON, ``schema_id`` its id in the registry.
 
-    Avro writes a record as its fields one after the other, so what all proposals of a batch have in common (the systemMetadata)
-    is encoded once, as a record of the last fields; and of the others once for each type and aspect, as a template into which
-    URN and value are put. A SinkError when the schema is not that of proposals.
+    Avro writes the fields of a record one after the other. So the fields that all proposals of a batch share (the systemMetadata)
+    are encoded once, as a record of the last fields. The other fields are encoded once for each type and aspect, as a template
+    for URN and value. Raise a SinkError if the schema is not that of proposals.
     """
 
     def __init__(self, schema: Any, schema_id: int, *, location: str) -> None:

@@ -58,9 +58,9 @@ class Message(NamedTuple):
 
 
 class _ErrorCallback:
-    """The client's last error of its connections; a rejected login stays.
+    """The last connection error of the client; a rejected login is not replaced.
 
-    It is no method of the producer: the client would hold the producer, which holds the client.
+    This is not a method of the producer: otherwise the client would reference the producer, which references the client.
     """
 
     def __init__(self) -> None:

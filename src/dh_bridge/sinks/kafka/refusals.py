@@ -56,7 +56,7 @@ class FailedProposalReader(Closable):
         }
         if "oauth_cb" in shared:
             shared["oauth_cb"] = import_function(shared["oauth_cb"])
-        #: the last error; no method of ours takes it, as the client would then hold us, who hold the client
+        #: the last error; no method of this object sets it, because then the client and the object would reference each other
         self._errors: deque[KafkaError] = deque(maxlen=1)
         settings = {
             **shared,

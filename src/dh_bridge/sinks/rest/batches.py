@@ -32,7 +32,7 @@ _ENCODING_ERRORS = (
 
 
 class EncodedProposal(NamedTuple):
-    """A proposal and its JSON on the wire; ``keyed`` is the form of a patch, None where it makes no difference."""
+    """A proposal and its JSON on the wire; ``keyed`` is the form of a patch, None if both forms are equal."""
 
     proposal: Proposal
     data: bytes

@@ -188,7 +188,7 @@ def _without_path(location: str) -> str:
 
 
 def _parse_body(content: bytes) -> Any:
-    """Return the body as JSON, or as it is where it is none."""
+    """Return the body as JSON; unchanged if it is not JSON."""
     try:
         return load_json(content)
     except ValueError:
