@@ -46,7 +46,7 @@ class GenerationalCache(Generic[Value]):
         return entry[1] if entry is not None and entry[0] == key else None
 
     def is_repeated(self, key: Hashable) -> bool:
-        """Say whether ``key`` came before, so that its value is worth keeping."""
+        """Return whether ``key`` was requested before, so that its value should be cached."""
         key_hash = hash(key)
         if key_hash in self._seen_hashes:
             return True

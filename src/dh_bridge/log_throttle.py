@@ -49,7 +49,7 @@ class KindCounter:
 
 
 class LogThrottle:
-    """Writes one line of each kind of message a minute; the next one says how many were left out.
+    """Writes one line per minute for each kind of message; the next line has the number of suppressed ones.
 
     Args:
         log: The logger, or anything with its ``log`` method.
@@ -79,7 +79,7 @@ class LogThrottle:
         self._log.log(self._level, "%s%s", shorten_message(text), suffix)
 
     def flush(self) -> None:
-        """Log the counts of what was left out until now."""
+        """Log the counts of suppressed messages."""
         with self._lock:
             left_out = {kind: count - 1 for kind, count in self._counter.counts.items() if count > 1}
             self._counter.counts.clear()

@@ -1,1 +1,1 @@
-"""The facts of one run: its state, what other runs state about it, and what it contributes to shared entities."""
+"""The facts of one run: its state, facts of other runs about it, and its contributions to shared entities."""

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
 
 _SPARK = "spark"
-#: what a run reads and writes -> what its operations do
+#: inputs and outputs of a run -> those of its operations
 TOTAL_KINDS: dict[FactKind, FactKind] = {INPUT: OPERATION_INPUT, OUTPUT: OPERATION_OUTPUT}
 APPLICATION_KINDS = (OPERATION_INPUT, OPERATION_OUTPUT, OPERATION_STATISTIC)
 
 
 def add_application_totals(state: RunState, foreign_facts: FactsByEntity) -> None:
-    """Add to ``foreign_facts`` what the run of an operation adds to the run of its application."""
+    """Add to ``foreign_facts`` the contribution of an operation's run to the run of its application."""
     registers = state.facts.get(state.urn, {})
     parent, job = value(registers, PARENT), state.job()
     if parent is None or parent[0] == state.urn or MERGED_OPERATION in registers:
@@ -58,7 +58,7 @@ def add_application_totals(state: RunState, foreign_facts: FactsByEntity) -> Non
     if counts:
         totals[OPERATION_STATISTIC] = counts
     if totals:
-        # a copy: what the run states is never changed in place
+        # a copy: the facts of a run are never changed in place
         foreign_facts[parent[0]] = {**foreign_facts.get(parent[0], {}), **totals}
 
 

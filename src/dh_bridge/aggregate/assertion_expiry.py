@@ -78,7 +78,7 @@ def successors(
 
 
 def _likeness(registers: Registers) -> Any:
-    """Return what an assertion and its successor have in common; None for one with a name, because its URN does not change."""
+    """Return the key that an assertion shares with its successor; None for one with a name, because its URN does not change."""
     stated_check = value(registers, ASSERTION)
     if stated_check is None or meaningful_value(stated_check.check.name) not in (None, stated_check.check.assertion):
         return None

@@ -55,9 +55,9 @@ def can_be_final(state: RunState) -> bool:
 
 
 def final_failures(state: RunState) -> dict[str, int]:
-    """Return up to which time failed tries below a DAG run stay failed, by task URN; "": of all its tasks.
+    """Return the time up to which failed tries below a DAG run are final, by task URN; "": for all its tasks.
 
-    A DAG run that ended is final. If it runs again, only the tries before its last end are.
+    A DAG run that ended is final. If it runs again, only the tries before its last end are final.
     """
     registers = state.facts.get(state.urn, {})
     failures = {task: time for task, (_, time) in registers.get(FINAL_FAILURE, {}).items()}
@@ -82,7 +82,7 @@ def inherit_final_failures(state: RunState, failures: Mapping[str, int]) -> None
 
 
 def resolve_retries(states: list[RunState]) -> None:
-    """Add to failed tries what the DAG runs among ``states`` state of them."""
+    """Add the facts of the DAG runs among ``states`` to failed tries."""
     by_urn = {state.urn: state for state in states if state.urn}
     for state in states:
         parent = value(state.facts.get(state.urn, {}), PARENT) if can_be_final(state) else None

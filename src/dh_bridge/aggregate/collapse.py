@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def can_collapse(options: Options) -> bool:
-    """Return whether a run may name a dataset that only other runs know to be temporary.
+    """Return whether a run may name a dataset that only other runs mark as temporary.
 
-    By known names it never does: they are a matter of the written name, so each run that names such a dataset knows.
+    Temporary names do not require this: each run that names such a dataset recognises the name.
     """
     settings = options.settings.temporary
     return bool(settings.datasets) or settings.dataset_type != "keep"

@@ -106,7 +106,7 @@ def resolve_snapshots(state: RunState) -> None:
 
 
 def _keep_last_snapshot(registers: Registers, fact_kind: FactKind) -> frozenset[str]:
-    """Reduce one side to what the last event with datasets lists; return what is left out."""
+    """Reduce one side to the datasets of the last event with datasets; return the others."""
     elements = registers.get(fact_kind)
     if not elements:
         return frozenset()

@@ -103,7 +103,7 @@ def _add_to_target(
         target_run.snapshot_outputs = frozenset({*_output_urns(target_run), *_output_urns(state)})
     for entity, registers in state.facts.items():
         for fact_kind in _MERGED_KINDS:
-            # the word for what was done to an output is on the edge, and on the points of a run that names the output itself
+            # the operation on an output is on the edge, and on the points of a run that names the output itself
             if fact_kind in registers and (fact_kind is not OPERATION or entity in target_run.facts):
                 merge_elements(
                     target_run.facts.setdefault(entity, {}).setdefault(fact_kind, {}), fact_kind, registers[fact_kind]

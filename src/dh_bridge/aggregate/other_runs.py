@@ -32,7 +32,7 @@ def resolve_other_runs(states: list[RunState]) -> None:
 
 
 def apply_foreign_facts(state: RunState, registers: Registers) -> None:
-    """Add to a run what the lineage of other runs states about it."""
+    """Add the facts in the lineage of other runs to a run."""
     job = state.job()
     if is_application(state):
         for fact_kind in APPLICATION_KINDS:

@@ -1,4 +1,4 @@
-"""Queries: the SQL of a run as an entity of its own, where ``optional_metadata: [queries]`` asks for it.
+"""Queries: the SQL of a run as a separate entity, with ``optional_metadata: [queries]``.
 
 A query is identified by its text and dialect, not by its run; lineage between columns, upstreams and operations of the run name it.
 """
@@ -34,7 +34,7 @@ _DATASET_URN_PREFIX = "urn:li:dataset:"
 
 
 def sql_text(versioned: Versioned) -> tuple[Version, str]:
-    """Return the longest text that starts with the text of the last stamp, and that stamp."""
+    """Return the longest text that starts with the text of the last version, and that version."""
     pairs = versioned[1]
     version, last_text = max(pairs)
     longest = max((text for _, text in pairs if text.startswith(last_text)), key=lambda text: (len(text), text))

@@ -1,1 +1,1 @@
-"""The embedded catalogue: what DataHub would keep, in one SQLite file, and the questions one asks of it."""
+"""The embedded catalogue: one SQLite file with the aspects that DataHub would store, and the queries on it."""

@@ -176,7 +176,7 @@ class CatalogBatch:
         return int(last_id) + 1
 
     def write(self) -> None:
-        """Write what was taken: aspects, their relationships and column lineage, points."""
+        """Write the collected proposals: aspects, their relationships and column lineage, points."""
         rows: list[tuple[int, str, bytes]] = []
         relationships = OwnedRows(self._connection, "relationship", ("source", "aspect"), ("name", "target", "lineage"))
         columns = OwnedRows(

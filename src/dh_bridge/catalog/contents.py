@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class CatalogContents:
-    """The contents of a catalogue. Each ``load`` method returns a catalogue that has at least what it names: here, the whole."""
+    """The contents of a catalogue. Each ``load`` method returns a catalogue that has at least the requested entities: here, all."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        #: sentences for the user about what an answer lacks
+        #: sentences for the user about data that is missing in an answer
         self.notes: list[str] = []
 
     def has(self, urn: str) -> bool:

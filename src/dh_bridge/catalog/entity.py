@@ -1,4 +1,4 @@
-"""One entity of the catalogue: what it is called, and everything that is known of it."""
+"""One entity of the catalogue: its name, its aspects, points and relationships."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EntityRelation(msgspec.Struct, frozen=True):
 
 
 class CatalogEntity(msgspec.Struct, frozen=True):
-    """Everything that the catalogue knows of an entity; ``points`` are its timeseries aspects, oldest point first."""
+    """All data of the catalogue about an entity; ``points`` are its timeseries aspects, oldest point first."""
 
     urn: str
     type: str
@@ -46,7 +46,7 @@ class CatalogEntity(msgspec.Struct, frozen=True):
 
 
 def find_entity(catalog: Catalog, urn: str) -> CatalogEntity | None:
-    """Return what the catalogue knows of ``urn``; None when it has neither aspects nor points, nor is referred to."""
+    """Return the data about ``urn``; None if it has neither aspects nor points, and no other entity refers to it."""
     catalog_entity = CatalogEntity(
         urn=urn,
         type=entity_type(urn),

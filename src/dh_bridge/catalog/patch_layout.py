@@ -33,7 +33,7 @@ class AspectShape(Protocol):
 
 
 def _copy_value(value: Any) -> Any:
-    """Return a copy of the lists and dicts of ``value``: what a patch inserts is changed in place by a later one."""
+    """Return a copy of the lists and dicts of ``value``, because a later patch changes inserted values in place."""
     if isinstance(value, dict):
         return {key: _copy_value(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
     if isinstance(value, list):

@@ -116,7 +116,7 @@ def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
 
 
 def _dataset_urns(aspect: dict[str, Any] | None, direction: str) -> list[str]:
-    """Return what a run reads or writes, from the plain array and from the edges."""
+    """Return the datasets that a run reads or writes, from the plain array and from the edges."""
     if not aspect:
         return []
     edges = aspect.get(f"{direction}Edges") or ()

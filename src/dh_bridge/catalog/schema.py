@@ -49,7 +49,7 @@ MIGRATIONS = {11: _TABLES + CREATE_VIEWS}
 
 
 def find_fault(connection: sqlite3.Connection) -> str | None:
-    """Return the first aspect that DataHub's schemas refuse; None when there is none."""
+    """Return the first aspect that does not match DataHub's schemas; None if all match."""
     find_problem = validator(profile(known_profiles()[-1])).refusal_text
     rows = connection.execute(
         "SELECT urn, type, name, value FROM aspect JOIN entity ON entity.id = entity"

@@ -166,7 +166,7 @@ class Catalog(Database):
 
     @property
     def has_runs(self) -> bool:
-        """Whether the file has run states or records of what was sent, as a ledger has."""
+        """Return whether the file has run states or fingerprints, as a ledger has."""
         query = "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM sent)"
         return bool(self.connection.execute(query).fetchone()[0])
 
@@ -233,7 +233,7 @@ def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:
             if row is None:
                 continue
             row_counts = [
-                catalog.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row).rowcount  # noqa: S608 - ours
+                catalog.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row).rowcount  # noqa: S608 - constants
                 for table, column in _TABLES
             ]
             deleted_count += any(row_counts)

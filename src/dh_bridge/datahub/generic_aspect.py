@@ -1,4 +1,4 @@
-"""The aspect of a proposal as DataHub's doors take it: JSON text in a GenericAspect, with its content type.
+"""The aspect of a proposal in the form of DataHub's APIs: JSON text in a GenericAspect, with its content type.
 
 The text is ASCII: REST declares it as bytes, and Pegasus reads a character above 0xFF of such a text as an error, one above
 0x7F as a byte. Sinks of all doors share this; only NDJSON, which is our own, keeps values as they are.

@@ -123,7 +123,7 @@ class StatedCheck(msgspec.Struct, frozen=True, gc=False):
 def check_facts(
     checks: list[Check], dataset: str, ctx: FacetContext, *, outcome_paths: Sequence[str | None] | None = None
 ) -> Facts:
-    """Yield each check under its assertion URN: the same check in two bags is one.
+    """Yield each check under its assertion URN: the same check in two groups is one.
 
     ``outcome_paths`` are the paths of the status of each check.
     """

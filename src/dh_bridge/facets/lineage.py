@@ -223,7 +223,7 @@ def lineage_dataset(facet: DatasetLineageFacet, ctx: FacetContext) -> Facts:
 
     A dataset event writes upstreamLineage. The facet of an input becomes one property, as a run reports the lineage of its outputs.
     """
-    assert ctx.name is not None  # noqa: S101 - a dataset's bag is read
+    assert ctx.name is not None  # noqa: S101 - a facet of a dataset is read
     if ctx.role == "input":
         yield whole_facet_fact(ctx)
         return

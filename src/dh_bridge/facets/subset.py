@@ -110,7 +110,7 @@ def subset(facet: Subset, ctx: FacetContext) -> Facts:
 
 
 def _own_condition(facet: Subset, role: Role) -> tuple[str, Condition | None]:
-    """Return the condition of the dataset's side, else the other one, which was put into the wrong bag."""
+    """Return the condition of the dataset's side, else the other one, which was sent in the wrong group."""
     names = ("outputCondition", "inputCondition") if role == "output" else ("inputCondition", "outputCondition")
     first, second = (getattr(facet, name) for name in names)
     return (names[0], first) if first is not None else (names[1], second)

@@ -1,4 +1,4 @@
-"""A door inside ``datahub ingest``: a source that a recipe names, delivered by whatever sink the recipe has.
+"""A source of ``datahub ingest``: a recipe names it, and the sink of the recipe delivers its proposals.
 
 In a recipe, beside ``pip install 'dh-bridge[datahub]'``::
 
@@ -7,7 +7,7 @@ In a recipe, beside ``pip install 'dh-bridge[datahub]'``::
       config:
         events: [/var/log/openlineage]
 
-``config.py`` is what a recipe may say, ``source.py`` the source.
+``config.py`` has the options of a recipe, ``source.py`` the source.
 """
 
 from dh_bridge.ingestion.config import RecipeConfig

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenLineageReport(SourceReport):
-    """What the pipeline's report says of the events, and with ``report`` of their fields; entities count once a window."""
+    """The pipeline's report about the events, and with ``report`` about their fields; entities are counted once per window."""
 
     counts: Counts = field(default_factory=Counts)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ class OpenLineageReport(SourceReport):
 
 
 class _WorkUnitSink(MemorySink):
-    """The sink of the settings and of the ledger: what it takes are work units to be.
+    """The sink of the settings and of the ledger: it collects proposals for work units.
 
     ``dropped_counts`` counts the CREATE proposals that a server of ``version`` would report as errors.
     """
@@ -93,7 +93,7 @@ class _WorkUnitSink(MemorySink):
         return super().emit(accepted_proposals)
 
     def drain(self) -> list[Proposal]:
-        """Return what was taken since the last time."""
+        """Return the proposals that were collected since the last call."""
         proposals, self.proposals = self.proposals, []
         return proposals
 
@@ -101,10 +101,10 @@ class _WorkUnitSink(MemorySink):
 @platform_name("OpenLineage", id="openlineage")
 @config_class(RecipeConfig)
 class OpenLineageSource(Source):
-    """Translates the OpenLineage events of files and folders; a SettingsError says what is wrong with the recipe.
+    """Translates the OpenLineage events of files and folders; a SettingsError names a wrong option of the recipe.
 
-    What DataHub's helpers add to every entity of a source (status, browse paths) is not added: lineage names tables that
-    other connectors own, and would bring back what they removed. Transformers and sinks of the recipe work as ever.
+    DataHub's helpers would add aspects to every entity of a source (status, browse paths). They are not used, because lineage names
+    tables that other connectors own, and tables that those removed would return. Transformers and sinks work as usual.
     """
 
     def __init__(self, config: RecipeConfig, ctx: PipelineContext) -> None:

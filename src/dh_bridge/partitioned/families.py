@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def grouping_setting(settings: Settings) -> str:
-    """Return the setting that makes families of runs, "" if there is none."""
+    """Return the setting that relates runs to each other, "" if there is none."""
     identity = settings.identity
     if not identity.has_default_ids:
         return f"identity.mode: {', '.join(identity.mode)}"
@@ -43,7 +43,7 @@ def grouping_setting(settings: Settings) -> str:
 
 
 def reject_grouping(settings: Settings) -> None:
-    """Raise a SettingsError for settings that make families, which a stream does not know before their last event."""
+    """Raise a SettingsError for settings that relate runs, because a stream knows the relations only after the last event."""
     setting, _, value = grouping_setting(settings).partition(": ")
     if setting:
         raise SettingsError(

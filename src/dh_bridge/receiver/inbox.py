@@ -2,7 +2,7 @@
 
 The inbox is a SQLite file beside the ledger, ``LEDGER.inbox``. A transaction of the ledger may take many seconds for one large event.
 Meanwhile the events of other senders are written into the inbox, synced to the disk and acknowledged. They leave the inbox when they
-are in the ledger. A receiver that was killed folds what is left in the inbox at its next start: events may be folded several times.
+are in the ledger. A receiver that was killed merges the rest of the inbox at its next start: events may be merged several times.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Secrets are masked before anything else sees them.
+"""Masks secrets before any other module reads a text.
 
-Begin with :func:`redact`: a text in, the same text without its secrets out. :func:`redact_json` does the same for JSON, where
+Begin with :func:`redact`: it returns a text without its secrets. :func:`redact_json` does the same for JSON, where
 the name of a member may hide its value, too. :mod:`dh_bridge.openlineage.masking` applies both to an event, once, before the event is
-filtered, folded, digested, stored or reported; so no other module has to think of secrets in events. Texts that are no events (what
-Python callers pass, errors of servers) are redacted where they enter.
+filtered, merged, hashed, stored or reported. So no other module handles secrets in events. Other texts (values from Python callers,
+errors of servers) are redacted where they enter.
 
-How secrets look is data: ``mappings/redaction/secrets.yaml``. The modules, from the data up:
+The forms of secrets are data: ``mappings/redaction/secrets.yaml``. The modules, from the data up:
 
 - ``rules`` compiles the data; ``mode`` holds the setting ``redaction`` (off, default, strict) of the call that runs
 - ``names``: which names hide their values (``db_password`` does, ``password_policy`` does not)

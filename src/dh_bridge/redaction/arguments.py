@@ -102,7 +102,7 @@ def mask_inserted_values(text: str) -> str:
     return "".join([*parts, text[cursor:]]) if parts else text
 
 
-def _find_row_secrets(  # noqa: PLR0913 - what is known of the columns
+def _find_row_secrets(  # noqa: PLR0913 - the properties of the columns
     text: str, start: int, column_count: int, secrets: set[int], keys: set[int], values: set[int], *, is_select: bool
 ) -> tuple[list[tuple[int, int]], int]:
     """Return the secrets of the rows that begin at ``start``, and where the rows end."""

@@ -14,7 +14,7 @@ from dh_bridge.redaction.values import is_description
 def redact_json(value: Any, key: str = "", *, is_hidden: bool = False) -> Any:
     """Return JSON ``value`` with every text redacted, and every scalar below the name of a secret replaced.
 
-    ``key`` is the name of the value, ``is_hidden`` says that a name above it hides it.
+    ``key`` is the name of the value; ``is_hidden``: a name above the value hides it.
 
     >>> redact_json({"db": {"password": "x", "port": 5432}})
     {'db': {'password': '[REDACTED]', 'port': 5432}}

@@ -57,7 +57,7 @@ _MAX_LIST_ITEMS = 10_000
 
 
 def find_secrets(text: str, start: int, end: int, name: str) -> list[SecretSpan] | None:
-    """Return the secrets that belong to the name at a position of a text, None if there is none."""
+    """Return the secrets that belong to the name at a position of a text, None if it has none."""
     next_char = text[end : end + 1]
     previous_char = text[start - 1 : start] if start else ""
     if previous_char and previous_char in "\"':=> ":
@@ -134,7 +134,7 @@ def _find_default(text: str, start: int, end: int, name: str) -> list[SecretSpan
 
 
 def _find_method_argument(text: str, end: int, name: str) -> list[SecretSpan] | None:
-    """Return what a method sets: ``setPassword("x")``, ``token.equals("x")``."""
+    """Return the value that a method sets: ``setPassword("x")``, ``token.equals("x")``."""
     owner, _, method = name.rpartition(".")
     if method in ("equals", "equalsIgnoreCase"):
         comparison = _METHOD.match(text, end) if is_secret_name(owner) else None

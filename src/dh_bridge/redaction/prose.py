@@ -31,7 +31,7 @@ _LOOKBEHIND_LENGTH = 400
 
 
 def find_prose_secrets(text: str, start: int, end: int, name: str) -> list[SecretSpan] | None:
-    """Return the secret that the text around a name states, None where there is none."""
+    """Return the secret that the text around a name states, None if there is none."""
     next_char = text[end : end + 1]
     if not next_char or next_char not in " \t\"'`*|)":
         return None

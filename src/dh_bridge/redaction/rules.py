@@ -153,7 +153,7 @@ def _is_name(text: str) -> bool:
 
 
 class RedactionRules:
-    """What the modules of this package ask for."""
+    """The compiled rules for the modules of this package."""
 
     def __init__(self, document: SecretsDocument) -> None:
         names = document.names
@@ -172,7 +172,7 @@ class RedactionRules:
         key_pattern = f"(?:^|[._-]){_alternation(names.keys)}[._ -]?keys?"
         long_key_pattern = f"{_alternation(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
         end_pattern = _alternation(names.ends)
-        #: what each name of a secret has in it
+        #: the parts of each name of a secret
         self.root = re.compile(
             f"{word_pattern}|{end_pattern}|key|{_alternation(tuple(name.partition('.')[0] for name in names.whole))}"
         )

@@ -86,7 +86,7 @@ def _mask_encoded_userinfo(text: str) -> str:
 
 
 def _mask_armour(text: str) -> str:
-    """Return ``text`` without armoured keys; one that breaks off hides all behind it."""
+    """Return ``text`` without armoured keys; after an incomplete key, the rest of the text is hidden."""
     parts: list[str] = []
     cursor = 0
     while (begin := rules().armour.search(text, cursor)) is not None:

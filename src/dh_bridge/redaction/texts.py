@@ -15,7 +15,7 @@ from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, PROCEDURE
 
 #: Shorter texts hold no secret that can be recognised.
 _MIN_LENGTH = 6
-#: Texts up to this length are remembered: names, addresses and versions come again with each event.
+#: Texts up to this length are cached: names, addresses and versions are repeated in each event.
 _MAX_CACHED_LENGTH = 256
 #: Of a longer text the head and the tail are redacted and stored, which is more than any aspect stores.
 MAX_TEXT_LENGTH = 1_000_000

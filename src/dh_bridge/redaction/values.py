@@ -1,4 +1,4 @@
-"""Values behind the names of secrets: where they begin and end, and whether they are secrets at all."""
+"""Values after the names of secrets: their beginning and end, and whether they are secrets."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def is_type(text: str, value: str, end: int) -> bool:
 def find_value(  # noqa: PLR0911, PLR0912 - a line for each form
     text: str, start: int, operator: str, name: str, *, is_quoted: bool
 ) -> SecretSpan | None:
-    """Return the secret behind a sign, None where there is none."""
+    """Return the secret after a sign, None if there is none."""
     is_tight = text[start - len(operator) - 1 : start - len(operator)] not in SPACE_CHARS
     limit = min(len(text), start + 8)
     begin = start

@@ -1,7 +1,7 @@
-"""The words of a text: which kinds of secrets it may hold, found in one pass that costs some milliseconds for a million characters.
+"""The words of a text: finds the kinds of secrets that it may have, in one pass of some milliseconds per million characters.
 
-Most texts have no name of a secret, no token, no program and no function that takes one. Their distinct words say so, and no other
-module looks at them.
+Most texts have no name of a secret, no token, no program and no function with secret arguments. Their distinct words show this,
+and no other module searches them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORMS = frozenset(("using", "openrowset", "opendatasource"))
 _MAX_WORD_LENGTH = 200
 _MAX_CACHED_WORDS = 65_536
 
-#: Words without a kind: nearly all of them. Names of data come again and again.
+#: Words without a kind: nearly all words. Names of data are repeated.
 _cached_plain_words: set[bytes] = set()
 _cached_kinds: dict[bytes, int] = {}
 

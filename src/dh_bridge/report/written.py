@@ -63,8 +63,8 @@ _MOVED_TO_RUNS = dict.fromkeys(
     ("dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
     f"{MOVED_PREFIX}dataProcessInstanceProperties.customProperties",
 )
-# Of an operation that folds into a task or an application: the aspects that would be on its own job, the properties of the
-# aspects that stay, and the parts that the other job has of the operation.
+# Of an operation that is merged into a task or an application: the aspects that would be on its own job, the properties of the
+# remaining aspects, and the parts that the other job has of the operation.
 _OWNER_ASPECTS = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic"})
 _CARRIER_PARTS = ("dataJobInfo.type", "dataFlowInfo.project", "dataFlowInfo.urn")
 

@@ -52,7 +52,7 @@ class Assertion:
     with a sensitive name.
     """
 
-    def __init__(  # noqa: PLR0913 - what a check is made of
+    def __init__(  # noqa: PLR0913 - the parts of a check
         self,
         recorder: Recorder,
         urn: str,

@@ -28,7 +28,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _convert_foreign(value: Any) -> Any:
-    """Return a value of a type that msgspec does not know as one that it knows."""
+    """Return a value of a type that msgspec does not support as one that it supports."""
     if isinstance(value, str):
         return str(value)
     if type(value).__name__ in ("NaTType", "NAType"):

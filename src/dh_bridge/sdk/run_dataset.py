@@ -1,4 +1,4 @@
-"""An input or output of a run with details: its schema, and what the run read or wrote."""
+"""An input or output of a run with details: its schema, and the counts of rows, bytes and files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RunDataset(msgspec.Struct, frozen=True):
 def resolve_run_dataset(
     ref: DatasetRef | RunDataset, direction: Direction, options: Options
 ) -> tuple[ResolvedDataset, dict[str, dict[str, Any]]]:
-    """Return a dataset, and its facets by the bag of the event that they belong to.
+    """Return a dataset, and its facets by the group of the event that they belong to.
 
     Raises:
         EventError: The dataset or a detail of it cannot be used.

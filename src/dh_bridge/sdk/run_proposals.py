@@ -85,7 +85,7 @@ class RunDescription(msgspec.Struct):
     job_facets: dict[str, Any] = {}
     inputs: dict[str, ResolvedDataset] = {}
     outputs: dict[str, ResolvedDataset] = {}
-    #: (direction, URN) -> facets of the dataset by the bag of the event that they belong to
+    #: (direction, URN) -> facets of the dataset by the group of the event that they belong to
     dataset_facets: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
 
 

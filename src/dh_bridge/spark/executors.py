@@ -55,7 +55,7 @@ class ExecutorDelivery(NamedTuple):
         self.cached_rows.unpersist()
 
 
-def deliver_from_executors(  # noqa: PLR0913 - what a delivery needs
+def deliver_from_executors(  # noqa: PLR0913 - the options of a delivery
     proposals: DataFrame,
     target: str,
     options: SinkOptions,

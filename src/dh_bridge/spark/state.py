@@ -38,7 +38,7 @@ PIECES = "key string, urn string, data binary, origin string"
 CROSS_RUN_FACTS = "key string, data binary"
 TABLES = {"events": EVENTS, "pieces": PIECES, "told": CROSS_RUN_FACTS}
 BATCHES_PER_COMPACTION = 20
-"""Batches after which what was written is made one, so that the number of files stays small."""
+"""Batches after which their rows are merged into one folder, so that the number of files is limited."""
 _MARK_NAME = re.compile(r"(batch|base)=(\d+)\Z")
 _FORMAT = "format="
 _MICROS_PER_DAY = 86_400_000_000

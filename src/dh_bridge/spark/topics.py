@@ -23,7 +23,7 @@ _BROKER_TIMEOUT_MILLIS = "15000"
 _CLIENT_PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 
 
-def kafka(  # noqa: PLR0913 - what a topic needs
+def kafka(  # noqa: PLR0913 - the options of a topic
     spark: SparkSession,
     servers: str,
     topic: str,
@@ -129,7 +129,7 @@ def client_package(jvm: Any, open_bounds: list[str]) -> str:
 
 
 def _jvm_member(jvm: Any, name: str) -> Any:
-    """Return a class of the JVM by its whole name; a package of that name where there is no class."""
+    """Return a class of the JVM by its full name; a package of that name if there is no class."""
     member = jvm
     for step in name.split("."):
         member = getattr(member, step)
@@ -161,7 +161,7 @@ def _partition_numbers(consumer: Any, topic: str) -> list[int]:
 
 
 def _start_offsets(jvm: Any, consumer: Any, partitions: list[Any], since: str | None) -> Any:
-    """Return where to begin: at the first record of ``since`` minus the slack, at the end if there is none."""
+    """Return the start offset: the first record of ``since`` minus the slack, or the end if there is none."""
     if since is None:
         return consumer.beginningOffsets(partitions)
     first_millis = jvm.java.lang.Long.valueOf(parse_micros(since) // 1000 - CLOCK_SKEW_MILLIS)

@@ -61,7 +61,7 @@ _object_decoder = Decoder(AnyObject, ext_hook=from_ext)
 
 
 class _StateWriter:
-    """Numbers what a state names; ``store_object``: numbers objects elsewhere, None: in the state itself."""
+    """Numbers the texts, versions and objects of a state; ``store_object`` numbers objects elsewhere, None: in the state itself."""
 
     def __init__(self, store_object: ObjectWriter | None) -> None:
         self._texts: dict[str, int] = {}
@@ -74,7 +74,7 @@ class _StateWriter:
         self._store_object = store_object or self._object_number
 
     def tables(self) -> ReferenceTables:
-        """Return what was numbered."""
+        """Return the numbered values."""
         return ReferenceTables(list(self._texts), self._events, self._versions, self._objects)
 
     def text_number(self, text: str) -> int:
@@ -82,7 +82,7 @@ class _StateWriter:
         return self._texts.setdefault(text, len(self._texts))
 
     def version_number(self, version: Version) -> int:
-        """Return the number of the version of a fact; the stamp lives as long as the state."""
+        """Return the number of the version of a fact; the version lives as long as the state."""
         number = self._version_numbers.get(id(version))
         if number is None:
             number = self._version_numbers[id(version)] = len(self._versions)
@@ -113,7 +113,7 @@ class _StateWriter:
         return self._store_object(job)
 
     def encode_registers(self, registers: Registers) -> list[StoredElements]:
-        """Return the stored form of what is known of one entity."""
+        """Return the stored form of the facts of one entity."""
         texts, versions, number_object, writing = (
             self._texts,
             self._version_numbers,
@@ -138,14 +138,14 @@ class _StateWriter:
         return stored_registers
 
     def encode_facts(self, facts: FactsByEntity) -> dict[int, list[StoredElements]]:
-        """Return the stored form of what is known of several entities."""
+        """Return the stored form of the facts of several entities."""
         texts = self._texts
         return {texts.setdefault(urn, len(texts)): self.encode_registers(registers) for urn, registers in facts.items()}
 
     def encode_contribution(
         self, facts: FactsByEntity, own_facts: FactsByEntity
     ) -> dict[int, list[int | StoredElements]]:
-        """Return the stored form of a contribution: most of it is what the run states itself, ``own_facts``, and is stored once."""
+        """Return the stored form of a contribution: most of it are the run's ``own_facts``, which are stored once."""
         texts = self._texts
         rows_by_urn: dict[int, list[int | StoredElements]] = {}
         for urn, registers in facts.items():
@@ -162,7 +162,7 @@ class _StateWriter:
 
 
 class _StateReader:
-    """Finds what a state names by numbers; ``find_object``: finds objects elsewhere, None: in the state itself."""
+    """Finds numbered values of a state; ``find_object`` finds objects elsewhere, None: in the state itself."""
 
     def __init__(self, tables: ReferenceTables, find_object: ObjectReader | None) -> None:
         self.texts = tables.texts
@@ -178,7 +178,7 @@ class _StateReader:
             self.find_object = find_object
 
     def decode_registers(self, rows: list[StoredElements]) -> Registers:
-        """Return what is known of one entity."""
+        """Return the facts of one entity."""
         texts, versions, find = self.texts, self.versions, self.find_object
         registers: Registers = {}
         for row in rows:
@@ -195,13 +195,13 @@ class _StateReader:
         return registers
 
     def decode_facts(self, stored_facts: dict[int, list[StoredElements]]) -> FactsByEntity:
-        """Return what is known of several entities."""
+        """Return the facts of several entities."""
         return {self.texts[urn]: self.decode_registers(rows) for urn, rows in stored_facts.items()}
 
     def decode_contribution(
         self, stored_facts: dict[int, list[int | StoredElements]], own_facts: FactsByEntity
     ) -> FactsByEntity:
-        """Return what a run contributes, of which ``own_facts`` holds what the run states itself."""
+        """Return the contribution of a run, which refers to the run's ``own_facts``."""
         facts: FactsByEntity = {}
         for number, rows in stored_facts.items():
             urn = self.texts[number]
@@ -223,7 +223,7 @@ _VERSION_BYTE = bytes([VERSION])
 
 
 def encode_registers(registers: Registers) -> bytes:
-    """Return the bytes of what is known of one entity."""
+    """Return the bytes of the facts of one entity."""
     writer = _StateWriter(None)
     rows = writer.encode_registers(registers)
     return _VERSION_BYTE + encode(RegistersDocument(writer.tables(), rows))
@@ -250,7 +250,7 @@ def encode_run(
 
     Args:
         state: The run.
-        contribution: What the run contributes to what runs share.
+        contribution: The run's contribution to shared entities.
         store_object: Stores a job, a name or a schema elsewhere, and returns its number there. Default: they are stored within.
     """
     writer = _StateWriter(store_object)

@@ -79,7 +79,7 @@ else:
 
 
 class ReferenceTables(msgspec.Struct, array_like=True, gc=False):
-    """What a state names by numbers: texts, events as (time, rank, digest), versions as (event, position), objects."""
+    """The numbered values of a state: texts, events as (time, rank, digest), versions as (event, position), objects."""
 
     texts: list[str]
     events: list[tuple[int, int, bytes]]
@@ -88,14 +88,14 @@ class ReferenceTables(msgspec.Struct, array_like=True, gc=False):
 
 
 class RegistersDocument(msgspec.Struct, array_like=True, tag="s", gc=False):
-    """What is known of one entity."""
+    """The facts of one entity."""
 
     tables: ReferenceTables
     registers: StoredRegisters
 
 
 class RunDocument(msgspec.Struct, array_like=True, tag="r", gc=False):
-    """A run, and what it contributes to what runs share; the fields are those of `RunState`."""
+    """A run, and its contribution to shared entities; the fields are those of `RunState`."""
 
     tables: ReferenceTables
     urn: str

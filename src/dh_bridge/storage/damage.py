@@ -1,7 +1,7 @@
-"""Damaged files: whether an error that came up while a catalogue or ledger was open is the fault of its file.
+"""Damaged files: finds whether an error of an open catalogue or ledger is caused by its file.
 
-SQLite has no checksums, so a damaged page shows as any error at all: of SQLite, of a decoder, or of code that meets a value that
-nobody wrote. Only after such an error is the whole file looked at.
+SQLite has no checksums, so a damaged page may cause any error: of SQLite, of a decoder, or of code that reads a corrupt
+value. Only after such an error the whole file is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TRANSIENT_TEXTS = ("locked", "busy", "full", "readonly", "read-only", "unable t
 
 
 class DamageError(SinkError):
-    """A file, or the value at ``where`` in a file, that cannot be read; ``reason`` says what is wrong."""
+    """A file, or the value at ``where`` in a file, that cannot be read; ``reason`` describes the damage."""
 
     def __init__(self, reason: object, *, where: str) -> None:
         self.reason = " ".join(str(reason).split())[:_MAX_PROBLEM_CHARS]  # SQLite quotes the damaged text

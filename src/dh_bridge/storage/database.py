@@ -22,7 +22,7 @@ class Database:
     """A file with the tables of catalogue and ledger; one thread at a time writes, any number of readers beside it."""
 
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
-        """Open the file, making it unless ``readonly``; ``:memory:`` keeps it in memory. A SinkError says what is wrong."""
+        """Open the file, and create it unless ``readonly``; ``:memory:`` is a database in memory. A SinkError describes the problem."""
         self.path = str(path)
         self.connection = connect(path, readonly=readonly)
 
@@ -64,10 +64,10 @@ class Database:
         self.connection.execute("ROLLBACK TO inner_one" if is_nested else "ROLLBACK")
 
     def _after_rollback(self) -> None:
-        """Forget what was derived from rows that are gone; for subclasses."""
+        """Clear caches of deleted rows; for subclasses."""
 
     def _after_commit(self) -> None:
-        """Keep bounded what is remembered between transactions; for subclasses."""
+        """Bound the caches between transactions; for subclasses."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /

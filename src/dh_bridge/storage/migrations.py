@@ -26,7 +26,7 @@ class TableOwner(Protocol):
     MIGRATIONS: Mapping[int, str]
 
     def find_fault(self, connection: sqlite3.Connection, /) -> str | None:
-        """Return what is wrong with the rows of its tables; None when nothing is."""
+        """Return the problem in the rows of its tables; None if there is none."""
         ...
 
 

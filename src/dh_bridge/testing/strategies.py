@@ -1,6 +1,6 @@
-"""Strategies for hypothesis: facets as the registry knows them, events that carry them, runs of such events.
+"""Strategies for hypothesis: facets of the registry, events with these facets, runs of such events.
 
-The facets are drawn from the Structs that their modules read into: a new facet is drawn from the day it is there.
+The facets are generated from the Structs of their modules, so new facets are included without a change here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SAMPLE_TEXTS = (
     "2026-11-20T10:00:00Z",
     "90",
 )
-_YEARS = (datetime(2020, 1, 1), datetime(2030, 1, 1))  # noqa: DTZ001 - hypothesis adds zones itself; ours is Z
+_YEARS = (datetime(2020, 1, 1), datetime(2030, 1, 1))  # noqa: DTZ001 - hypothesis adds time zones
 _TERMINAL = ("COMPLETE", "FAIL", "ABORT")
 
 
@@ -77,7 +77,7 @@ def runs(*, max_events: int = 4) -> SearchStrategy[list[dict[str, Any]]]:
 
 
 def facets(attach: AttachPoint) -> SearchStrategy[dict[str, Any]]:
-    """Return a strategy of facet bags (``run``, ``job`` or ``dataset``) of at most three facets."""
+    """Return a strategy of facet groups (``run``, ``job`` or ``dataset``) of at most three facets."""
     strategy: SearchStrategy[dict[str, Any]] = _facet_bags(_hypothesis(), attach)
     return strategy
 
@@ -190,7 +190,7 @@ def _struct(st: Any, cls: type) -> Any:
 
 
 def _type_strategy(st: Any, kind: types.Type) -> Any:
-    """Return the strategy of a field's type, as msgspec knows it."""
+    """Return the strategy of a field's type, as msgspec describes it."""
     if isinstance(kind, types.StructType):
         return _struct(st, kind.cls)
     if isinstance(kind, types.UnionType):

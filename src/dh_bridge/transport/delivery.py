@@ -159,7 +159,7 @@ class BufferedDelivery:
             problems, is_delivered = self._deliver_run(run)
             if is_delivered and interrupted_runs:
                 if self._try_again(interrupted_runs):
-                    run.forget_deliveries()  # what is older was written over it
+                    run.forget_deliveries()  # newer values replaced them
                     retry_problems, is_delivered = self._deliver_run(run)
                     problems += retry_problems
                 interrupted_runs = []

@@ -1,4 +1,4 @@
-"""The cache of runs without a ledger: the events of a run, and what of it was delivered."""
+"""The cache of runs without a ledger: the events of a run, and digests of the delivered proposals."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class DigestedProposal(NamedTuple):
 
 
 class BufferedRun:
-    """The events of a run, and what was delivered of it: a digest for each aspect, and for each point in time.
+    """The events of a run, and its delivered proposals: a digest for each aspect, and for each point in time.
 
-    ``key`` names it; ``is_single_event``: it is one event without a run. ``is_waiting``: something of it is to be sent.
-    ``tries``: how often in a row its delivery broke off.
+    ``key`` identifies it; ``is_single_event``: it is one event without a run. ``is_waiting``: it has undelivered proposals.
+    ``tries``: the number of failed deliveries in a row.
     """
 
     def __init__(self, key: str, *, is_single_event: bool) -> None:

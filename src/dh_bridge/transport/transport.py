@@ -139,7 +139,7 @@ class _TransportState:
             try:
                 self._open.close()
             except BridgeError as error:
-                log.error("%s", error)  # noqa: TRY400 - its text says it all
+                log.error("%s", error)  # noqa: TRY400 - the message is sufficient
                 is_complete = False
             self._log.flush()
             self._delivery = None
@@ -201,7 +201,7 @@ class _TransportState:
 
 
 def _import_modules(target: str) -> None:
-    """Import what the first event needs: a process that is forked during an import in another thread would wait for ever."""
+    """Import the modules for the first event: a process that is forked during an import in another thread would wait for ever."""
     registry()
     load_sink(target)
     table_owners()

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class ValueMaps:
-    """The tables by the names of their files, but ``symlinks``, which the naming has.
+    """The tables by the names of their files, except ``symlinks``, which belongs to naming.
 
-    Ours are read when they are first asked for, those that a user's folder shadows at once: a MappingError names file and fault.
+    Bundled tables are read at the first use. Tables of a user's folder are read at once: a MappingError names file and problem.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -31,7 +31,7 @@ class ValueMaps:
 
     @cached_property
     def assertions(self) -> AssertionTable:
-        """What the names of checks mean."""
+        """Names of checks and their meaning."""
         return load_table("assertions", AssertionTable, self._folder)
 
     @cached_property
