@@ -248,7 +248,7 @@ def airflow_version(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield property_fact(ctx, properties)
 
 
-# -- unknownSourceAttribute (run): a dump of an operator that no extractor knows (Airflow, deprecated).
+# -- unknownSourceAttribute (run): the attributes of an operator without an extractor (Airflow, deprecated).
 
 
 @facet(

@@ -110,7 +110,7 @@ def data_quality_assertions(facet: DataQualityAssertions, ctx: FacetContext) -> 
 
 
 class ColumnMetrics(Facet):
-    """What was measured of a column."""
+    """The measurements of a column."""
 
     nullCount: int | None = None
     distinctCount: int | None = None
@@ -125,7 +125,7 @@ ColumnsByName = dict[str, tuple[str, ColumnMetrics]]
 
 
 class DataQualityMetrics(Facet):
-    """What was measured of a table."""
+    """The measurements of a table."""
 
     rowCount: int | None = None
     bytes: int | None = None
@@ -294,7 +294,7 @@ def _note_columns(columns: ColumnsByName, written_columns: set[str], ctx: FacetC
 
 
 def _note_derived(metrics: ColumnMetrics, path: str, ctx: FacetContext, *, is_hidden: bool) -> None:
-    """Note for the report that a sum or a count is in the profile too where it gives a mean or a share of the distinct."""
+    """Note for the report that a sum or a count is also in the profile, if a mean or a proportion of distinct values uses it."""
     properties = () if is_hidden else (_COLUMNS,)
     if metrics.count and metrics.sum is not None:
         ctx.note_outcome(f"{path}.sum", *properties, _PROFILE)

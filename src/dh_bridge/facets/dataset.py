@@ -1,4 +1,4 @@
-"""Facets of what a dataset is and where it is stored."""
+"""Facets about the kind of a dataset and its storage."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def error_message(facet: ErrorMessage, ctx: FacetContext) -> Facts:
         yield property_fact(ctx, properties)
 
 
-# -- extractionError (run): what the producer could not read. https://openlineage.io/docs/spec/facets/run-facets/extraction_error
+# -- extractionError (run): the producer could not parse a statement. https://openlineage.io/docs/spec/facets/run-facets/extraction_error
 
 _MAX_TASK_CHARS = 500
 _MAX_MESSAGE_CHARS = 1000

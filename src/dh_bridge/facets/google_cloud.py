@@ -35,7 +35,7 @@ def big_query_job(facet: OpenFacet, ctx: FacetContext) -> Facts:
         yield property_fact(ctx, properties)
 
 
-# -- bigQuery_error (run): what went wrong while BigQuery was asked about a query (Airflow's Google provider).
+# -- bigQuery_error (run): errors of a request to BigQuery about a query (Airflow's Google provider).
 
 big_query_error = property_facet(
     "bigQuery_error", attach="run", doc="Errors of the client and of the SQL parser.", producer="Airflow"

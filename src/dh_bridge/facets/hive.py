@@ -52,7 +52,7 @@ def hive_query(facet: OpenFacet, ctx: FacetContext) -> Facts:
             yield output, OPERATION, OPERATION_HIVE, operation
 
 
-# -- hive_session (run): who is connected from where (OpenLineage integration/hive).
+# -- hive_session (run): the user and the address of the client (OpenLineage integration/hive).
 
 #: Of a session without a login
 _PLACEHOLDER_USERS = ("anonymous", "hive")

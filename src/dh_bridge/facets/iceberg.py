@@ -80,7 +80,7 @@ def number_properties(prefix: str, numbers: dict[str, Number]) -> dict[str, str]
     return {f"{prefix}.{name}": json_text(number) for name, number in numbers.items()}
 
 
-# -- icebergScanReport (input): what a scan of an Iceberg table read. https://openlineage.io/spec/registry/iceberg
+# -- icebergScanReport (input): a scan of an Iceberg table. https://openlineage.io/spec/registry/iceberg
 
 
 class ScanMetrics(Facet):
@@ -207,7 +207,7 @@ def _statistic_facts(facet: IcebergScanReport, ctx: FacetContext) -> Facts:
             )  # zero counts, too
 
 
-# -- icebergCommitReport (output): what a commit to an Iceberg table wrote. https://openlineage.io/spec/registry/iceberg
+# -- icebergCommitReport (output): a commit to an Iceberg table. https://openlineage.io/spec/registry/iceberg
 
 
 class CommitMetrics(Facet):
@@ -242,7 +242,7 @@ class CommitMetrics(Facet):
 
 
 class IcebergCommitReport(Facet):
-    """The new snapshot, what was done, and the metrics."""
+    """The new snapshot, the operation, and the metrics."""
 
     snapshotId: int | float | None = None
     sequenceNumber: int | float | None = None
@@ -321,7 +321,7 @@ def _build_properties(facet: IcebergCommitReport, ctx: FacetContext) -> dict[str
 
 
 def _affected_row_facts(facet: IcebergCommitReport, ctx: FacetContext) -> Facts:
-    """Yield the rows that were added or removed, by what the commit did; outputStatistics, where it is there, knows better."""
+    """Yield the rows that the commit added or removed; outputStatistics, if present, is more exact."""
     metrics = facet.commitMetrics
     if metrics is None:
         return

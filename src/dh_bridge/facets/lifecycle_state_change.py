@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PreviousIdentifier(Facet):
-    """What a renamed dataset was called."""
+    """The earlier name of a renamed dataset."""
 
     namespace: str = ""
     name: str = ""
@@ -55,7 +55,7 @@ _PREVIOUS_NAME_TARGETS = as_property(DATASET_PROPERTIES, OPERATION_PROPERTIES)
 def lifecycle_state_change(facet: LifecycleStateChange, ctx: FacetContext) -> Facts:
     """Operation on the dataset, and a property of the job's edge. DROP soft-deletes the dataset. The earlier name of a renamed dataset is a property.
 
-    An input gets the mark only: Airflow's operators for S3, GCS and BigQuery report there what they delete.
+    For an input, only the property of the edge is written: Airflow's operators for S3, GCS and BigQuery report deleted objects as inputs.
     """
     state_change = truncate((facet.lifecycleStateChange or "").upper())
     previous = facet.previousIdentifier

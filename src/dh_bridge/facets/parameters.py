@@ -1,4 +1,4 @@
-"""Facets of what a run was given: parameters and environment variables."""
+"""Facets with the parameters and environment variables of a run."""
 
 from __future__ import annotations
 

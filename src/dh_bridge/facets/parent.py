@@ -132,14 +132,14 @@ def _root_properties(root: Root, ctx: FacetContext) -> dict[str, str]:
 
 
 def _parent_edge_facts(ctx: FacetContext) -> Facts:
-    """The edge from the parent's job, where it is asked for."""
+    """The edge from the parent's job, by setting."""
     upstream = parent_edge_source(ctx)
     if upstream is not None and ctx.owner_urn:
         yield job_edge_owner(ctx), JOB_EDGE, upstream, {}
 
 
 def _implied_parent_facts(urn: str, run: RunReference, job: JobReference, ctx: FacetContext) -> Facts:
-    """The parent's run, job and flow as its child knows them, with low precedence: the parent's own events have more facts."""
+    """The parent's run, job and flow from the child's event, with low precedence: the parent's own events have more facts."""
     resolved_job = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, ctx)
     unresolved = resolved_job is None
     # a run of a task that DataHub's plugin writes has the plugin's id: under this one it is no run of that task

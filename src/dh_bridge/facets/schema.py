@@ -135,7 +135,7 @@ def _output_schema_path(ctx: FacetContext) -> str:
 
 
 def _foreign_reason(facet: SchemaFacet, ctx: FacetContext) -> str:
-    """Return what the fields are, where they are not the dataset's: a projection, of which there may be others; "" else."""
+    """Return the kind of fields that are not the columns of the dataset, such as a projection; "" for the columns of the dataset."""
     producer, name = ctx.options.identity.producer(ctx.sender), ctx.name
     if producer is None or name is None:
         return ""

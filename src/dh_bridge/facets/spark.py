@@ -213,7 +213,7 @@ def environment_properties(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 
 def _job_run_facts(content: dict[str, Any], ctx: FacetContext) -> Facts:
-    """Yield what the run of a Databricks job is called, by ``spark.run_name``, and its page, by ``links``."""
+    """Yield the name of the run of a Databricks job, by ``spark.run_name``, and its page, by ``links``."""
     job, run = (_scalar_text(content.get(f"spark.databricks.job.{field_name}")) for field_name in ("id", "runId"))
     if run and ctx.options.settings.spark.run_name == "databricks":
         yield ctx.run_urn, RUN_NAME, NAME_DATABRICKS, run

@@ -45,7 +45,7 @@ def tag_name(tag: Tag) -> str:
 
 
 def _meta_owner(tag: Tag, ctx: FacetContext) -> tuple[str, str] | None:
-    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.model_metadata`` asks for it."""
+    """Return the (owner, type) in a tag from the meta of a dbt model, by the setting ``dbt.model_metadata``."""
     model_metadata = ctx.options.settings.dbt.model_metadata
     if tag.source != _META_SOURCE or tag.key.strip() != "owner" or "owners" not in model_metadata:
         return None
@@ -155,7 +155,7 @@ def run_tags(facet: Tags, ctx: FacetContext) -> Facts:
 
 
 def _entity_tag_facts(facet: Tags, entities: Sequence[str], ctx: FacetContext) -> Facts:
-    """Yield the tags of a run as tags of what it ran or wrote."""
+    """Yield the tags of a run as tags of its job or of its outputs."""
     for tag in facet.tags or ():
         if _is_tag(tag, ctx):
             for urn in entities:
@@ -168,7 +168,7 @@ def _is_tag(tag: Tag, ctx: FacetContext) -> bool:
 
 
 def _note_other_targets(facet: Tags, ctx: FacetContext) -> None:
-    """Note for the report where, by settings, tags of a run are beside its properties: on its job, or on what it wrote."""
+    """Note for the report that settings also write the tags of a run on its job or its outputs."""
     settings = ctx.options.settings
     for position, tag in enumerate(facet.tags or ()):
         path, is_model_tag = f"tags[{position}]", tag.source in _MODEL_SOURCES and bool(ctx.outputs)

@@ -43,7 +43,7 @@ class Tests(Facet):
     tests: list[Test] | None = None
 
 
-#: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run.
+#: Name, type, severity and status of a test without a dataset, or without a readable result, become properties of the run.
 _RESULTS_TARGET = RUN_PROPERTIES["test.results"]
 _SKIPPED_TARGET = RUN_PROPERTIES["test.skipped"]
 _SUMMARY_FIELDS = ("name", "status", "severity", "type")
@@ -136,7 +136,7 @@ def _column_names(test: Check) -> set[str]:
 
 
 def _note_skipped(path: str, ctx: FacetContext) -> None:
-    """Note for the report that of a test that did not run only its name stays."""
+    """Note for the report that of a skipped test only the name is stored."""
     for field_name in ("name", "status"):  # another status would take the name off the list
         ctx.note_outcome(f"{path}.{field_name}", _SKIPPED_TARGET)
     for field_name in ("type", "severity", *_DROPPED_FIELDS):
@@ -144,7 +144,7 @@ def _note_skipped(path: str, ctx: FacetContext) -> None:
 
 
 def _note_unresolved(path: str, ctx: FacetContext, *, is_malformed: bool) -> None:
-    """Note for the report what stays of a test without a dataset, or without a readable result."""
+    """Note for the report the stored fields of a test without a dataset, or without a readable result."""
     for field_name in _SUMMARY_FIELDS:
         ctx.note_outcome(f"{path}.{field_name}", _RESULTS_TARGET)
     for field_name in _DROPPED_FIELDS:

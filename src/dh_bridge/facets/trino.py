@@ -75,7 +75,7 @@ def trino_query_context(facet: OpenFacet, ctx: FacetContext) -> Facts:
 
 # -- trino_query_statistics (run): some forty counters of a query, as text (Trino's OpenLineage event listener).
 
-#: writtenRows is what the table got; outputPositions of an INSERT may be the one row with the count.
+#: writtenRows is the number of rows in the table; outputPositions of an INSERT may be the one row with the count.
 _ROW_FIELDS = ("writtenRows", "outputPositions")
 _decode_number = msgspec.json.Decoder(int | float).decode
 

@@ -1,4 +1,4 @@
-"""What a job is in DataHub: a flow, a job in a flow, or both (a flow-level job and its flow job)."""
+"""The identity of a job in DataHub: a flow, a job in a flow, or both (a flow-level job and its flow job)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the renderers write each kind of fact: the aspects, the paths in them, and the names of properties.
+"""The targets of each kind of fact: the aspects, the paths in them, and the names of properties.
 
 This is the only table of targets. The rows of facets name kinds of facts; the report looks the targets up here, and then in
 the proposals (`report/written.py`).
