@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 _FOLDED = "policy:dbt.statements"
 _DROPPED_FIELDS = ("$.eventType", "$.run.runId", "$.job.namespace", "$.job.facets.jobType")
-#: The parent's ids take the place of the statement's own.
+#: The parent's ids replace the statement's own.
 _PARENT_IDS = (("job.namespace", "$.job.namespace"), ("run.runId", "$.run.runId"))
 _MARK = ".sql."
 
 
 def fold_statement(event: Event, identity: Identity, trace: Trace | None = None) -> Event:
-    """Return the event of a statement as one of its node's run, which it neither starts nor ends; other events as they are.
+    """Return the event of a statement as an event of its node's run, without START or end; other events are not changed.
 
-    ``trace`` gets a note of each field that is dropped, or takes the place of another.
+    ``trace`` gets a note of each field that is dropped or replaces another one.
     """
     if not identity.folds_statements or event.kind != "run" or _MARK not in event.name:
         return event
