@@ -122,9 +122,8 @@ class FacetSpec:
 
     def extract_facts(self, raw: msgspec.Raw, ctx: FacetContext) -> Iterator[Fact]:
         """Return the facts of the facet in ``raw``; none if it cannot be used, which is noted in ``ctx``."""
-        text: Any = (
-            bytes(raw) if self._is_cached else raw
-        )  # bytes store their hash, so the extractor does not hash again
+        # bytes store their hash, so the extractor does not hash again
+        text: Any = bytes(raw) if self._is_cached else raw
         try:
             facet = self._decode(text)
         except (msgspec.MsgspecError, RecursionError):
