@@ -249,10 +249,10 @@ def test_project_number_without_a_name_is_only_a_comment(tmp_path):
 
 
 def test_unknown_namespace_is_named_with_its_tables():
-    events = [event(datasets=[("acmedb://u:secret@h:1", name)]) for name in "abcda"]
+    events = [event(datasets=[("nosuchdb://u:secret@h:1", name)]) for name in "abcda"]
     (found,) = findings(*events)
     assert (found.kind, found.count) == ("unknown-namespace", 5)
-    assert found.value == {"namespace": "acmedb://h:1", "platform": "acmedb"}
+    assert found.value == {"namespace": "nosuchdb://h:1", "platform": "nosuchdb"}
     assert found.text.endswith("4 datasets (a, b, c and 1 more)")
     (found,) = findings(event(datasets=[("somewhere", "a")]))
     assert found.value["platform"] == "PLATFORM"
@@ -271,7 +271,7 @@ def test_topics_of_a_list_are_seen_one_by_one():
 
 
 def test_unknown_system_under_two_names_is_one_location():
-    kinds = [found.kind for found in findings(event(datasets=[("acmedb://h:1", "a"), ("acmedb://h", "a")]))]
+    kinds = [found.kind for found in findings(event(datasets=[("nosuchdb://h:1", "a"), ("nosuchdb://h", "a")]))]
     assert kinds == ["one-location", "unknown-namespace", "unknown-namespace"]
 
 
