@@ -145,6 +145,12 @@ def test_a_job_says_what_made_its_parts():
         ({"rules": [{"namespace": "(?P<a>.)", "domain": "urn:li:domain:{b}"}]}, "no such group"),
         ({"rules": [{"namespace": "(?P<a>.)", "datasets": {"instance": "{b}"}}]}, "no such group"),
         ({"rules": [{"namespace": "(?P<a>.)", "env": "{a}}"}]}, "a brace without its pair"),
+        (
+            {"rules": [{"namespace": "(?P<namespace>.)x", "instance": "{namespace}"}]},
+            "a group cannot be called `namespace`",
+        ),
+        ({"rules": [{"name": "(?P<job>.)x", "flow": "{job}"}]}, "a group cannot be called `job`"),
+        ({"cluster": "{team}"}, "it is no template"),
         ({"rules": [{"granularity": "dag"}]}, "'operation', 'task' or 'application'"),
         ({"mode": "joined"}, "'default', 'datahub-openlineage', 'datahub-airflow-plugin' or 'datahub-dbt-source'"),
         ({"mode": []}, "is one of default"),
