@@ -28,9 +28,14 @@ _QUERY = re.compile(r"\(\s*(?:select|with)\b|^\s*(?:select|with)\s.*\b(?:from|as
 _QUERY_PLACEHOLDER = "COMPLEX"
 """The name that OpenLineage's Spark integration gives to a query of JDBC that it cannot parse."""
 _TEMPORARY_WORD = re.compile(r"(?:^|[._/#-])(?:tmp|temp|temporary|scratch)(?:$|[._/-]|(?=\d))", re.IGNORECASE).search
-_PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", ""))
-#: What follows the first word of a part file: a number, an attempt (``c000``), or a hash.
-_PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}", re.IGNORECASE).fullmatch
+_PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", "data", "out", "output", "result", "results", ""))
+#: What follows the first word of a part file: a number, an attempt (``c000``), a hash, a mapper or reducer (``part-r-00000``).
+_PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}|of|part|[mr]", re.IGNORECASE).fullmatch
+#: Files of one table behind its name: ``orders-00000-of-00004`` (Apache Beam, TensorFlow), ``orders-000000000000`` (exports of
+#: BigQuery), ``orders_0000_part_00`` (UNLOAD of Redshift).
+_SHARD = re.compile(
+    r"(?P<name>.*[A-Za-z].*?)[-_](?:\d{4,}[-_](?:of[-_]\d{4,}|part[-_]\d{2,})|\d{12})", re.IGNORECASE
+).fullmatch
 _GLOB_SIGNS = re.compile(r"([*?[])")
 
 
@@ -205,15 +210,29 @@ def _is_intermediate(uses: Iterable[DatasetUse]) -> bool:
 
 def _is_part_file(group: VaryingGroup) -> bool:
     """Return whether the last segment of a path is a part file: ``part-00000-7d3c-c000.csv``, ``000000_0``."""
+    return _part_prefix(group) is not None
+
+
+def _part_prefix(group: VaryingGroup) -> str | None:
+    """Return the text that the files of a group keep of their names, "" for their folder alone; None if these are no part files."""
     if group.forms[-1] == DATE:
-        return False
+        return None
     last_segments = [name.rstrip("/").rpartition("/")[2] for name in group.names]
-    return len(set(last_segments)) > 1 and all(map(_has_part_name, last_segments))
+    prefixes = {_table_of_part(segment) for segment in last_segments}
+    return prefixes.pop() if len(set(last_segments)) > 1 and len(prefixes) == 1 else None
 
 
-def _has_part_name(segment: str) -> bool:
-    """Return whether nothing in the name of a file but its extension says what it contains."""
+def _table_of_part(segment: str) -> str | None:
+    """Return the name of the table that a part file begins with, "" if nothing says what it contains; None for other files."""
     stem = segment.partition(".")[0]
+    if _has_part_name(stem):
+        return ""
+    shard = _SHARD(stem)
+    return None if shard is None else shard["name"]
+
+
+def _has_part_name(stem: str) -> bool:
+    """Return whether nothing in the name of a file, without its extension, says what it contains."""
     first, *others = re.split("[-_]", stem)
     has_number = any(char.isdigit() for char in stem)
     return (
@@ -226,12 +245,12 @@ def _has_part_name(segment: str) -> bool:
 def _stable_name(group: VaryingGroup) -> str:
     """Return the name that all names of a group become: without marks; of part files, the folder."""
     name = group.stable_name
-    if "/" in group.names[0] and _is_part_file(group):
+    if "/" in group.names[0] and (prefix := _part_prefix(group)) is not None:
         literals = list(group.literals)
         while len(literals) > 1 and "/" not in literals[-1]:
             literals.pop()
         literals[-1] = literals[-1].rpartition("/")[0]
-        name = stable_text(literals)
+        name = f"{stable_text(literals)}/{prefix}"
     return name.rstrip("/")
 
 
@@ -245,10 +264,11 @@ def _name_pattern(group: VaryingGroup) -> str:
             parts.append(f"{{part{number}}}{separator.strip()}")
         pieces += [*parts, literal]
     pattern = "".join(pieces)
-    if "/" in pattern and _is_part_file(group):  # the other parts of its name belong to one write
+    if "/" in pattern and (table := _part_prefix(group)) is not None:  # the other parts of its name belong to one write
         folder, _, file = pattern.rpartition("/")
-        prefix = re.match(r"[A-Za-z]*[-_]?", file)
-        return f"{folder}/{prefix[0] if prefix else ''}{{file}}"
+        prefix = file[: len(table) + 1] if table else re.split("[^A-Za-z]", file, maxsplit=1)[0]
+        separator = file[len(prefix) : len(prefix) + 1]
+        return f"{folder}/{prefix}{separator if separator in ('-', '_') else ''}{{file}}"
     return pattern
 
 

@@ -83,16 +83,6 @@ class NamingRule(BaseModel):
         default=None, description="Opt-in naming system: `delta` (folders are Delta tables) or `iceberg`."
     )
 
-    @model_validator(mode="after")
-    def _check_braces(self) -> NamingRule:
-        texts = {key: getattr(self, key) for key in ("platform_instance", "default_database", "default_schema")}
-        texts |= {f"database_map.{key}": text for key, text in self.database_map.items()}
-        texts |= {f"parts.{key}": text for key, text in self.parts.items()}
-        for key, text in texts.items():
-            if BRACES & set(text or ""):
-                raise ValueError(f"`{key}` has a brace, but only `rename` is a template: write a rule for each value")
-        return self
-
 
 class NamingSettings(BaseModel):
     """Names of datasets: from namespace and name of an event to DataHub's URN."""
@@ -123,3 +113,16 @@ class NamingSettings(BaseModel):
     project_numbers: dict[str, str] = Field(
         default={}, description="Google project ids by project number: `{'123456789': my-project}`."
     )
+
+    @model_validator(mode="after")
+    def _check_braces(self) -> NamingSettings:
+        for position, rule in enumerate(self.rules):
+            texts = {key: getattr(rule, key) for key in ("platform_instance", "default_database", "default_schema")}
+            texts |= {f"database_map.{key}": text for key, text in rule.database_map.items()}
+            texts |= {f"parts.{key}": text for key, text in rule.parts.items()}
+            for key, text in texts.items():
+                if BRACES & set(text or ""):
+                    raise ValueError(
+                        f"`rules[{position}].{key}` has a brace, but only `rename` is a template: write a rule for each value"
+                    )
+        return self
