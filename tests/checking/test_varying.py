@@ -10,6 +10,7 @@ import pytest
 
 from dh_bridge.checking import check_events
 from dh_bridge.checking.varying import mark_glob, mark_name, mark_pattern, varying_groups, word_groups
+from dh_bridge.checking.varying_jobs import VaryingJobChecker
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import Settings
 
@@ -132,3 +133,18 @@ def dataset_event(namespace, name):
         "outputs": [{"namespace": namespace, "name": name}],
     }  # fmt: skip
     return parse_event(json.dumps(body).encode(), "here")
+
+
+def test_many_names_with_datasets_of_their_own_take_linear_time():
+    def seconds(count):
+        checker = VaryingJobChecker(count)
+        for number in range(count):
+            word = f"w{number:x}q"
+            checker._flows.note_of(f"ns\nspark\nload-{word}").runs.add(word)
+            checker._flows.note_of(f"ns\nspark\nload-{word}").datasets.add(word)
+        start = time.process_time()
+        list(checker.findings({}))
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(8_000) < 20 * seconds(1_000) + 0.5  # a pass over all names for each of them takes 64 times as long
