@@ -150,7 +150,7 @@ def test_a_job_says_what_made_its_parts():
             "a group cannot be called `namespace`",
         ),
         ({"rules": [{"name": "(?P<job>.)x", "flow": "{job}"}]}, "a group cannot be called `job`"),
-        ({"cluster": "{team}"}, "it is no template"),
+        ({"cluster": "{team}"}, "templates are not filled here"),
         ({"rules": [{"granularity": "dag"}]}, "'operation', 'task' or 'application'"),
         ({"mode": "joined"}, "'default', 'datahub-openlineage', 'datahub-airflow-plugin' or 'datahub-dbt-source'"),
         ({"mode": []}, "is one of default"),

@@ -280,7 +280,9 @@ class IdentitySettings(BaseModel):
     @model_validator(mode="after")
     def _check_cluster(self) -> IdentitySettings:
         if BRACES & set(self.cluster or ""):
-            raise ValueError("`cluster` has a brace, but it is no template: set `cluster` in a rule of `rules`")
+            raise ValueError(
+                "`cluster` has a brace, but templates are not filled here: set `cluster` in a rule of `rules`"
+            )
         return self
 
     @model_validator(mode="after")
