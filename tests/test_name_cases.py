@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from itertools import permutations
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from dh_bridge import Bridge
-from dh_bridge.checking import check_events
-from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.cli import commands
 from dh_bridge.settings import Settings
 
 CASES = Path(__file__).parent / "cases"
@@ -52,20 +54,47 @@ def test_columns_without_types_have_no_type_where_no_connector_owns_the_schema()
 
 
 DOUBLES = [
+    # two paths with one symlink: two tables of that name in turn, or one that was moved
     (
         "05-delta-two-names.ndjson",
-        4,
-        3,
-    ),  # two paths with one symlink: two tables of that name in turn, or one that was moved
-    ("21-iceberg-glue-path-symlink.ndjson", 4, 3),
+        {"dbfs,/mnt/bronze/po_header", "dbfs,/mnt/lake/mart/po"},
+        "dbfs,/mnt/lake/poc/test_temp",
+        "dbfs,/mnt/lake/poc/gold/temp/test",
+    ),
+    (
+        "21-iceberg-glue-path-symlink.ndjson",
+        {"s3,landing/buyers", "s3,acme-lake/gold/x"},
+        "glue,silver.buying_group",
+        "s3,acme-lake/iceberg_warehouse/silver/buying_group",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("file", "without_rule", "with_rule"), DOUBLES)
-def test_double_that_single_events_do_not_prove_is_a_finding_with_a_rule_that_works(file, without_rule, with_rule):
-    events = raws(file)
-    for order in permutations(events):
-        findings = check_events([parse_event(raw, "here") for raw in order], Settings()).findings()
-        (finding,) = [found for found in findings if found.kind == "double-name"]
-        assert len(datasets(list(order))) == without_rule
-        assert len(datasets(list(order), naming={"rules": [finding.value]})) == with_rule
+@pytest.mark.parametrize(("file", "others", "preferred", "double"), DOUBLES)
+def test_double_that_single_events_do_not_prove_is_a_finding_with_a_rule_that_works(
+    file, others, preferred, double, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    # the rule is taken from the report as a user copies it, and given to the next command
+    for order in permutations([*raws(file), *_again(file)]):
+        Path("day.ndjson").write_bytes(b"\n".join(order))
+        checked = CliRunner().invoke(commands, ["check", "day.ndjson"])
+        assert checked.exit_code == 1
+        report = checked.stdout.splitlines()
+        assert [line for line in report if line[:1].isdigit()] == [
+            "1. Tables under several names [double-name: 1 finding]"
+        ]
+        (start,) = [number for number, line in enumerate(report, 1) if "Rule to complete or to decide" in line]
+        Path("rules.yml").write_text(dedent("\n".join(report[start:])), encoding="utf-8")
+        assert datasets(list(order)) == {*others, preferred, double}
+        assert datasets(list(order), **yaml.safe_load(Path("rules.yml").read_text())) == {*others, preferred}
+        checked = CliRunner().invoke(commands, ["check", "day.ndjson", "-c", "rules.yml"])
+        assert (checked.exit_code, checked.stdout) == (0, "")
+
+
+def _again(file):
+    """Return the first event once more, of the next day."""
+    event = json.loads(raws(file)[0])
+    event["eventTime"] = "2026-11-07T01:00:00Z"
+    event["run"]["runId"] = "0193022e-4500-7000-8000-000000000001"
+    return [json.dumps(event).encode()]

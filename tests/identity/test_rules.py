@@ -145,6 +145,12 @@ def test_job_lists_the_origin_of_each_part():
         ({"rules": [{"namespace": "(?P<a>.)", "domain": "urn:li:domain:{b}"}]}, "no such group"),
         ({"rules": [{"namespace": "(?P<a>.)", "datasets": {"instance": "{b}"}}]}, "no such group"),
         ({"rules": [{"namespace": "(?P<a>.)", "env": "{a}}"}]}, "a brace without its pair"),
+        (
+            {"rules": [{"namespace": "(?P<namespace>.)x", "instance": "{namespace}"}]},
+            "a group cannot be called `namespace`",
+        ),
+        ({"rules": [{"name": "(?P<job>.)x", "flow": "{job}"}]}, "a group cannot be called `job`"),
+        ({"cluster": "{team}"}, "templates are not filled here"),
         ({"rules": [{"granularity": "dag"}]}, "'operation', 'task' or 'application'"),
         ({"mode": "joined"}, "'default', 'datahub-openlineage', 'datahub-airflow-plugin' or 'datahub-dbt-source'"),
         ({"mode": []}, "is one of default"),

@@ -35,7 +35,8 @@ def test_producer_examples_match_their_rows(form, name, expected):
     [
         "report_2024", "sales_202411", "budget_2024_2025", "v2", "etl_v1_2_3", "orders-1.4.0", "sha256", "md5_check", "run_17",
         "covid19", "decade2020_daily", "face2face_daily", "facade", "region_12_34_56", "a.b.c", "customer_29880", "s_transaction01",
-        "orders_report2024-daily", "load_20261301", "load_20260231x", "orders_a1b2c3", "part_123456789012",
+        "orders_report2024-daily", "load_20261301", "load_20260231x", "orders_a1b2c3",
+        "orders_march_2026", "mayor_12_2026", "decision_10_2026", "orders_45132026", "orders_12345678", "orders(v2)", "f()_17", "part_123456789012",
     ],
 )  # fmt: skip
 def test_numbers_versions_and_years_stay(name):
@@ -57,6 +58,10 @@ def test_name_of_which_nothing_else_is_left_stays(name):
     ("name", "expected"),
     [
         (f"orders_{UUID}_20261101", "orders"),
+        (f"orders_({UUID})", "orders"),
+        (f"orders<{UUID}>.load", "orders.load"),
+        ("orders [2026-11-01] load", "orders load"),
+        ("orders.{20261101}", "orders"),
         (f"{UUID}_orders.load", "orders.load"),
         (f"orders.{UUID}", "orders"),
         (f"orders.{UUID}.load", "orders.load"),

@@ -8,6 +8,7 @@ from dh_bridge.naming import Naming
 from dh_bridge.settings.naming import NamingSettings
 
 NAMING = Naming(NamingSettings())
+UUID = "6f1c2a6e-1b2c-4d3e-8f90-a1b2c3d4e5f6"
 ARN = "arn:aws:glue:us-east-1:123456789012"
 GLUE = [
     (f"{ARN}/", "table/crm/buyers"),
@@ -39,6 +40,40 @@ OTHERS = [
     ("confluent://env-abc", "buyers", "kafka,buyers"),
     ("confluent://pkc-1.eu-west-1.aws.confluent.cloud:9092", "buyers", "kafka,buyers"),
     ("confluent", "buyers", "kafka,buyers"),
+    ("adl://acct.azuredatalakestore.net/raw", "x.csv", "adlsGen1,raw/x.csv"),
+    ("azuresynapse://h:1433/crm", "dbo.buyers", "mssql,crm.dbo.buyers"),
+    ("azure_sql://h:1433/crm", "dbo.buyers", "mssql,crm.dbo.buyers"),
+    ("bigquery", "acme-crm:raw.buyers", "bigquery,acme-crm.raw.buyers"),
+    ("bigquery", "acme-crm:raw.buyers$20261101", "bigquery,acme-crm.raw.buyers"),
+    ("bigquery", "acme.com:crm.raw.buyers", "bigquery,acme.com:crm.raw.buyers"),
+    ("bigquery", "projects/acme-crm/datasets/raw/tables/buyers", "bigquery,acme-crm.raw.buyers"),
+    ("bigquery://acme-crm/raw/buyers", "", "bigquery,acme-crm.raw.buyers"),
+    ("bigquery://acme-crm.raw.buyers", "", "bigquery,acme-crm.raw.buyers"),
+    (
+        "jdbc:bigquery://https://www.googleapis.com/bigquery/v2:443;ProjectId=acme-crm;DefaultDataset=raw",
+        "buyers",
+        "bigquery,acme-crm.raw.buyers",
+    ),
+    ("couchbase://h:11210/crm", "sales.buyers", "couchbase,crm.sales.buyers"),
+    ("couchbase", "crm.sales.buyers", "couchbase,crm.sales.buyers"),
+    ("crate://h:5432/crm", "buyers", "crate,crm.buyers"),
+    ("crate://h:5432/crate", "crm.buyers", "crate,crm.buyers"),
+    (
+        "postgresql://crm.123.eu-west-1.redshift-serverless.amazonaws.com:5439/dev",
+        "crm.buyers",
+        "redshift,dev.crm.buyers",
+    ),
+    ("pubsub://acme-crm", "buyers", "pubsub,acme-crm.buyers"),
+    ("pubsub", "projects/acme-crm/topics/buyers", "pubsub,acme-crm.buyers"),
+    ("pubsub", "projects/acme-crm/subscriptions/buyers", "pubsub,acme-crm.subscription.buyers"),
+    ("pubsub://acme-crm", "subscription:acme-crm:buyers", "pubsub,acme-crm.subscription.buyers"),
+    ("thrift://metastore:9083", "crm.buyers", "hive,crm.buyers"),
+    ("s3://lake", f"crm/buyers/part-0003-{UUID}-c000.snappy.parquet", "s3,lake/crm/buyers"),
+    (
+        "abfss://lake@acct/crm",
+        f"buyers/part-00000-tid-527345348927538-{UUID}-12-1-c000.gz.parquet",
+        "abs,lake/crm/buyers",
+    ),
     ("awsathena://athena.eu-west-1.amazonaws.com", "mysql_catalog.crm.buyers", "athena,crm.buyers"),
     ("awsathena://athena.eu-west-1.amazonaws.com", "crm.buyers", "athena,crm.buyers"),
     (
@@ -52,6 +87,11 @@ OTHERS = [
 @pytest.mark.parametrize(("namespace", "name"), GLUE)
 def test_every_form_of_an_arn_of_glue_names_one_table(namespace, name):
     assert NAMING(namespace, name).urn == "urn:li:dataset:(urn:li:dataPlatform:glue,crm.buyers,PROD)"
+
+
+@pytest.mark.parametrize("namespace", ["bigquery://acme-crm/raw", "bigquery://acme-crm", "crate://h:5432/crm"])
+def test_database_alone_is_no_table(namespace):
+    assert NAMING(namespace, "").endpoint is None
 
 
 def test_database_of_glue_is_no_table():

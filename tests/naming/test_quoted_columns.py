@@ -29,7 +29,8 @@ COLUMNS = [
     ("redshift://h", "crm.public.t", '"open', '"open'),
     ("s3://lake", "x.csv", '"id"', '"id"'),
     ("kafka://k", "clicks", "[0]", "[0]"),
-    ("couchbase://c", "b.s.c", "`id`", "`id`"),
+    ("couchbase://c", "b.s.c", "`id`", "id"),
+    ("neo4j://c", "Person", "`id`", "`id`"),
     ("postgres://p", "crm.public.t", "", ""),
     ("postgres://p", "crm.public.t", '""', '""'),
 ]

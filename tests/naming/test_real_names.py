@@ -35,6 +35,8 @@ FILES = [
     ("file://nas/in", "x.zip.part3", "file,nas/in/x.zip.part3"),
     ("sftp://drop/in", "x.csv", "file,drop/in/x.csv"),
     ("oss://lake/raw", "part-00000-c000.snappy.parquet", "oss,lake/raw/part-00000-c000.snappy.parquet"),
+    ("gs://lake/out", "x.csv-00001-of-00010", "gcs,lake/out/x.csv-00001-of-00010"),
+    ("hdfs://nn:8020/logs", "access.log-20261101", "hdfs,nn:8020/logs/access.log-20261101"),
     ("cos://lake.eu-de/raw", "x.parquet", "cos,lake/raw/x.parquet"),
     ("s3://lake/wh", "analytics.events", "hive,analytics.events"),
     ("s3://lake/wh", "analytics.sessions_2026", "hive,analytics.sessions_2026"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from dh_bridge.checking.finding import Finding, one_line
@@ -56,7 +58,7 @@ class DoubleNameChecker:
                 yield _finding(text, len(names), rule, preferred)
         for key, names in self._by_table.items():
             if len(names) > 1:
-                preferred = _preferred(names)
+                preferred = _preferred(names, key.partition("\n")[2])
                 table = one_line(key.partition("\n")[2])
                 for urn, double in sorted(names.items()):
                     if urn == preferred.endpoint:
@@ -91,11 +93,28 @@ def _note(sample: Sample[dict[str, Name]], key: str, name: Name) -> None:
             names[name.endpoint] = name
 
 
-def _preferred(names: dict[str, Name]) -> Name:
-    """Return the name that counts: that of a catalogue before a path, a known platform before others, then the first."""
+def _preferred(names: dict[str, Name], table: str = "") -> Name:
+    """Return the name that counts: a known platform before others, a catalogue before a path, then the path of the table.
+
+    A path that ends with the name of the table is the likely one: ``/lake/poc/orders`` for the table ``poc.orders``. A table
+    that was moved or copied has the other ones.
+    """
     return min(
-        names.values(), key=lambda name: (name.platform == "unknown", "/" in name.dataset_name, str(name.endpoint))
+        names.values(),
+        key=lambda name: (
+            name.platform == "unknown",
+            "/" in name.dataset_name,
+            -_count_common_ends(name.dataset_name, table),
+            str(name.endpoint),
+        ),
     )
+
+
+def _count_common_ends(path: str, table: str) -> int:
+    """Return how many folders at the end of a path are levels of the table's name; Hive's folders end with ``.db``."""
+    folders = [folder.removesuffix(".db").lower() for folder in reversed(path.split("/"))]
+    levels = reversed(re.split(r"[./]", table.lower()))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, levels, strict=False)))
 
 
 def _listed(names: dict[str, Name]) -> str:

@@ -11,7 +11,7 @@ from dh_bridge.checking.sample import Sample
 from dh_bridge.naming import Naming
 from dh_bridge.naming.name import FIRST_TIER, SECOND_TIER
 from dh_bridge.naming.reader import DATASET_LEVELS
-from dh_bridge.settings.naming import PATTERN_CHARS, NamingRule
+from dh_bridge.settings.naming import BRACES, PATTERN_CHARS, NamingRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,6 +110,8 @@ class IncompleteNameChecker:
                 parts = _parts(dataset)
                 for full_parts, urn in full_names.get(_match_key(dataset, parts), ()) if parts else ():
                     defaults = _missing_defaults(parts, full_parts)
+                    if any(BRACES & set(value) for _, value in defaults):
+                        continue  # no setting holds such a value
                     if defaults and any(
                         namespace == full_namespace or alias_reason(namespace, full_namespace)
                         for full_namespace in columns_by_urn[urn]

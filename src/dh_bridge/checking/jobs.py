@@ -7,6 +7,8 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from dh_bridge.checking.finding import MAX_EVIDENCE_NAMES, Finding, count_text, list_examples, one_line
 from dh_bridge.checking.namespace_aliases import (
     alias_reason,
@@ -32,11 +34,18 @@ if TYPE_CHECKING:
     from dh_bridge.options import Options
 
 _Key = TypeVar("_Key")
+_Origin = tuple[str, str]
 
 _MAX_KEYS = 8
+_MAX_ORIGINS = 1_000
+"""Pairs of namespaces that runs share in memory."""
 _DEFAULT_PLATFORM_RULE = "platform: default"
 _VERSION = re.compile(r"v?\d+(?:[.-]\w+)+", re.IGNORECASE).fullmatch
 _MIN_SHARED_JOBS = 3
+
+
+class _RunOrigins(msgspec.Struct):
+    origins: tuple[_Origin, ...] = ()
 
 
 class JobChecker:
@@ -57,8 +66,10 @@ class JobChecker:
         self._varying_jobs = VaryingJobChecker(limit)
         #: name by unique id -> names
         self._nodes: Sample[Counter[str]] = Sample(limit, Counter)
-        #: run id -> namespace of its job and of its root's -> STARTs
-        self._runs: Sample[Counter[tuple[str, str]]] = Sample(limit, Counter)
+        #: run id -> namespaces of the job and of its root, for each START that names others
+        self._runs: Sample[_RunOrigins] = Sample(limit, _RunOrigins)
+        #: each pair of namespaces once, however many runs have it
+        self._origins: dict[_Origin, _Origin] = {}
         self._unknown_producers: Sample[Counter[str]] = Sample(limit, Counter)
 
     @property
@@ -78,11 +89,11 @@ class JobChecker:
         self._see_names(event, job, event_hints)
         self._see_lints(job, event)
         if event_hints.run_id is not None:
-            starts = self._runs.note_of(normalize_run_id(event_hints.run_id))
-            if starts is not None:
-                _count_key(
-                    starts, (job.namespace, event_hints.root[0] if event_hints.root else ""), int(event.type == "START")
-                )
+            run = self._runs.note_of(normalize_run_id(event_hints.run_id))
+            if run is not None and event.type == "START":
+                origin = job.namespace, event_hints.root[0] if event_hints.root else ""
+                if origin not in run.origins and len(run.origins) < _MAX_KEYS:
+                    run.origins += (self._shared_origin(origin),)
         if event.producer and _DEFAULT_PLATFORM_RULE in job.rules:
             _count_key(
                 self._unknown_producers.note_of(_version_pattern(event.producer)), job.name, max_keys=MAX_EVIDENCE_NAMES
@@ -128,6 +139,11 @@ class JobChecker:
         if event_hints.node is not None and job.platform == "dbt" and not self._has_unique_ids:
             _count_key(self._nodes.note_of(node_job_name(event_hints.node.unique_id, event_hints.job_type)), job.name)
 
+    def _shared_origin(self, origin: _Origin) -> _Origin:
+        if len(self._origins) >= _MAX_ORIGINS:
+            return self._origins.get(origin, origin)
+        return self._origins.setdefault(origin, origin)
+
     def _see_lints(self, job: Job, event: Event) -> None:
         urn = self._identity.run_urn(event.namespace, event.name, event.run_id) if event.kind == "run" else None
         for lint in self._sightings.see(job, urn):
@@ -172,8 +188,8 @@ class JobChecker:
 
     def _installation_findings(self) -> Iterator[Finding]:
         repeated_runs = []
-        for run_id, starts in self._runs.items():
-            start_origins = [origin for origin, count in starts.items() if count]
+        for run_id, run in self._runs.items():
+            start_origins = run.origins
             if len(start_origins) > 1 and not all(
                 alias_reason(first[0], second[0]) for first, second in combinations(start_origins, 2)
             ):

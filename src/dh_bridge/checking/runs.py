@@ -38,7 +38,7 @@ class RunChecker:
         run = self._runs.note_of(event.run_id)
         if run is not None:
             run.has_end = run.has_end or event.is_terminal
-            run.job = max(run.job, f"{event.namespace} {event.name}")
+            run.job = "" if run.has_end else max(run.job, f"{event.namespace} {event.name}")  # only open runs are shown
             run.last_time = max(run.last_time, event.time)
 
     def findings(self) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter, defaultdict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -28,9 +29,14 @@ _QUERY = re.compile(r"\(\s*(?:select|with)\b|^\s*(?:select|with)\s.*\b(?:from|as
 _QUERY_PLACEHOLDER = "COMPLEX"
 """The name that OpenLineage's Spark integration gives to a query of JDBC that it cannot parse."""
 _TEMPORARY_WORD = re.compile(r"(?:^|[._/#-])(?:tmp|temp|temporary|scratch)(?:$|[._/-]|(?=\d))", re.IGNORECASE).search
-_PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", ""))
-#: What follows the first word of a part file: a number, an attempt (``c000``), or a hash.
-_PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}", re.IGNORECASE).fullmatch
+_PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", "data", "out", "output", "result", "results", ""))
+#: What follows the first word of a part file: a number, an attempt (``c000``), a hash, a mapper or reducer (``part-r-00000``).
+_PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}|of|part|[mr]", re.IGNORECASE).fullmatch
+#: Files of one table behind its name: ``orders-00000-of-00004`` (Apache Beam, TensorFlow), ``orders-000000000000`` (exports of
+#: BigQuery), ``orders_0000_part_00`` (UNLOAD of Redshift).
+_SHARD = re.compile(
+    r"(?P<name>.*[A-Za-z].*?)[-_](?:\d{4,}[-_](?:of[-_]\d{4,}|part[-_]\d{2,})|\d{12})", re.IGNORECASE
+).fullmatch
 _GLOB_SIGNS = re.compile(r"([*?[])")
 
 
@@ -39,9 +45,9 @@ class DatasetUse(msgspec.Struct):
 
     endpoint: str = ""
     is_path: bool = False
-    reader_runs: set[str] = msgspec.field(default_factory=set)
-    writer_runs: set[str] = msgspec.field(default_factory=set)
-    jobs: set[str] = msgspec.field(default_factory=set)
+    reader_runs: tuple[str, ...] = ()
+    writer_runs: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
     #: whether the name has the date of its event
     has_event_date: bool = False
     event_count: int = 0
@@ -74,8 +80,12 @@ class VaryingDatasetChecker:
         use.endpoint = max(use.endpoint, name.endpoint)
         use.is_path = "/" in dataset.name or (name.system is not None and "/" in name.dataset_name)
         use.event_count += 1
-        _add(use.writer_runs if is_output else use.reader_runs, event.run_id)
-        _add(use.jobs, stable_text(mark_name(f"{event.namespace} {event.name.partition('.')[0]}").pieces[::2]))
+        if is_output:
+            use.writer_runs = _add(use.writer_runs, event.run_id)
+        else:
+            use.reader_runs = _add(use.reader_runs, event.run_id)
+        job = stable_text(mark_name(f"{event.namespace} {event.name.partition('.')[0]}").pieces[::2])
+        use.jobs = _add(use.jobs, sys.intern(job))
         if not use.has_event_date and _date_text(event.time) in re.sub(r"\D", "", dataset.name):
             use.has_event_date = True
 
@@ -173,9 +183,9 @@ _MAX_QUERIES = 100
 """Queries of one namespace that are remembered."""
 
 
-def _add(texts: set[str], text: str) -> None:
-    if len(texts) < _MAX_RUNS:
-        texts.add(text)
+def _add(texts: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """Return the texts with one more, at most `_MAX_RUNS`. A tuple needs a quarter of the memory of a set."""
+    return texts if text in texts or len(texts) >= _MAX_RUNS else (*texts, text)
 
 
 def _date_text(microseconds: int) -> str:
@@ -193,27 +203,41 @@ def _is_per_run(uses: Iterable[DatasetUse]) -> bool:
     """
     uses = list(uses)
     once = all(len(use.writer_runs) <= 1 and (use.writer_runs or len(use.reader_runs) <= 1) for use in uses)
-    return once and bool(set.intersection(*(use.jobs for use in uses)))
+    return once and bool(set.intersection(*(set(use.jobs) for use in uses)))
 
 
 def _is_intermediate(uses: Iterable[DatasetUse]) -> bool:
     """Return whether most names are written by one run and read by another."""
     uses = list(uses)
-    count = sum(bool(use.writer_runs and use.reader_runs - use.writer_runs) for use in uses)
+    count = sum(bool(use.writer_runs and set(use.reader_runs) - set(use.writer_runs)) for use in uses)
     return 2 * count > len(uses)
 
 
 def _is_part_file(group: VaryingGroup) -> bool:
     """Return whether the last segment of a path is a part file: ``part-00000-7d3c-c000.csv``, ``000000_0``."""
+    return _part_prefix(group) is not None
+
+
+def _part_prefix(group: VaryingGroup) -> str | None:
+    """Return the common beginning of the names of part files, "" if only their folder has a name; None for other files."""
     if group.forms[-1] == DATE:
-        return False
+        return None
     last_segments = [name.rstrip("/").rpartition("/")[2] for name in group.names]
-    return len(set(last_segments)) > 1 and all(map(_has_part_name, last_segments))
+    prefixes = {_table_of_part(segment) for segment in last_segments}
+    return prefixes.pop() if len(set(last_segments)) > 1 and len(prefixes) == 1 else None
 
 
-def _has_part_name(segment: str) -> bool:
-    """Return whether only the extension of a file's name describes its content."""
+def _table_of_part(segment: str) -> str | None:
+    """Return the table's name that a part file begins with, "" if only its extension describes it; None for other files."""
     stem = segment.partition(".")[0]
+    if _has_part_name(stem):
+        return ""
+    shard = _SHARD(stem)
+    return None if shard is None else shard["name"]
+
+
+def _has_part_name(stem: str) -> bool:
+    """Return whether the name of a file, without its extension, does not describe its content."""
     first, *others = re.split("[-_]", stem)
     has_number = any(char.isdigit() for char in stem)
     return (
@@ -226,12 +250,12 @@ def _has_part_name(segment: str) -> bool:
 def _stable_name(group: VaryingGroup) -> str:
     """Return the name that all names of a group become: without marks; of part files, the folder."""
     name = group.stable_name
-    if "/" in group.names[0] and _is_part_file(group):
+    if "/" in group.names[0] and (prefix := _part_prefix(group)) is not None:
         literals = list(group.literals)
         while len(literals) > 1 and "/" not in literals[-1]:
             literals.pop()
         literals[-1] = literals[-1].rpartition("/")[0]
-        name = stable_text(literals)
+        name = f"{stable_text(literals)}/{prefix}"
     return name.rstrip("/")
 
 
@@ -245,10 +269,11 @@ def _name_pattern(group: VaryingGroup) -> str:
             parts.append(f"{{part{number}}}{separator.strip()}")
         pieces += [*parts, literal]
     pattern = "".join(pieces)
-    if "/" in pattern and _is_part_file(group):  # the other parts of its name belong to one write
+    if "/" in pattern and (table := _part_prefix(group)) is not None:  # the other parts of its name belong to one write
         folder, _, file = pattern.rpartition("/")
-        prefix = re.match(r"[A-Za-z]*[-_]?", file)
-        return f"{folder}/{prefix[0] if prefix else ''}{{file}}"
+        prefix = file[: len(table) + 1] if table else re.split("[^A-Za-z]", file, maxsplit=1)[0]
+        separator = file[len(prefix) : len(prefix) + 1]
+        return f"{folder}/{prefix}{separator if separator in ('-', '_') else ''}{{file}}"
     return pattern
 
 

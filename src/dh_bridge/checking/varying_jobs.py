@@ -137,8 +137,10 @@ def _groups(sample: Sample[NameUse], canonical_namespaces: Mapping[str, str], *,
 def _candidates(uses: dict[str, NameUse]) -> Iterator[VaryingGroup]:
     yield from varying_groups(uses)
     single_runs = {name: use for name, use in uses.items() if len(use.flow_runs) == 1 and use.datasets}
-    for datasets in sorted({tuple(sorted(use.datasets)) for use in single_runs.values()}):
-        names = sorted(name for name, use in single_runs.items() if use.datasets == set(datasets))
+    names_by_datasets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, use in sorted(single_runs.items()):
+        names_by_datasets[tuple(sorted(use.datasets))].append(name)
+    for _, names in sorted(names_by_datasets.items()):
         yield from word_groups(names, min_names=_MIN_NAMES[WORD])
 
 

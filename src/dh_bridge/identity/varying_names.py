@@ -19,6 +19,7 @@ _MAX_NAME_LENGTH = 1000
 _HAS_DIGIT = re.compile(r"[0-9]").search
 _WORDS = re.compile(r"[^\W\d_]+").findall
 _SEPARATORS = "-_ :/|#@,;+~"
+_BRACKETS = frozenset({"()", "[]", "{}", "<>"})
 _KEPT_GROUP = "name"
 
 
@@ -142,10 +143,20 @@ def _segments(name: str, spans: list[_Span]) -> Iterator[tuple[int, int]]:
     yield start, len(name)
 
 
+def _with_brackets(name: str, start: int, end: int, span: _Span) -> _Span:
+    """Return a span with the brackets around it, which would be left empty: ``orders (2026-11-01)``."""
+    while not span.kept_text and start < span.start and span.end < end:
+        if name[span.start - 1] + name[span.end] not in _BRACKETS:
+            break
+        span = span._replace(start=span.start - 1, end=span.end + 1)
+    return span
+
+
 def _cut(name: str, start: int, end: int, spans: list[_Span]) -> str:
     """Return ``name[start:end]`` without ``spans``; one separator remains between two remaining parts."""
     text, position = "", start
-    for span in spans:
+    for part in spans:
+        span = _with_brackets(name, start, end, part)
         text += name[position : span.start]
         if span.kept_text:
             text += span.kept_text

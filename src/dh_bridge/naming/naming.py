@@ -242,10 +242,21 @@ class Naming:
         offset = len(head) + len(slashes) if slashes else 0
         for cut in reversed(cuts):
             base, target = canonical_form.text[: offset + cut], canonical_form.text[offset + cut + 1 :]
-            base_form = self.canonical(base)
-            if not target or not self._namespace_index.is_complete(base_form):
-                continue
+            if target and not _begins_with_port(target) and (pair := self._read_identifier(base, target)) is not None:
+                return pair
+        # the authority is a level of the name: bigquery://project/dataset/table
+        return self._read_identifier(head, address, has_authority=True) if address else None
+
+    def _read_identifier(self, base: str, target: str, *, has_authority: bool = False) -> tuple[str, str] | None:
+        """Return ``base`` and the spelling of ``target`` that is a name in it, None if it is no name there.
+
+        ``has_authority``: ``target`` begins with the authority, so that only systems count in which that is a level.
+        """
+        base_form = self.canonical(base)
+        if self._namespace_index.is_complete(base_form):
             for match in self._namespace_index.matches(base_form, None):
+                if has_authority and match.reader.system.levels.authority is None:
+                    continue
                 spellings = (target, target.replace("/", ".")) if match.reader.is_sql else (target,)
                 parsed_names = [match.reader.read(spelling, match.parts) for spelling in spellings]
                 for spelling, parsed_name in zip(spellings, parsed_names, strict=True):
@@ -275,7 +286,7 @@ class Naming:
                 else f"{parsed_namespace.path}/{relative_path}"
             )
             base_namespace = self._parse_namespace(parsed_namespace.root, parsed_namespace.select)._replace(path="")
-            if base_namespace.matches or (rule is not None and rule.platform is not None):
+            if base_namespace.matches or base_namespace.platform or (rule is not None and rule.platform is not None):
                 return self._resolve_in_namespace(
                     request, base_namespace, full_path if relative_path else parsed_namespace.path
                 )
@@ -293,6 +304,11 @@ class Naming:
 def _is_short_form(namespace: str) -> bool:
     """Whether a namespace is ``scheme:text``, without an authority: ``custom:acme``."""
     return ":" in namespace and "/" not in namespace and not namespace.lower().startswith(_OTHER_FORMS)
+
+
+def _begins_with_port(text: str) -> bool:
+    """Return whether the text behind a colon begins with a port: ``5432/shop``."""
+    return text.partition("/")[0].isdigit()
 
 
 def _as_sent(name: Name, namespace: str, sent_name: str, *, is_whole: bool) -> Name:

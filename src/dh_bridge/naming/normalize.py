@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PARTITION = re.compile(r"(.*?)/[^/=]+=.*", re.DOTALL)
-#: As Spark calls a file of a table: its number among the writing tasks, the id of the write.
-_PART_FILE = re.compile(r"/part-\d{5,}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*\Z")
+#: As Spark calls a file of a table: its number among the writing tasks, Databricks' id of the transaction, the id of the write.
+_PART_FILE = re.compile(r"/part-\d+-(?:tid-\d+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*\Z")
 _WILDCARD = re.compile(r"(?:_\d*)?\*\Z")
+#: Project ids have no dots and no other signs than the hyphen: https://cloud.google.com/resource-manager/reference/rest/v1/projects
+_LEGACY_PROJECT = re.compile(r"\A(`?[a-z][a-z0-9-]*):(?=[^.:]+\.)")
 _SNAPSHOT = re.compile(r"(.+)@-?\d{1,13}(?:-(?:-?\d{1,13})?)?", re.DOTALL)
 _SHARD = re.compile(r"(?:.+\D[_$]?)?\d{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.DOTALL)
 _PLAIN = re.compile(r"[A-Z0-9_$]+", re.IGNORECASE)
@@ -43,6 +45,14 @@ def strip_bigquery_decorator(table: str) -> str:
     """Return ``table`` without its partition (``$20240101``) or snapshot (``@1624046611000``)."""
     match = _SNAPSHOT.fullmatch(table) if "@" in table else None
     return (match[1] if match else table).split("$", 1)[0]
+
+
+def join_legacy_project(name: str) -> str:
+    """Return a name of BigQuery with a dot behind its project: ``shop:raw.orders`` of legacy SQL is ``shop.raw.orders``.
+
+    The colon of a project in a domain stays: ``example.com:shop.raw.orders``.
+    """
+    return _LEGACY_PROJECT.sub(r"\1.", name, count=1)
 
 
 def strip_bigquery_shard(table: str, dataset: str) -> str:

@@ -11,6 +11,7 @@ from dh_bridge.naming.names import DottedPattern, is_dotted, split_name, strip_b
 from dh_bridge.naming.normalize import (
     bigquery_part,
     case_function,
+    join_legacy_project,
     partition_folders,
     strip_bigquery_decorator,
     strip_bigquery_shard,
@@ -132,6 +133,8 @@ class NameReader:
         Of a level that name and namespace both give, the name's counts. A name that stops short of a table is read from its
         end, where the namespace gives its upper levels: ``dbo.orders`` in the database of ``sqlserver://h/shop``.
         """
+        if self._trims_decorators and ":" in name:
+            name = join_legacy_project(name)
         parsed_name = self._read_row(name, namespace_parts)
         if parsed_name is not None and (parsed_name.level in _COMPLETE_LEVELS or not parsed_name.parts):
             return parsed_name

@@ -62,7 +62,7 @@ class FileExtensions:
         )
         part_numbers = "|".join(re.escape(part).replace(r"\#", r"\d+") for part in document.parts)
         self._pattern = re.compile(
-            rf"[^/]\.(?:{extensions}|{compressions})(?:\.(?:{compressions}|{wrappers}))*(?:\.(?:{part_numbers}))?/*",
+            rf"[^/]\.(?:{extensions}|{compressions})(?:\.(?:{compressions}|{wrappers}))*(?:[.-](?:{part_numbers}))?/*",
             re.IGNORECASE,
         )
 

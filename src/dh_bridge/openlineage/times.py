@@ -24,8 +24,9 @@ _MAX_SCANNED_CHARACTERS = 1000
 _MAX_TIME_LENGTH = 1000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d").fullmatch
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d[Zz]?|[+-]\d\d[Zz]?)?(?:\[[^\]]*\])?\Z"
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*((?:[Zz]|UTC|GMT)(?:[+-]00:?00)?|[+-]\d\d:?\d\d[Zz]?|[+-]\d\d[Zz]?)?(?:\[[^\]]*\])?\Z"
 )
+_HAS_TWO_ZONES = re.compile(r"[+-].+[Zz]|[A-Za-z]+[+-].+").fullmatch
 
 
 def to_micros(moment: datetime) -> int:
@@ -59,7 +60,7 @@ class ParsedTime(NamedTuple):
     """A time of an event.
 
     ``micros``: microseconds since 1970 in UTC. ``offset_minutes``: the offset from UTC that the text states, None if it states
-    none. ``has_two_zones``: it states an offset and a Z (`+00:00Z`).
+    none. ``has_two_zones``: it states an offset and a Z (`+00:00Z`, `Z+00:00`).
     """
 
     micros: int
@@ -76,7 +77,8 @@ def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> ParsedTime:
     """Return the time that ``text`` states.
 
     Lenient: fractions of any length are floored to microseconds, a missing zone is ``default_zone``
-    (Great Expectations sends local times without one), ``[Europe/Berlin]`` or a Z behind an offset is ignored.
+    (Great Expectations sends local times without one), ``[Europe/Berlin]`` or a Z behind an offset is ignored, ``UTC`` and
+    ``GMT`` are a Z.
     ValueError when the text is no time.
     """
     if text[-1:] == "Z" and len(text) in _COMMON_LENGTHS and _READS_Z:
@@ -93,13 +95,13 @@ def parse_time(text: str, default_zone: tzinfo = timezone.utc) -> ParsedTime:
     offset, offset_minutes = _offset_of(zone, default_zone)
     moment = datetime.fromisoformat(f"{date}T{clock}{seconds or ':00'}").replace(tzinfo=offset)
     micros = to_micros(moment) + int((fraction or "0")[:6].ljust(6, "0"))
-    return ParsedTime(micros, offset_minutes, zone is not None and len(zone) > 1 and zone[-1] in "Zz")
+    return ParsedTime(micros, offset_minutes, zone is not None and _HAS_TWO_ZONES(zone) is not None)
 
 
 def _offset_of(zone: str | None, default_zone: tzinfo) -> tuple[tzinfo, int | None]:
     if zone is None:
         return default_zone, None
-    if zone in "Zz":
+    if zone[0] not in "+-":
         return timezone.utc, 0
     sign = -1 if zone[0] == "-" else 1
     digits = zone[1:].rstrip("Zz").replace(":", "")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from dh_bridge.settings.domains import DOMAIN_URN_PATTERN
-from dh_bridge.settings.naming import FABRIC_TYPES
+from dh_bridge.settings.naming import BRACES, FABRIC_TYPES
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 _GROUP = re.compile(r"\{(\w*)\}")
@@ -86,6 +86,7 @@ class RuleDatasets(BaseModel):
     domain: RuleDomain | None = Field(default=None, description="Domain of the datasets. Default: the rule's `domain`.")
 
 
+_WHOLE_TEXTS = frozenset({"namespace", "job"})
 _TEMPLATE_KEYS = ("platform", "instance", "cluster", "env", "domain", "flow", "job")
 
 
@@ -152,9 +153,12 @@ class JobRule(BaseModel):
 
     @model_validator(mode="after")
     def _check_effects(self) -> JobRule:
-        groups = {"namespace", "job"}
+        groups = set(_WHOLE_TEXTS)
         for pattern in (self.namespace, self.name):
-            groups |= set(re.compile(pattern).groupindex if pattern else ())
+            names = set(re.compile(pattern).groupindex if pattern else ())
+            if whole_texts := sorted(names & _WHOLE_TEXTS):
+                raise ValueError(f"a group cannot be called `{whole_texts[0]}`: {{{whole_texts[0]}}} is the whole text")
+            groups |= names
         templates = {key: getattr(self, key) for key in _TEMPLATE_KEYS}
         templates |= {f"datasets.{key}": getattr(self.datasets, key) for key in ("env", "instance", "domain")}
         for key, template in templates.items():
@@ -272,6 +276,14 @@ class IdentitySettings(BaseModel):
     def shares_entities(self) -> bool:
         """Whether the bridge writes beside a connector of DataHub, under the connector's ids."""
         return "datahub-airflow-plugin" in self.mode or "datahub-dbt-source" in self.mode
+
+    @model_validator(mode="after")
+    def _check_cluster(self) -> IdentitySettings:
+        if BRACES & set(self.cluster or ""):
+            raise ValueError(
+                "`cluster` has a brace, but templates are not filled here: set `cluster` in a rule of `rules`"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_modes(self) -> IdentitySettings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,6 +24,8 @@ Env = Annotated[_FabricType, BeforeValidator(_upper)]
 """DataHub's FabricType, in any case, as in recipes of its connectors."""
 PATTERN_CHARS = frozenset("{}[]*")
 """What means something in the patterns of rules and locations, and can stand for itself in none."""
+BRACES = frozenset("{}")
+"""What begins and ends a part of a template. It is refused in settings that are no templates."""
 Text = Annotated[str, StringConstraints(min_length=1)]
 Platform = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Instance = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
@@ -111,3 +113,16 @@ class NamingSettings(BaseModel):
     project_numbers: dict[str, str] = Field(
         default={}, description="Google project ids by project number: `{'123456789': my-project}`."
     )
+
+    @model_validator(mode="after")
+    def _check_braces(self) -> NamingSettings:
+        for position, rule in enumerate(self.rules):
+            texts = {key: getattr(rule, key) for key in ("platform_instance", "default_database", "default_schema")}
+            texts |= {f"database_map.{key}": text for key, text in rule.database_map.items()}
+            texts |= {f"parts.{key}": text for key, text in rule.parts.items()}
+            for key, text in texts.items():
+                if BRACES & set(text or ""):
+                    raise ValueError(
+                        f"`rules[{position}].{key}` has a brace, but only `rename` is a template: write a rule for each value"
+                    )
+        return self
