@@ -16,10 +16,10 @@ from dh_bridge.facet_support.context import (
     OUTPUT_WEIGHT,
     RUN_WEIGHT,
     AttachPoint,
-    EventDataset,
     FacetContext,
     Role,
 )
+from dh_bridge.facet_support.dataset_names import DatasetNames
 from dh_bridge.facet_support.dbt_statements import fold_statement
 from dh_bridge.facet_support.generic import MAX_UNKNOWN_FACETS, sort_known_first, unknown_facet_facts
 from dh_bridge.facet_support.parts import part_facts
@@ -45,24 +45,18 @@ from dh_bridge.model.properties import truncate
 from dh_bridge.model.run_state import ANY_OWNER, ANY_TASK, RunState, state_without_run
 from dh_bridge.model.trace import record_facts
 from dh_bridge.naming.datasets import (
-    dataset_name,
-    enumerate_datasets,
-    is_airflow_log,
-    is_phantom,
     is_temporary,
     resolve_query_dataset,
-    skip_name,
 )
-from dh_bridge.naming.name import TEMPORARY_NAME
 from dh_bridge.openlineage.events import EVENT_TYPE_RANKS, Dataset, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import msgspec
 
     from dh_bridge.model.trace import Trace
-    from dh_bridge.naming import Name, Naming
+    from dh_bridge.naming import Name
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.options import Options
 
@@ -75,14 +69,6 @@ _CHECKS, _CHECKS_WEIGHT = "dataQualityAssertions", 2
 #: Explicit lineage is read before columnLineage, which it replaces in its event.
 _LINEAGE_KEY = "lineage"
 
-#: Placeholders that are not datasets, and their name in summaries.
-_AIRFLOW_LOG = "policy:airflow.remote_logs"
-_COUNTED_SKIPS = {
-    _AIRFLOW_LOG: "airflow.remote_logs",
-    "policy:query": "name: a query",
-    "no-dataset": "name: a database or server alone",
-}
-
 
 class FactExtractor:
     """Walks events into run states, by the options of one configuration."""
@@ -90,6 +76,7 @@ class FactExtractor:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.filters = options.filters.copy_without_counts()
+        self._dataset_names = DatasetNames(options, self.filters)
         self._registry = registry()
 
     def extract(self, event: Event, runs: dict[str, RunState], trace: Trace | None = None) -> RunState | None:
@@ -111,7 +98,7 @@ class FactExtractor:
         state = self._run_state(event, runs, ctx)
         ctx.apply_dataset_rules(event)
         if self.filters.can_affect_datasets:
-            ctx.resolve_name = partial(self._mentioned_name, state, ctx.naming)
+            ctx.resolve_name = partial(self._dataset_names.mentioned_name, state, ctx.naming)
         if event.kind != "dataset":
             self._extract_job(event, state, ctx)
             if ctx.job is not None and ctx.job.platform == "dbt":
@@ -124,7 +111,7 @@ class FactExtractor:
             state.producer = _latest(state.producer, (version, producer))
         if schema_url := event.schema_url:
             state.schema_url = _latest(state.schema_url, (version, schema_url))
-        entries = ctx.entries = self._event_datasets(event, ctx)
+        entries = ctx.entries = self._dataset_names.event_datasets(event, ctx)
         run_facets, job_facets = event.run_facets, event.job_facets
         if event.kind != "dataset" and (_LINEAGE_KEY in job_facets or _LINEAGE_KEY in run_facets):
             run_facets, job_facets = self._extract_job_lineage(event, version, state, ctx)
@@ -189,20 +176,6 @@ class FactExtractor:
 
     # -- datasets ---------------------------------------------------------------------------------------------------
 
-    def _event_datasets(self, event: Event, ctx: FacetContext) -> list[EventDataset]:
-        if event.dataset is not None:
-            entries = list(self._named_datasets([event.dataset], "dataset", "$.dataset", ctx))
-        else:
-            entries = [
-                *self._named_datasets(event.inputs, "input", "$.inputs", ctx),
-                *self._named_datasets(event.outputs, "output", "$.outputs", ctx),
-            ]
-        if not ctx.assertion_platform:
-            producer = self.options.identity.producer(ctx.sender)
-            ctx.assertion_platform = producer.platform if producer is not None else "unknown"
-            ctx.assertion_label = (producer.assertion_label if producer is not None else None) or "check"
-        return entries
-
     def _extract_job_lineage(
         self, event: Event, version: Version, state: RunState, ctx: FacetContext
     ) -> tuple[Facets, Facets]:
@@ -218,65 +191,6 @@ class FactExtractor:
             remaining.append({key: raw for key, raw in facets.items() if key != _LINEAGE_KEY})
         return remaining[0], remaining[1]
 
-    def _named_datasets(
-        self, datasets: Iterable[Dataset], role: Role, base_path: str, ctx: FacetContext
-    ) -> Iterator[EventDataset]:
-        drops_logs = (
-            ctx.job is not None
-            and ctx.job.platform == "airflow"
-            and self.options.settings.airflow.remote_logs == "drop"
-        )
-        for position, dataset in enumerate_datasets(datasets, ctx.naming):
-            path = base_path if role == "dataset" else f"{base_path}[{position}]"
-            refusal = None if self.filters.is_empty else self.filters.rule_for_dataset(dataset)
-            if refusal is not None:
-                ctx.path = path
-                ctx.note_dropped("", f"filtered:{refusal}")
-                # its columns are not to come in by a facet of another dataset
-                ctx.aliases[dataset.namespace, dataset.name] = skip_name(
-                    ctx.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
-                )
-                continue
-            name = dataset_name(dataset, ctx.naming, keep_ephemeral=self.options.keep_ephemeral)
-            if (
-                role == "output"
-                and ctx.job is not None
-                and ctx.job.platform == "dbt"
-                and is_phantom(dataset, ctx.event)
-            ):
-                name = skip_name(name, "phantom")
-            if drops_logs and is_airflow_log(dataset):
-                name = skip_name(name, _AIRFLOW_LOG)
-            ctx.aliases[dataset.namespace, dataset.name] = name
-            if name.skip is not None:
-                ctx.path = path
-                ctx.note_dropped("", name.skip)
-                if name.skip.startswith("filtered"):
-                    self.filters.count(name.skip.partition(":")[2].strip())
-                elif name.skip in _COUNTED_SKIPS:
-                    self.filters.count(_COUNTED_SKIPS[name.skip])
-                continue
-            if name.notes and (gap := name.gap) and gap not in ctx.event.notes:
-                ctx.event.notes += (gap,)
-            if ctx.notes is not None:
-                ctx.path = path
-                ctx.note_dataset("", name.endpoint)
-            yield dataset, name, role, path
-
-    def _mentioned_name(self, state: RunState, naming: Naming, namespace: str, name: str) -> Name:
-        """Return the name of a dataset that only a facet mentions: filters hold for it too."""
-        mention = naming(namespace, name)
-        refusal = self.filters.rule_for_mention(namespace, name)
-        if refusal is not None:
-            return skip_name(mention, f"filtered:{refusal}")
-        if mention.endpoint is not None and self._is_temporary(namespace, name, mention):
-            state.collapsed_urns |= {mention.endpoint}
-        return mention
-
-    def _is_temporary(self, namespace: str, sent_name: str, name: Name) -> bool:
-        """Whether a dataset is temporary by its name: lineage skips it."""
-        return self.filters.is_temporary(namespace, sent_name, is_known=TEMPORARY_NAME in name.notes)
-
     def _extract_dataset(  # noqa: PLR0913 - the parts of one step
         self, dataset: Dataset, name: Name, role: Role, path: str, position: int, state: RunState, ctx: FacetContext
     ) -> None:
@@ -286,7 +200,7 @@ class FactExtractor:
         ctx.dataset_urn, ctx.name, ctx.role, ctx.columns = endpoint, name, role, None
         weight = (OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * DATASET_WEIGHT
         time, rank, digest, _ = ctx.version
-        is_collapsed = (self.filters.lists_temporary or bool(name.notes)) and self._is_temporary(
+        is_collapsed = (self.filters.lists_temporary or bool(name.notes)) and self._dataset_names.is_temporary(
             dataset.namespace, dataset.name, name
         )
         policy = self.options.temporary_policy
