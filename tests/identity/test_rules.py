@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
+from support.sample_events import dataset, event, packed
 
+from dh_bridge import Bridge
 from dh_bridge.identity import Identity
 from dh_bridge.settings.identity import IdentitySettings
 
@@ -95,6 +97,17 @@ def test_instance_prefixes_the_flow_and_never_the_job():
 def test_environment_is_the_rules_or_that_of_the_cluster(rule, cluster, env):
     made = job(rule, "ns", "etl")
     assert (made.cluster, made.env) == (cluster, env)
+
+
+@pytest.mark.parametrize(("env", "count"), [("{stage}", 1), ("{area}", 0)])
+def test_environment_that_datahub_does_not_have_is_counted(env, count):
+    rule = {"namespace": "(?P<stage>[a-z]+)-(?P<area>[a-z]+)", "env": env}
+    sent_event = event(namespace="shop-dev", job="load", outputs=[dataset("db.s.t")])
+    translation = Bridge({"identity": {"rules": [rule]}}).translate(packed([sent_event]))
+    assert translation.counts.notes["rule-unknown-environment"] == count
+    written = {proposal.entity_urn for proposal in translation.proposals if proposal.entity_type == "dataset"}
+    assert all(urn.endswith(",PROD)" if count else ",DEV)") for urn in written)
+    assert written
 
 
 def test_skip_marks_the_job():

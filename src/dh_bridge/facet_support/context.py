@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Prefix of a note that a field is about a dataset, followed by its URN: see `report/written.py`
 DATASET_NOTE = "about:"
+UNKNOWN_ENV = "rule-unknown-environment"
+"""The note of an event whose rule (`identity.rules`) makes an environment that DataHub does not have."""
 #: An input or output that covers a part of its dataset: (version of the event, role, `entry_number` of the version)
 EntryId = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
@@ -132,6 +134,9 @@ class FacetContext:
         defaults = identity.dataset_defaults(event.namespace, event.name, event.producer)
         self.naming = self.resolve_name = self.options.naming_for(defaults)
         self.dataset_domains = () if defaults.domain is None else (defaults.domain,)
+        is_newer_env = defaults.env is not None and defaults.env not in self.options.profile.environments
+        if defaults.has_unknown_env or is_newer_env:
+            event.notes += (UNKNOWN_ENV,)
 
     def mention(self, name: Name) -> None:
         """Note a dataset that only a facet names: lineage skips it if its name is that of a temporary dataset."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _GROUP = re.compile(r"\{(\w+)\}")
 _TEMPLATE_KEYS = ("platform", "instance", "cluster", "env", "domain", "flow", "job")
+_DATASET_KEYS = ("env", "instance", "domain")
 _ENVIRONMENT_WORDS = {"PRODUCTION": "PROD", "STAGING": "STG", "STAGE": "STG", "DEVELOPMENT": "DEV", "TESTING": "TEST"}
 
 
@@ -30,11 +31,15 @@ class RuleTemplate(NamedTuple):
 
 
 class DatasetDefaults(NamedTuple):
-    """The defaults that a rule sets for the datasets of its jobs."""
+    """The defaults that a rule sets for the datasets of its jobs.
+
+    ``has_unknown_env``: the rule names an environment that DataHub does not have, for this job.
+    """
 
     env: str | None = None
     instance: str | None = None
     domain: str | None = None
+    has_unknown_env: bool = False
 
 
 class CompiledJobRule(NamedTuple):
@@ -97,6 +102,7 @@ class RuleMatch(NamedTuple):
             self.env("datasets.env" if self.has("datasets.env") else "env"),
             self.fill("datasets.instance"),
             self.fill("datasets.domain" if self.has("datasets.domain") else "domain"),
+            any(self.fill(key) and self.env(key) is None for key in ("env", "datasets.env")),
         )
 
 
@@ -112,7 +118,7 @@ def compile_job_rules(rules: Iterable[JobRule]) -> tuple[CompiledJobRule, ...]:
 
 def _compile_rule(label: str, rule: JobRule) -> CompiledJobRule:
     texts = {key: getattr(rule, key) for key in _TEMPLATE_KEYS}
-    texts |= {f"datasets.{key}": getattr(rule.datasets, key) for key in DatasetDefaults._fields}
+    texts |= {f"datasets.{key}": getattr(rule.datasets, key) for key in _DATASET_KEYS}
     return CompiledJobRule(
         label=label,
         namespace=re.compile(rule.namespace) if rule.namespace is not None else None,
