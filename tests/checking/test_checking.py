@@ -573,9 +573,8 @@ def test_settings_keep_their_order_and_the_evidence_its_count():
 def test_order_of_events_does_not_matter():
     events = list(hostile_events())
     page = check_events(events, Settings()).to_yaml()
-    for seed in range(3):
-        random.Random(seed).shuffle(events)  # noqa: S311 - an order, no secret
-        assert sorted(check_events(events, Settings()).to_yaml().splitlines()) == sorted(page.splitlines())
+    random.Random(7).shuffle(events)  # noqa: S311 - an order, no secret
+    assert sorted(check_events(events, Settings()).to_yaml().splitlines()) == sorted(page.splitlines())
 
 
 # -- long inputs ----------------------------------------------------------------------------------------------------

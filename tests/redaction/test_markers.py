@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -116,6 +117,12 @@ def folder(tmp_path_factory):
 
 
 BROKEN = texts()[::4]
+MIN_LENGTH = 12
+"""Letters and digits of a marker that is one word, at least."""
+
+
+def is_word(secret):
+    return len(secret) >= MIN_LENGTH and secret.isascii() and secret.isalnum()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,9 @@ def test_markers_are_in_no_file(folder, name):
     data = b"".join(file.read_bytes() for file in folder.glob(f"{name}*"))
     assert data
     secrets = [one.marker for one in PLANTED] + [secret for _, _, secret in BROKEN]
-    assert [secret for secret in secrets if has(data, secret)] == []
+    # a file repeats most of its words: each is searched once
+    words = b"\n".join(set(re.findall(rb"[0-9A-Za-z]{%d,}" % MIN_LENGTH, data)))
+    assert [secret for secret in secrets if has(words if is_word(secret) else data, secret)] == []
 
 
 def test_dead_letter_is_an_event_still(folder):
