@@ -8,7 +8,7 @@ from support.sample_events import dataset, event, packed
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
-from dh_bridge.openlineage.masking import EventMasker
+from dh_bridge.openlineage.masking import EventMasker, mask_bytes
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.options import Options
 from dh_bridge.pipeline import RunAggregator
@@ -98,3 +98,20 @@ def test_secret_among_texts_that_were_clean_before_is_masked(description):
         masked = masker.mask_event(parse_event(raw)).outputs[0].facets["schema"]
         assert (bytes(masked) == schema.encode()) is not is_secret
         assert b"hunter2" not in bytes(masked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"run": {"facets": {"a": {"password": "hunter2"}, "a": {}}}}',
+        '{"x": [{"note": "password=hunter2", "note": "clean"}]}',
+        '{"producer": "https://ann:hunter2@host", "producer": "https://host"}',
+    ],
+)
+def test_secret_of_a_repeated_name_is_not_stored(text):
+    assert b"hunter2" not in mask_bytes(text.encode())
+
+
+@pytest.mark.parametrize("text", ['{"a": {"b": 1.0}, "b": [1, {"a": "\\u00e4"}]}', '{"a":1}', "[]", '{"a": 1e400}'])
+def test_clean_bytes_are_unchanged(text):
+    assert mask_bytes(text.encode()) == text.encode()

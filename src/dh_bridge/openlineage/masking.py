@@ -9,6 +9,7 @@ Events without secrets are fast: facets are repeated, so a facet is searched onc
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +179,26 @@ def mask_bytes(data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")
         masked_text = redact(text)
         return data if masked_text == text else masked_text.encode("utf-8", "surrogateescape")
-    return data if masked_document == document else _encode(masked_document)
+    return data if masked_document == document and not _has_repeated_names(data, document) else _encode(masked_document)
+
+
+def _has_repeated_names(data: bytes, document: Any) -> bool:
+    """Return whether an object of the JSON ``data``, which decodes to ``document``, has two members of one name.
+
+    The document has the last one only, so nobody has looked for secrets in the others.
+    """
+    if _encode(document) == data:
+        return False
+    try:
+        json.loads(data, object_pairs_hook=_reject_repeated_names)
+    except ValueError:
+        return True
+    return False
+
+
+def _reject_repeated_names(members: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in members}) < len(members):
+        raise ValueError("a name is repeated")
 
 
 def _mask_document(document: Any) -> Any:
