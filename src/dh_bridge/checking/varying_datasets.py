@@ -34,9 +34,7 @@ _PART_WORDS = frozenset(("part", "chunk", "split", "file", "batch", "data", "out
 _PART_TOKEN = re.compile(r"[a-z]?\d+|[0-9a-f]{4,}|of|part|[mr]", re.IGNORECASE).fullmatch
 #: Files of one table behind its name: ``orders-00000-of-00004`` (Apache Beam, TensorFlow), ``orders-000000000000`` (exports of
 #: BigQuery), ``orders_0000_part_00`` (UNLOAD of Redshift).
-_SHARD = re.compile(
-    r"(?P<name>.*[A-Za-z].*?)[-_](?:\d{4,}[-_](?:of[-_]\d{4,}|part[-_]\d{2,})|\d{12})", re.IGNORECASE
-).fullmatch
+_SHARD = re.compile(r"[-_](?:\d{4,}[-_](?:of[-_]\d{4,}|part[-_]\d{2,})|\d{12})\Z", re.IGNORECASE).search
 _GLOB_SIGNS = re.compile(r"([*?[])")
 
 
@@ -233,7 +231,8 @@ def _table_of_part(segment: str) -> str | None:
     if _has_part_name(stem):
         return ""
     shard = _SHARD(stem)
-    return None if shard is None else shard["name"]
+    name = "" if shard is None else stem[: shard.start()]
+    return name if any(map(str.isalpha, name)) else None
 
 
 def _has_part_name(stem: str) -> bool:
