@@ -40,8 +40,9 @@ def fold_statement(event: Event, identity: Identity, trace: Trace | None = None)
     job = identity.job(event.namespace, event.name, event.producer)
     if job.platform != DBT or job.granularity != OPERATION:  # another granularity merges runs when they close
         return event
-    key = "parent" if decode_facet(event.run_facets, "parent") else "parentRun"
-    parent = parse_reference(decode_facet(event.run_facets, key))
+    facet = decode_facet(event.run_facets, "parent")
+    key = "parent" if facet else "parentRun"
+    parent = parse_reference(facet or decode_facet(event.run_facets, key))
     if parent is None or parent[1] != match[1]:
         return event
     if trace is not None:

@@ -31,6 +31,7 @@ from dh_bridge.settings.identity import IdentitySettings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dh_bridge.identity.rules import RuleMatch
     from dh_bridge.openlineage.events import Event
 
 __all__ = ["EventIdentity", "Identity", "Job", "ProducerFamily"]
@@ -127,15 +128,17 @@ class Identity:
 
     def dataset_defaults(self, namespace: str, name: str, producer: str | None) -> DatasetDefaults:
         """Return the defaults that the rule of an event's job sets for the datasets of the event."""
-        rules = self._match_for_uri(producer).rules
-        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        match = self._rule_match(namespace, name, producer)
         return _NO_DEFAULTS if match is None else match.dataset_defaults()
 
     def domain(self, namespace: str, name: str, producer: str | None) -> str | None:
         """Return the URN of the domain that a rule gives an event's job."""
-        rules = self._match_for_uri(producer).rules
-        match = first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
+        match = self._rule_match(namespace, name, producer)
         return None if match is None else match.fill("domain")
+
+    def _rule_match(self, namespace: str, name: str, producer: str | None) -> RuleMatch | None:
+        rules = self._match_for_uri(producer).rules
+        return first_match(rules, self._normalizer.namespace(namespace), self._normalizer.name(name))
 
     def check_urn(self) -> str | None:
         """Return None: only modes that join a tool of DataHub name checks."""
