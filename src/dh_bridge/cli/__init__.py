@@ -177,7 +177,7 @@ def _escape_messages() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        from dh_bridge.cli.console import escape_text  # noqa: PLC0415 - for errors alone
+        from dh_bridge.cli.terminal import escape_text  # noqa: PLC0415 - for errors alone
 
         error.message = escape_text(error.message)  # type: ignore[misc]  # click shows the error itself
         raise
@@ -185,7 +185,7 @@ def _escape_messages() -> Iterator[None]:
 
 def _say(text: str) -> None:
     """Write a message to stderr."""
-    from dh_bridge.cli.console import say  # noqa: PLC0415 - for errors alone
+    from dh_bridge.cli.terminal import say  # noqa: PLC0415 - for errors alone
 
     say(text)
 
@@ -228,7 +228,7 @@ def main() -> None:
     if sys.stderr is None:  # the parent process closed stderr: continue without messages
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if sys.stdout is None:
-        sys.stdout = import_module("dh_bridge.cli.console").ClosedStdout()
+        sys.stdout = import_module("dh_bridge.cli.terminal").ClosedStdout()
     elif sys.stdout.errors == "strict":  # tables for a code page, as of Windows, that lacks a sign of a name
         cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     commands(prog_name="dh-bridge", obj={"process": True})

@@ -9,12 +9,12 @@ import msgspec
 
 from dh_bridge.catalog.check_results import CheckResult, find_results
 from dh_bridge.catalog.entity import display_name
-from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.list_ import write_rows
 from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, resolve_urn, say_hidden, sql_limit
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import say
 from dh_bridge.cli.times import short_time, since_option
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from dh_bridge.checking.kinds import KINDS
 from dh_bridge.checking.text_output import format_report
 from dh_bridge.checking.validity import ValidityChecker, is_proposal
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, events_argument, json_option, with_settings
 from dh_bridge.cli.summary import is_nothing_read, open_output, read_items
+from dh_bridge.cli.terminal import echo, json_line, say, write
 from dh_bridge.openlineage.events import DeadLetter
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import click
 import orjson
 
 from dh_bridge.cli import EXIT_USAGE
-from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, json_option, take_flags
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
 from dh_bridge.options import Options
 from dh_bridge.settings.loading import DEFAULT, examine, json_schema
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import ask, note, say
+from dh_bridge.cli.terminal import ask, note, say
 from dh_bridge.ledger.new_entity_limit import absent_entities, without_runs
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.bundled import EXAMPLES
 from dh_bridge.catalog.lineage import lineage_tree
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.console import echo, write_tree
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import console_tree
 from dh_bridge.cli.lookup import shell_quote
 from dh_bridge.cli.options import catalog_path, events_path, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.terminal import echo, write_tree
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.catalog import CatalogSink
 

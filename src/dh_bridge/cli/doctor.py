@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, json_option, take_flags
+from dh_bridge.cli.terminal import echo, escape_line, json_line, style_text, write
 from dh_bridge.doctor import MISSING, OK, WRONG, diagnose
 
 if TYPE_CHECKING:

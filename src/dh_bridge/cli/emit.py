@@ -10,7 +10,6 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.confirm import WriteConfirmation
-from dh_bridge.cli.console import note, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     datahub_version_option,
@@ -26,6 +25,7 @@ from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.cli.targets import say_connecting
+from dh_bridge.cli.terminal import note, say
 from dh_bridge.delivery import DeliveryTarget, open_target, require_ledger
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, LedgerNotes, NullSink, open_ledger, read_notes, trial_copy

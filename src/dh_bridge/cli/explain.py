@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.loss_report import LossReport, write_reasons
 from dh_bridge.cli.options import (
@@ -24,6 +23,7 @@ from dh_bridge.cli.options import (
 )
 from dh_bridge.cli.run_history import show_run_history
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.terminal import echo, escape_line, json_line, style_text, write
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES
 from dh_bridge.json_safe import to_utf8_text
 from dh_bridge.naming.datasets import dataset_name, enumerate_datasets

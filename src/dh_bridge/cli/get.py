@@ -12,11 +12,11 @@ from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.entity import find_entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import exit_unknown, file_argument, is_ledger, open_contents, resolve_urn
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import json_line, say, write
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

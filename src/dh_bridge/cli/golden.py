@@ -8,9 +8,9 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, say, style_text
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, with_settings
+from dh_bridge.cli.terminal import echo, say, style_text
 from dh_bridge.testing.golden import cases, compare
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.console import echo, json_line, say, write, write_pairs, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_on_option, json_option, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_pairs, write_table
 from dh_bridge.identity.warnings import Sightings
 from dh_bridge.identity_diff import IdentityDiff, MovePlan, count_by_type, kind_of
 from dh_bridge.openlineage.events import DeadLetter

@@ -12,11 +12,11 @@ from dh_bridge.catalog.drawing import to_dot, to_mermaid
 from dh_bridge.catalog.edges import entity_type
 from dh_bridge.catalog.graph import lineage_edges
 from dh_bridge.catalog.lineage import LineageNode, lineage_tree, to_json
-from dh_bridge.cli.console import escape_line, json_line, say, write, write_table, write_tree
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import file_argument, open_contents, resolve_urn, say_hidden, shell_quote, sql_limit
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import escape_line, json_line, say, write, write_table, write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

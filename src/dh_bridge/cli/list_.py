@@ -13,7 +13,6 @@ from dh_bridge.catalog.listing import ENTITY_TYPES
 from dh_bridge.catalog.runs import list_runs
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.summary import summarize
-from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import (
     file_argument,
@@ -26,6 +25,7 @@ from dh_bridge.cli.lookup import (
 )
 from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import json_line, say, write, write_table
 from dh_bridge.cli.times import short_time
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from dh_bridge.catalog.contents import CatalogContents
 from dh_bridge.catalog.entity import key_parts
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, escape_line, note, say
 from dh_bridge.cli.options import catalog_path
+from dh_bridge.cli.terminal import echo, escape_line, note, say
 from dh_bridge.datahub import urns
 from dh_bridge.delivery import with_server_version
 from dh_bridge.ledger import read_notes, trial_copy

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.cli.console import echo, json_line, say, write, write_table
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
 from dh_bridge.report.reasons import REASONS, find_reason, is_loss
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import click
 
 from dh_bridge.catalog.store import delete_entities
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, with_settings
 from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import open_existing
+from dh_bridge.cli.terminal import echo, say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError, SinkError

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_argument, with_settings
 from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
 from dh_bridge.ledger.sent import SentFingerprints
 
 if TYPE_CHECKING:

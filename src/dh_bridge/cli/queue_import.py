@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, ledger_argument, with_settings
 from dh_bridge.cli.targets import open_outbox
+from dh_bridge.cli.terminal import json_line, say, write
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.delivery import plain_values

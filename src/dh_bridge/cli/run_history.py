@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.cli.console import echo, escape_line, json_line, style_text, write
+from dh_bridge.cli.terminal import echo, escape_line, json_line, style_text, write
 from dh_bridge.ledger.run_history import read_history
 from dh_bridge.options import Options
 from dh_bridge.storage.database import Database

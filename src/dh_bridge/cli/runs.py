@@ -10,11 +10,11 @@ import msgspec
 from dh_bridge.catalog.entity import display_name
 from dh_bridge.catalog.listing import FAILED_STATUS, RunFilter
 from dh_bridge.catalog.runs import RunRow, list_runs
-from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, resolve_urn, say_hidden, sql_limit
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import json_line, say, write, write_table
 from dh_bridge.cli.times import short_time, since_option, utc_text
 
 if TYPE_CHECKING:

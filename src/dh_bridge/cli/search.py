@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.catalog.listing import ENTITY_TYPES
-from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.list_ import entity_rows, write_rows
 from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, say_hidden, sql_limit
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
+from dh_bridge.cli.terminal import say
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

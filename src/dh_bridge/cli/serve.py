@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.console import json_line, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, dead_letters_option, new_ledger_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import say_connecting
+from dh_bridge.cli.terminal import json_line, say
 from dh_bridge.cli.verbose import add_handler
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import EventMasker

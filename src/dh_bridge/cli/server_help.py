@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import click
 
 from dh_bridge.catalog.edges import entity_type
-from dh_bridge.cli.console import echo
+from dh_bridge.cli.terminal import echo
 from dh_bridge.delivery import rest_options
 from dh_bridge.sinks.base import find_kind, strip_credentials
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, fail_on_option, with_settings
 from dh_bridge.cli.path_conflicts import require_separate_folders
@@ -25,6 +24,7 @@ from dh_bridge.cli.spark_targets import (
     require_known_target,
 )
 from dh_bridge.cli.summary import CommandOutcome, assumed_version
+from dh_bridge.cli.terminal import say
 from dh_bridge.errors import SinkError
 from dh_bridge.session import Translation
 from dh_bridge.sinks.base import find_kind

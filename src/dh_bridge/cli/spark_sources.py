@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dh_bridge.cli.console import say
 from dh_bridge.cli.options import split_pair
+from dh_bridge.cli.terminal import say
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

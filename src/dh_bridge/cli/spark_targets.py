@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.cli.console import say
 from dh_bridge.cli.spark_errors import as_sink_errors
+from dh_bridge.cli.terminal import say
 from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.delivery import open_target, require_ledger
 from dh_bridge.errors import SettingsError, SinkError

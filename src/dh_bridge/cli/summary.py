@@ -15,7 +15,7 @@ import click
 from dh_bridge import private_files
 from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
-from dh_bridge.cli.console import json_line, progress, say
+from dh_bridge.cli.terminal import json_line, progress, say
 from dh_bridge.datahub.profiles import newest_profile
 from dh_bridge.log_throttle import KindCounter, kind_of, shorten_message
 from dh_bridge.openlineage.folders import SUFFIXES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.console import note, say
+from dh_bridge.cli.terminal import note, say
 from dh_bridge.delivery import open_target, rest_options
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox

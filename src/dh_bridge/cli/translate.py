@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.console import write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     datahub_version_option,
@@ -19,6 +18,7 @@ from dh_bridge.cli.options import (
 )
 from dh_bridge.cli.path_conflicts import require_separate_files
 from dh_bridge.cli.summary import CommandOutcome, read_items
+from dh_bridge.cli.terminal import write
 from dh_bridge.datahub.proposal import ndjson_line
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import msgspec
 from pydantic import ValidationError
 
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, json_line, say, write, write_pairs
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import open_contents
 from dh_bridge.cli.options import catalog_path, json_option, utf_8, with_settings
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_pairs
 from dh_bridge.datahub.urns import parse_urn, type_if_urn
 from dh_bridge.errors import EventError
 from dh_bridge.naming import Naming

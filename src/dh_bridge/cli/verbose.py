@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from dh_bridge.cli.console import escape_line, escape_text
+from dh_bridge.cli.terminal import escape_line, escape_text
 
 _LOGGERS = ("dh_bridge", "urllib3")
 

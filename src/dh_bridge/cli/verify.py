@@ -10,11 +10,11 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import datahub_version_option, events_path, json_option, ledger_option, utf_8, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.cli.targets import open_existing, open_readable, reader_version, say_unreadable
+from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
 from dh_bridge.delivery import wrap_sink
 from dh_bridge.ledger.rerender import Rerenderer
 from dh_bridge.options import Options
