@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rich.tree import Tree
 
 from dh_bridge import __version__
-from dh_bridge.cli import commands, console, exit_code
+from dh_bridge.cli import commands, exit_code, terminal
 from dh_bridge.doctor import WRONG, Diagnostic
 from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
 
@@ -23,41 +23,41 @@ class _Terminal(io.StringIO):
 
 
 def test_table_is_aligned_and_nothing_is_cut(capsys):
-    console.write_table(("a", "long head"), [("x" * 300, None), ("y", 5)])
+    terminal.write_table(("a", "long head"), [("x" * 300, None), ("y", 5)])
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["a" + " " * 301 + "long head", "x" * 300, "y" + " " * 301 + "5"]
 
 
 def test_pairs_without_a_value_are_left_out(capsys):
-    console.write_pairs({"a": 1, "bcd": None, "e": [], "f": ["x", "y"], "g": False})
+    terminal.write_pairs({"a": 1, "bcd": None, "e": [], "f": ["x", "y"], "g": False})
     assert capsys.readouterr().out == "a    1\nf    x, y\ng    False\n"
 
 
 def test_tree_is_plain_and_unwrapped_without_a_terminal(capsys):
     tree = Tree("[bold]root[/bold]")
     tree.add("x" * 500)
-    console.write_tree(tree)
+    terminal.write_tree(tree)
     assert capsys.readouterr().out == "root\n└── " + "x" * 500 + "\n"
 
 
 def test_tree_on_a_narrow_terminal_is_coloured_and_unwrapped(monkeypatch):
-    terminal = _Terminal()
-    monkeypatch.setattr(sys, "stdout", terminal)
+    screen = _Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setenv("COLUMNS", "20")
     tree = Tree("[bold]root[/bold]")
     tree.add("x" * 500)
-    console.write_tree(tree)
-    assert terminal.getvalue() == "\x1b[1mroot\x1b[0m\n└── " + "x" * 500 + "\n"
+    terminal.write_tree(tree)
+    assert screen.getvalue() == "\x1b[1mroot\x1b[0m\n└── " + "x" * 500 + "\n"
 
 
 def test_name_in_a_tree_is_no_emoji(capsys):
-    console.write_tree(Tree("etl:key:load"))
+    terminal.write_tree(Tree("etl:key:load"))
     assert capsys.readouterr().out == "etl:key:load\n"
 
 
 def test_control_characters_of_a_name_reach_no_terminal(capsys):
-    console.write_table(("a",), [("x\ny\x1b[31m",)])
-    console.write_pairs({"é": "x\u2028y"})
+    terminal.write_table(("a",), [("x\ny\x1b[31m",)])
+    terminal.write_pairs({"é": "x\u2028y"})
     assert capsys.readouterr().out == "a\nx\\ny\\x1b[31m\né  x\\u2028y\n"
 
 
@@ -70,13 +70,13 @@ def test_colours_are_off_if_the_environment_disables_them(said, monkeypatch):
 
 
 def test_progress_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):
-    assert list(console.progress([1, 2], "events")) == [1, 2]
+    assert list(terminal.progress([1, 2], "events")) == [1, 2]
     assert capsys.readouterr().err == ""
-    terminal = _Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    screen = _Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    assert list(console.progress([1, 2], "events")) == [1, 2]
-    assert "events" in terminal.getvalue()
+    assert list(terminal.progress([1, 2], "events")) == [1, 2]
+    assert "events" in screen.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_program_translates_a_pipe_as_a_process_of_its_own():
 
 def test_file_name_that_is_no_utf_8_is_json_all_the_same():
     row = {"event": "a\udcff.json:1", "more": ["b\udcff", 1, {"c": None}]}
-    assert json.loads(console.json_line(row)) == {"event": "a\\udcff.json:1", "more": ["b\\udcff", 1, {"c": None}]}
+    assert json.loads(terminal.json_line(row)) == {"event": "a\\udcff.json:1", "more": ["b\\udcff", 1, {"c": None}]}
