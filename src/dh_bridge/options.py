@@ -44,6 +44,7 @@ class Options:
         #: whether parents that only their children name are written: where their own events will be known, too
         self.has_implied_parents = is_stateful and settings.ledger.implied_parents
         self.profile: Profile = profile(settings.datahub_version)
+        self._has_known_environments = False
         if settings.datahub_version is not None:
             self.check_environments()
         self.validator = validator(self.profile)
@@ -70,6 +71,8 @@ class Options:
 
     def check_environments(self) -> None:
         """Reject an environment of datasets that the profile does not have; without a chosen profile, the server may have it."""
+        if self._has_known_environments:
+            return
         for setting_path, env in _environments(self.settings):
             if env not in self.profile.environments:
                 remedy = (
@@ -78,6 +81,7 @@ class Options:
                 raise SettingsError(
                     f"DataHub {self.profile.name} has no environment {env}", location=setting_path, remedy=remedy
                 )
+        self._has_known_environments = True
 
     def naming_for(self, defaults: DatasetDefaults) -> Naming:
         """Return the naming of the datasets of a job whose rule gives ``defaults``."""

@@ -99,7 +99,7 @@ def count_entities(proposals: list[Proposal], entity_urns: _CountedEntities | No
     last = ""
     cut_count = 0
     for proposal in proposals:
-        if type(proposal) is CachedProposal:
+        if type(proposal) is CachedProposal and "cut" in proposal.__dict__:
             cut_count += len(cut_fields(proposal))
         if (urn := proposal.entity_urn) != last and (urns := of_type.get(proposal.entity_type)) is not None:
             urns.add(urn)

@@ -49,6 +49,10 @@ class PatchCheck:
         """Check the operations together; when they fail, name the first one that fails alone."""
         self._check_thoroughly(operations)
 
+    def check_safe(self, operations: Any) -> None:
+        """Check one patch as :meth:`check_all` checks several."""
+        self.check_all([operations])
+
     def check_all(self, patches: list[Any]) -> None:
         """Check several patches: the values of one type are converted at once, whosever they are.
 

@@ -39,6 +39,7 @@ from dh_bridge.datahub.patches import patch_check
 from dh_bridge.datahub.proposal import CachedProposal, Proposal
 from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, SchemaEnvelope
 from dh_bridge.errors import AspectError
+from dh_bridge.msgspec_threads import prepare_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,6 +59,7 @@ _MAX_CACHED_URNS = 32_768
 # while it is the same object (it is never changed: the translation remembers it by the facet's bytes).
 _LARGE_ASPECT = "schemaMetadata"
 _MAX_CACHED_KINDS = 1024
+_MAX_SINGLE_CHECKS = 32  # more proposals are checked by kind
 _FIELD_BYTES = 600  # memory of the objects of a field, without its description
 _REMEDY = "a bug in dh-bridge, please report it; this aspect is not sent"
 _find_paths = re.compile(r" - at `(.*?)`").findall
@@ -121,28 +123,49 @@ class Validator:
         Returns:
             False if a proposal is invalid, or if a text may be too long for DataHub's search index (`search_texts.py`).
         """
-        kinds: dict[_AspectKey, list[Proposal]] = {}
-        cached_proposals = []
-        for proposal in proposals:
-            if type(proposal) is CachedProposal:
-                if proposal.__dict__.get("checked_by") is self:
-                    continue
-                cached_proposals.append(proposal)
-            aspect_key: _AspectKey = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
-            if (group := kinds.get(aspect_key)) is None:
-                kinds[aspect_key] = [proposal]
-            else:
-                group.append(proposal)
+        proposals = [
+            proposal
+            for proposal in proposals
+            if type(proposal) is not CachedProposal or proposal.__dict__.get("checked_by") is not self
+        ]
         try:
-            for aspect_key, group in kinds.items():
-                check = self._checks.get(aspect_key) or self._compile(*aspect_key)
-                check.entity_urns.check([proposal.entity_urn for proposal in group])
-                check.check_all([proposal.aspect.json for proposal in group])
+            if len(proposals) <= _MAX_SINGLE_CHECKS:
+                self._check_singly(proposals)
+            else:
+                self._check_grouped(proposals)
         except avro_types.VALIDATION_ERRORS:
             return False
-        for proposal in cached_proposals:
-            proposal.__dict__["checked_by"] = self
+        for proposal in proposals:
+            if type(proposal) is CachedProposal:
+                proposal.__dict__["checked_by"] = self
         return True
+
+    def _check_singly(self, proposals: list[Proposal]) -> None:
+        """Check the few proposals of one event, without lists of each kind; raise an error if one is invalid."""
+        checks = self._checks
+        checked_urn, checked_urns = "", None
+        for proposal in proposals:
+            aspect_key: _AspectKey = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
+            check = checks.get(aspect_key) or self._compile(*aspect_key)
+            urn = proposal.entity_urn
+            if urn is not checked_urn or check.entity_urns is not checked_urns:  # a run has several proposals
+                check.entity_urns.check_one(urn)
+                checked_urn, checked_urns = urn, check.entity_urns
+            check.check_safe(proposal.aspect.json)
+
+    def _check_grouped(self, proposals: list[Proposal]) -> None:
+        """Check all proposals of a kind together; raise an error if one is invalid."""
+        groups: dict[_AspectKey, list[Proposal]] = {}
+        for proposal in proposals:
+            aspect_key: _AspectKey = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
+            if (group := groups.get(aspect_key)) is None:
+                groups[aspect_key] = [proposal]
+            else:
+                group.append(proposal)
+        for aspect_key, group in groups.items():
+            check = self._checks.get(aspect_key) or self._compile(*aspect_key)
+            check.entity_urns.check([proposal.entity_urn for proposal in group])
+            check.check_all([proposal.aspect.json for proposal in group])
 
     def check(self, proposal: Proposal) -> None:
         """Raise the error of a proposal that DataHub would reject.
@@ -183,25 +206,21 @@ class Validator:
         schema = schemas.aspect_schema(profile.name, aspect_name) if change_type == "CREATE" else None
         if schema is not None and schemas.is_timeseries(schema):
             raise ValueError("a timeseries aspect does not support CREATE")
-        if change_type != "PATCH":
-            safe_type = avro_types.aspect_type(file, safe_texts=True)
-            check_one: _Values = partial(_check_value, file)
-            check_all: _Values = partial(msgspec.convert, type=_list[safe_type], dec_hook=avro_types.look_up)
-            if aspect_name == _LARGE_ASPECT:
-                check_one = _LargeAspectCheck(check_one)
-                check_all = _LargeAspectCheck(
-                    partial(msgspec.convert, type=safe_type, dec_hook=avro_types.look_up)
-                ).check_all
-        else:
+        if change_type == "PATCH":
             patch_checks = patch_check(aspect_name, file)
             if patch_checks is None:
                 raise ValueError(
                     "this aspect does not support PATCH: it is a timeseries, or servers since 0.15 have no patch template for it"
                 )
-            check_one, check_all = patch_checks, patch_checks.check_all
+            checks: tuple[_Values, _Values, _Values] = patch_checks, patch_checks.check_safe, patch_checks.check_all
+        else:
+            checks = _value_checks(file)
+            if aspect_name == _LARGE_ASPECT:
+                safe_check = _LargeAspectCheck(checks[1])
+                checks = _LargeAspectCheck(checks[0]), safe_check, safe_check.check_all
         if entity_type not in self._entities:
             self._entities[entity_type] = _EntityUrns(entity_type, profile.name)
-        check = _Check(self._entities[entity_type], check_one, check_all)
+        check = _Check(self._entities[entity_type], *checks)
         self._checks[entity_type, aspect_name, change_type] = check
         return check
 
@@ -212,11 +231,27 @@ def _check_value(file: str, value: Any) -> None:
 
 
 class _Check(NamedTuple):
-    """The check of one kind of proposal: of the entity's URN, of one value, and of several, whose search texts are short."""
+    """The check of one kind of proposal."""
 
     entity_urns: _EntityUrns
     check_one: _Values
+    """Checks a value whose texts may have any length."""
+    check_safe: _Values
+    """Checks a value, and rejects search texts that may be too long."""
     check_all: _Values
+    """Checks several values as ``check_safe`` does."""
+
+
+def _value_checks(file: str) -> tuple[_Values, _Values, _Values]:
+    """Return the checks of the aspect in a schema file: of one value, of one with short search texts, of several of these."""
+    safe_type = avro_types.aspect_type(file, safe_texts=True)
+    # wrapped: the conversion of a Struct is prepared once, that of a bare list each time
+    values_type = prepare_type(msgspec.defstruct("Values", [("items", _list[safe_type])], gc=False, eq=False))
+
+    def check_all(values: list[Any]) -> None:
+        avro_types.conform({"items": values}, values_type)
+
+    return partial(_check_value, file), partial(msgspec.convert, type=safe_type, dec_hook=avro_types.look_up), check_all
 
 
 class _LargeAspectCheck:
@@ -283,6 +318,13 @@ class _EntityUrns(dict[str, bool]):
             field["type"] == "string" and (not index or avro_types.urn_field_type(field) is None)
             for index, field in enumerate(fields)
         )
+
+    def check_one(self, urn: str) -> None:
+        """Check one URN as :meth:`check` checks several."""
+        if not self._has_plain_key:
+            self[urn]
+        elif urns.type_if_urn(urn) != self._type:
+            self._refuse(urn)
 
     def check(self, entity_urns: list[str]) -> None:
         """Check URNs; a ValueError names the first that the key aspect does not take."""

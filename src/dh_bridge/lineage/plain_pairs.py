@@ -89,7 +89,6 @@ def plain_pairs(facet: ColumnLineage, ctx: FacetContext) -> ColumnPairs | None:
         column = name if spelling is None else spelling(name)
         column_names.append(column)
         downstream_urn = f"{urn_prefix}{column})"
-        label_prefix = f"{dataset_name}.{column}<-"
         legacy_type, column_description = entry.transformationType, entry.transformationDescription
         for source in entry.inputFields or ():
             key = source.namespace, source.name
@@ -113,7 +112,7 @@ def plain_pairs(facet: ColumnLineage, ctx: FacetContext) -> ColumnPairs | None:
             operation, description = operation_and_description(source.transformations, legacy_type, column_description)
             column_names.append(spelled_field)
             if description:
-                labels.append((len(rows), f"{label_prefix}{source_label}.{field}", description))
+                labels.append((len(rows), f"{dataset_name}.{column}<-{source_label}.{field}", description))
             rows.append((operation, downstream_urn, source_prefix, spelled_field))
     if rows and not (
         all(column_names) and max(map(len, column_names)) <= max_column_bytes and _is_plain_text("".join(column_names))
