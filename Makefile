@@ -15,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark golden docs lock clean
+.PHONY: help demo test check slow e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -52,6 +52,9 @@ faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 1
 
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-profile: $(VENV)/.dev  ## show which functions take most of the time of `make bench`
+	@$(BIN)/python benchmarks/hot_functions.py $(ARGS)
 
 bench-proposals: $(VENV)/.dev  ## count what is sent with and without a ledger
 	@$(BIN)/python benchmarks/proposals.py $(ARGS)

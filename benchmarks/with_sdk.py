@@ -100,6 +100,38 @@ def edge(value: dict[str, Any]) -> sdk.EdgeClass:
     )
 
 
+def run_properties(value: dict[str, Any]) -> sdk.DataProcessInstancePropertiesClass:
+    """Return the properties of a run."""
+    return sdk.DataProcessInstancePropertiesClass(
+        name=value["name"],
+        type=value.get("type"),
+        externalUrl=value.get("externalUrl"),
+        created=stamp(value["created"]),
+        customProperties=value["customProperties"],
+    )
+
+
+def run_relationships(value: dict[str, Any]) -> sdk.DataProcessInstanceRelationshipsClass:
+    """Return the job and the parents of a run."""
+    return sdk.DataProcessInstanceRelationshipsClass(
+        parentTemplate=value["parentTemplate"],
+        parentInstance=value.get("parentInstance"),
+        upstreamInstances=value["upstreamInstances"],
+    )
+
+
+def transform_logic(value: dict[str, Any]) -> sdk.DataTransformLogicClass:
+    """Return the queries of a job."""
+    return sdk.DataTransformLogicClass(
+        transforms=[
+            sdk.DataTransformClass(
+                queryStatement=sdk.QueryStatementClass(**transform["queryStatement"]),
+            )
+            for transform in value["transforms"]
+        ]
+    )
+
+
 COLUMN_TYPES = {
     f"com.linkedin.schema.{name}": getattr(sdk, f"{name}Class")
     for name in ("StringType", "NumberType", "TimeType", "DateType", "BooleanType")
@@ -108,6 +140,9 @@ ASPECTS: dict[str, Any] = {
     "schemaMetadata": schema_metadata,
     "dataProcessInstanceRunEvent": run_event,
     "operation": operation,
+    "dataProcessInstanceProperties": run_properties,
+    "dataProcessInstanceRelationships": run_relationships,
+    "dataTransformLogic": transform_logic,
     "subTypes": lambda value: sdk.SubTypesClass(typeNames=value["typeNames"]),
     "dataPlatformInstance": lambda value: sdk.DataPlatformInstanceClass(platform=value["platform"]),
     "dataProcessInstanceInput": lambda value: sdk.DataProcessInstanceInputClass(inputs=value["inputs"]),
@@ -118,8 +153,8 @@ ASPECTS: dict[str, Any] = {
 def built(plain: Plain) -> Any:
     """Return one proposal as an object of acryl-datahub."""
     _, urn, change, aspect, value = plain
-    if change == "UPSERT":
-        return MetadataChangeProposalWrapper(entityUrn=urn, aspect=ASPECTS[aspect](value))
+    if change != "PATCH":
+        return MetadataChangeProposalWrapper(entityUrn=urn, changeType=change, aspect=ASPECTS[aspect](value))
     proposal = MetadataPatchProposal(urn)
     for op, path, part in value:
         whole = edge(part) if isinstance(part, dict) and "destinationUrn" in part else part
@@ -145,7 +180,7 @@ def plain_proposals(file: str) -> list[list[Plain]]:
 
 
 def _steps(change: str, value: Any) -> Any:
-    if change == "UPSERT":
+    if change != "PATCH":
         return value
     return [
         (step["op"], tuple(part.replace("~1", "/").replace("~0", "~") for part in step["path"].split("/")[1:]), step["value"])
