@@ -51,9 +51,9 @@ def fastest(rounds: int, work: Callable[[], object]) -> float:
     freeze()
     passes = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        began = time.process_time()
         work()
-        passes.append(time.perf_counter() - began)
+        passes.append(time.process_time() - began)
     return min(passes)
 
 

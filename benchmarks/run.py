@@ -67,7 +67,16 @@ def speed(files: dict[str, list[Path]], folder: Path, turns: int) -> Table:
     passes = [[child(*command) for *_, command in rows] for _ in range(turns)]
     fastest_passes = [max(results, key=_rate) for results in zip(*passes, strict=True)]
     sdk_rate = _rate(fastest_passes[-1])
-    titles_of_columns = ("events", "by", "each", "events/s", "x SDK", "proposals/event", "KB in/event", "peak MB")
+    titles_of_columns = (
+        "events",
+        "by",
+        "each",
+        "events/s of CPU",
+        "x SDK",
+        "proposals/event",
+        "KB in/event",
+        "peak MB",
+    )
     table: Table = [titles_of_columns]
     for (title, by, mode, file, _), result in zip(rows, fastest_passes, strict=True):
         table.append((title, by, *_row(result, mode, file, sdk_rate)))
@@ -118,7 +127,7 @@ def memory(size: str, window: str | None, folder: Path) -> Table:
     """Return the table of memory over a file of ``size``, made on the fly."""
     file = folder / "long.ndjson"
     count = inputs.write(file, inputs.runs(int(float(size[:-1]) * SIZES[size[-1]])))
-    table: Table = [(f"{size}B of START and COMPLETE, {count:,} events", "MB held", "events/s so far")]
+    table: Table = [(f"{size}B of START and COMPLETE, {count:,} events", "MB held", "events/s of CPU so far")]
     for found in told("memory.py", file, count, *([window] if window else [])):
         if "peak" in found:
             table.append(("the most at any time", f"{found['peak']:.0f}", ""))
@@ -163,7 +172,7 @@ def main() -> None:
 HEAD = """## Speed and memory
 
 Written by `make bench ARGS="--memory 1G --turns {turns} --write"`. One core, one process for each row; of {turns} turns the fastest counts.
-Each row reads, parses, translates, validates and serialises events.
+Each row reads, parses, translates, validates and serialises events. Time is CPU time.
 
 - *alone*: each event is a call of its own, as behind a web hook.
 - *together*: a file is one call, as `dh-bridge translate FILE`. Aspects that runs share are written once per window.
