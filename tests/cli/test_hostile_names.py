@@ -184,7 +184,7 @@ def test_only_the_screen_writes():
     writes = {"echo", "secho", "style", "echo_via_pager"}
     for path in CLI.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if path.stem != "console" and isinstance(node, ast.Call):
+            if path.stem != "terminal" and isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 assert called != "print", path
                 assert not (called.startswith("click.") and called.removeprefix("click.") in writes), path
