@@ -21,7 +21,7 @@ from dh_bridge.datahub.proposal import ndjson_line
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "constraints.txt"
 EVENTS = ROOT / "examples" / "events" / "client.ndjson"
-LIGHT = {"click", "msgspec", "orjson", "pydantic", "pyyaml", "requests", "rich"}
+LIGHT = {"click", "msgspec", "orjson", "pydantic", "pyyaml", "requests", "rich", "zstandard"}
 EXTRAS = {"datahub", "kafka", "spark", "server", "airflow", "openlineage", "great-expectations", "all", "dev"}
 
 
@@ -66,7 +66,7 @@ def test_wheel_contains_modules_types_and_licence_only(built):
     rest = {name for name in names - modules if not name.startswith("dh_bridge/_bundled/")}
     info = f"dh_bridge-{dh_bridge.__version__}.dist-info"
     files = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE")
-    assert rest == {f"{info}/{name}" for name in files}
+    assert rest == {f"{info}/{name}" for name in files} | {"dh_bridge/event_log/events.zdict"}
 
 
 def test_source_distribution_has_what_both_commands_need(built):

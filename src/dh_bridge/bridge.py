@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timezone, tzinfo
 from functools import partial
 from importlib import import_module
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.facet_support.dbt_statements import fold_statement
 from dh_bridge.identity.event import event_identity, identity_input
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.inputs import iter_events
-from dh_bridge.options import Options
+from dh_bridge.options import Options, zone_of
 from dh_bridge.report.report import Report
 from dh_bridge.session import Counts, Session, Translation
 from dh_bridge.settings import Settings
@@ -230,16 +228,3 @@ def bridge_of(source: SettingsLike) -> Bridge:
         bridge = last[1] if last is not None and last[1].settings == settings else Bridge(settings)
         last = _thread_cache.last = (source, bridge)
     return last[1]
-
-
-def zone_of(settings: Settings) -> tzinfo:
-    """Return the default time zone of times; a SettingsError for an unknown one."""
-    name = settings.event_time.default_zone
-    if name.upper() == "UTC":
-        return timezone.utc
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise SettingsError(
-            f"unknown time zone {name!r}", location="event_time.default_zone", remedy="use a name such as Europe/Berlin"
-        ) from error

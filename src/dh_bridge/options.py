@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timezone, tzinfo
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dh_bridge.cache import GenerationalCache
 from dh_bridge.datahub.profiles import Profile, profile
@@ -127,3 +129,16 @@ def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
         env = job_rule.datasets.env or job_rule.env
         if env is not None and "{" not in env:
             yield f"identity.rules[{position}].env", env
+
+
+def zone_of(settings: Settings) -> tzinfo:
+    """Return the default time zone of times; a SettingsError for an unknown one."""
+    name = settings.event_time.default_zone
+    if name.upper() == "UTC":
+        return timezone.utc
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise SettingsError(
+            f"unknown time zone {name!r}", location="event_time.default_zone", remedy="use a name such as Europe/Berlin"
+        ) from error

@@ -55,6 +55,7 @@ MENU: dict[str, dict[str, str]] = {
         "serve": "Run an OpenLineage HTTP endpoint that forwards events to DataHub.",
         "plan": "Show what EVENTS would change at TARGET. Nothing is written.",
         "verify": "Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.",
+        "replay": "Process the events in the log of LEDGER again, under other settings or for another server.",
         "queue": "Show and manage the proposals that wait in a ledger.",
         "prune": "Remove old runs of the bridge; jobs, datasets and lineage stay.",
         "spark": "Translate archives and streams of events on Spark.",

@@ -9,21 +9,25 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.move_plan import (
+    MANUAL_FILE,
+    MAPPING_FILE,
+    UNWRITTEN_FILE,
+    plan_rows,
+    plan_summary,
+    write_plan_files,
+)
 from dh_bridge.cli.options import events_argument, fail_on_option, json_option, with_settings
 from dh_bridge.cli.summary import CommandOutcome, read_items
 from dh_bridge.cli.terminal import echo, json_line, say, write, write_pairs, write_table
 from dh_bridge.identity.warnings import Sightings
-from dh_bridge.identity_diff import IdentityDiff, MovePlan, count_by_type, kind_of
+from dh_bridge.identity_diff import IdentityDiff, MovePlan
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.settings.identity import IdentityMode
 from dh_bridge.settings.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dh_bridge.settings import Settings
-
-MAPPING_FILE, MANUAL_FILE, UNWRITTEN_FILE = "mapping.jsonl", "manual.jsonl", "unwritten.txt"
 
 
 @click.command()
@@ -114,50 +118,10 @@ def _compare(  # noqa: PLR0913 - as the command
                 diff.see(item)
         plan = diff.plan()
         if as_json:
-            write(map(json_line, _rows(plan)))
+            write(map(json_line, plan_rows(plan)))
         elif plan != MovePlan([], [], []):
-            write_table(("what", "entity", "from", "to"), [tuple(row.values()) for row in _rows(plan)])
+            write_table(("what", "entity", "from", "to"), [tuple(row.values()) for row in plan_rows(plan)])
         if folder is not None:
-            _write_files(plan, Path(folder))
-        say(_summary(plan))
+            write_plan_files(plan, Path(folder))
+        say(plan_summary(plan))
         outcome.exit_command()
-
-
-def _rows(plan: MovePlan) -> Iterator[dict[str, str]]:
-    for move in (*plan.moves, *plan.manual_moves):
-        action = move.reason or "move"
-        yield {"what": action, "entity": move.entity_type, "source": move.source, "target": move.target}
-    for urn in plan.unwritten_urns:
-        yield {"what": "unwritten", "entity": kind_of(urn), "source": urn, "target": ""}
-
-
-def _write_files(plan: MovePlan, folder: Path) -> None:
-    """Write the three files; a file without lines is not written, because ``datahub`` rejects empty files."""
-    lines = {
-        MAPPING_FILE: [json_line({"source": move.source, "target": move.target}) for move in plan.moves],
-        MANUAL_FILE: [
-            json_line({"source": move.source, "target": move.target, "why": move.reason}) for move in plan.manual_moves
-        ],
-        UNWRITTEN_FILE: [f"{urn}\n".encode() for urn in plan.unwritten_urns],
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in lines.items():
-            (folder / name).unlink(missing_ok=True)
-            if content:
-                (folder / name).write_bytes(b"".join(content))
-    except OSError as error:
-        raise click.UsageError(f"cannot write to the folder {folder}: {error.strerror}") from error
-
-
-def _summary(plan: MovePlan) -> str:
-    parts = []
-    for label, urns in (
-        ("change their URN", [move.source for move in plan.moves]),
-        ("need a decision", [move.source for move in plan.manual_moves]),
-        ("become obsolete", plan.unwritten_urns),
-    ):
-        if urns:
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in count_by_type(urns).items())
-            parts.append(f"{len(urns):,} {label} ({kinds})")
-    return "; ".join(parts) or "no URN changes"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dh_bridge.cli.dead_events import dead_event_row, write_dead_events
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_argument, with_settings
 from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
+from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.sent import SentFingerprints
 
 if TYPE_CHECKING:
@@ -80,22 +82,28 @@ queue.add_command(import_)
 def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool) -> None:
     """Show the proposals that wait and the dead letters, with the reasons.
 
+    Dead events are events of the event log that cannot be processed. They have their position in the log.
     Waiting proposals are counted by entity type and reason. --json writes the URN and aspect of each, one object per line.
     """
-    with open_outbox(ledger, settings, readonly=True) as (_, outbox):
+    with open_outbox(ledger, settings, readonly=True) as (file, outbox):
         if as_json:
             kinds = (True,) if dead else (False, True)
             write(json_line(_row(entry)) for kind in kinds for entry in outbox.iter_queued(is_dead=kind))
+            write(map(json_line, map(dead_event_row, LogFailures(file.connection).iter_failures(is_dead=True))))
             return
         waiting_count, dead_count = outbox.count()
+        dead_events = list(LogFailures(file.connection).iter_failures(is_dead=True))
         echo(
             f"{waiting_count:,} proposals wait, {dead_count:,} dead letters"
+            + (f", {len(dead_events):,} dead events" if dead_events else "")
             + (", deliveries are paused" if outbox.is_paused else "")
         )
         if waiting_count and not dead:
             _write_groups(outbox.iter_queued())
         if dead_count:
             _write_letters(outbox.list_queued(is_dead=True, limit=_MAX_SHOWN_LETTERS), dead_count)
+        if dead_events:
+            write_dead_events(dead_events)
 
 
 @queue.command()
@@ -129,6 +137,8 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
         for entry in outbox.iter_queued(is_dead=dead):
             sent_aspects.mark_unsent(entry.proposal)
         echo(f"{outbox.delete(is_dead=dead):,} {'dead letters' if dead else 'proposals'} deleted")
+        if dead and (event_count := LogFailures(file.connection).delete_dead()):
+            echo(f"{event_count:,} dead events deleted from this list; they stay in the event log")
 
 
 @queue.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ import msgspec
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
+from dh_bridge.ledger.ledger_log import open_event_log
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.options import Options
 from dh_bridge.sinks.abilities import SinkWrapper, holds_ledger, learns_patch_forms
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.event_log import EventLog
     from dh_bridge.ledger.ledger import BatchApproval
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
@@ -54,7 +56,8 @@ class LedgerNotes(NamedTuple):
         )
 
 
-def _read_notes(ledger_path: Path | None) -> LedgerNotes:
+def notes_of(ledger_path: Path | None) -> LedgerNotes:
+    """Return the notes of a ledger, whatever its target is; empty ones if it does not exist."""
     if ledger_path is None or not ledger_path.is_file():
         return LedgerNotes()
     try:
@@ -86,7 +89,7 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
     sink_kind = find_kind(target)
     if sink_kind is not None and sink_kind.has_own_ledger:
         reject_second_ledger(ledger_path)
-        target_notes = _read_notes(Path(address_of(target)))
+        target_notes = notes_of(Path(address_of(target)))
         if (
             target_notes.target is not None or target_notes.has_queued
         ):  # before the first delivery, the ledger has no note of its target
@@ -96,7 +99,7 @@ def read_notes(ledger_path: Path | None, target: str) -> LedgerNotes:
                 remedy="use another file",
             )
         return LedgerNotes()
-    notes = _read_notes(ledger_path)
+    notes = notes_of(ledger_path)
     if notes.has_catalogue:
         raise SettingsError(
             "this file is a catalogue, and can be the ledger of itself only",
@@ -195,9 +198,11 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
     if holds_ledger(sink):
         reject_second_ledger(ledger_path)
         options = Options(settings, is_stateful=True)
-        yield Ledger(
-            sink.catalog, options, sink, full=full, report=report, approve_batch=approve_batch, delivery_id=delivery_id
-        )
+        with _open_log(sink.catalog.path, settings) as event_log:
+            yield Ledger(
+                sink.catalog, options, sink, full=full, report=report, approve_batch=approve_batch,
+                delivery_id=delivery_id, event_log=event_log,
+            )  # fmt: skip
     elif ledger_path is None:
         if full:
             raise SettingsError(
@@ -211,7 +216,8 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
                 location="--ledger",
                 remedy="write a .ndjson file",
             )
-        with Database(ledger_path) as file:
+        has_log = not isinstance(sink, NullSink)
+        with Database(ledger_path) as file, _open_log(ledger_path if has_log else None, settings) as event_log:
             if version is not None:
                 with file.transaction():
                     Outbox(file.connection).write_note(_VERSION_NOTE, version)
@@ -225,4 +231,13 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
                 report=report,
                 approve_batch=approve_batch,
                 delivery_id=delivery_id,
+                event_log=event_log,
             )
+
+
+@contextmanager
+def _open_log(ledger_path: str | Path | None, settings: Settings) -> Iterator[EventLog | None]:
+    """Yield the event log of a ledger; None if it has none, as the copy of a ledger for a dry run (None)."""
+    event_log = None if ledger_path is None else open_event_log(ledger_path, settings)
+    with nullcontext() if event_log is None else event_log:
+        yield event_log

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dh_bridge.ledger.batch_source import ReceivedItems
 from dh_bridge.ledger.fold import StatefulAggregator
+from dh_bridge.ledger.ledger_log import LedgerLog, note_unlogged_events
+from dh_bridge.ledger.log_folder import LogFolder
 from dh_bridge.ledger.outbox_relay import OutboxRelay
 from dh_bridge.ledger.rerender import DeliveryLog
 from dh_bridge.ledger.run_history import RunHistoryWriter
@@ -27,6 +30,8 @@ from dh_bridge.storage.damage import diagnose_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dh_bridge.event_log import EventLog
+    from dh_bridge.ledger.batch_source import BatchSource
     from dh_bridge.options import Options
     from dh_bridge.sinks.base import Failure, Sink
     from dh_bridge.storage.database import Database
@@ -53,7 +58,7 @@ class Ledger:
     ``options`` are stateful. ``full`` sends every aspect that a batch names, changed or not. ``clock`` returns the time in
     seconds. ``approve_batch`` receives the proposals of a batch and the entities that the ledger never sent, before anything is
     stored; its error undoes the batch. ``monotonic_clock`` measures pauses and ages. ``delivery_id`` is the run id of the
-    sink's proposals.
+    sink's proposals. ``event_log`` stores the events; None: the ledger has no log.
     """
 
     def __init__(  # noqa: PLR0913 - the options of an entry point
@@ -68,6 +73,7 @@ class Ledger:
         monotonic_clock: Callable[[], float] = time.monotonic,
         approve_batch: BatchApproval | None = None,
         delivery_id: str | None = None,
+        event_log: EventLog | None = None,
     ) -> None:
         settings = options.settings.ledger
         self._file = file
@@ -104,6 +110,7 @@ class Ledger:
         self._delivery_log = DeliveryLog(file.connection)
         self._delivery_id = delivery_id
         self._retention_days = settings.retention_days
+        self._log = None if event_log is None else LedgerLog(event_log, file.connection, options, clock)
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
         """Process ``items`` in batches; yield the changes and deliveries of each. Waiting proposals are delivered first.
@@ -114,6 +121,7 @@ class Ledger:
         """
         if not self._is_catalogue:
             yield self._empty_translation(), self.relay.deliver()
+        yield from self.fold_log()
         batch: list[Event | DeadLetter] = []
         batch_bytes, batch_start = 0, 0.0
         for item in items:
@@ -133,6 +141,29 @@ class Ledger:
         yield from self.render_withheld()
         if self.relay.has_skipped_delivery:
             yield self._empty_translation(), self.relay.deliver_own(END_TIMEOUT_SECONDS)
+
+    def fold_log(
+        self, *, max_events: int | None = None, careful_events: int = 0
+    ) -> Iterator[tuple[Translation, Delivery]]:
+        """Process the events of the log that are not processed yet, and yield the result of each batch.
+
+        Another process accepted them, or this process was killed before it had processed them. Nothing is delivered, except to
+        a catalogue.
+
+        Args:
+            max_events: events of a batch, by default ``ledger.batch``.
+            careful_events: how many events are processed one by one, because a process ended while it processed them.
+
+        Yields:
+            The result of each batch.
+        """
+        if self._log is None:
+            return
+        folder = LogFolder(
+            self._file, self._log, self._process, self._clock, max_events=max_events or self._batch_size,
+            max_bytes=MAX_BATCH_BYTES, careful_events=careful_events,
+        )  # fmt: skip
+        yield from folder.fold()
 
     def render_withheld(self) -> Iterator[tuple[Translation, Delivery]]:
         """Yield proposals that an earlier list of ``writes`` excluded, RERENDERED_PER_BATCH entities at a time.
@@ -173,11 +204,15 @@ class Ledger:
     def process_batch(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Process one batch in one transaction; a SinkError of the file means that nothing was stored.
 
+        If the ledger has a log, the events are appended to it.
         The proposals wait in the outbox; those of a catalogue are written at once. If the outbox is full, a SinkError is raised
         and nothing is processed. Without ``items``, entities are rendered again only.
         """
-        is_rerender = not items
+        return self._process(ReceivedItems(items, self._log))
+
+    def _process(self, source: BatchSource) -> tuple[Translation, Delivery]:
         self.relay.require_capacity()
+        is_rerender = source.is_rerender
         now = int(self._clock() * 1000)
         delivery = _NO_DELIVERY
         try:
@@ -186,7 +221,7 @@ class Ledger:
                 self._aggregator.rerender_keys = (
                     self._withheld.take_pending(RERENDERED_PER_BATCH) if is_rerender else ()
                 )
-                translation = self._translate(items)
+                translation = self._translate(source.take())
                 rendered_urns = self._aggregator.rendered_urns
                 self._fingerprints.new_run_keys = self._aggregator.runs.new_keys
                 translation.proposals = self._fingerprints.select_changed(
@@ -212,6 +247,9 @@ class Ledger:
                     self._mark_unsent(delivery.failures)
                 else:
                     self.relay.add(translation.proposals, self._fingerprints.first_sent_urns, now)
+                if self._log is None and not is_rerender:
+                    note_unlogged_events(self._file.connection)
+                source.record(translation, now)  # last: an event that cannot be processed is not stored in the log
         except BaseException as error:
             self._aggregator.clear_cache()
             self._session.discard()
@@ -219,6 +257,8 @@ class Ledger:
             self._withheld.discard_counts()
             self._raise_if_damaged(error)
             raise
+        if self._log is not None:
+            self._log.trim()
         return translation, delivery
 
     def _translate(self, items: Iterable[Event | DeadLetter]) -> Translation:

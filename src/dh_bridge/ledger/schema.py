@@ -75,6 +75,9 @@ MIGRATIONS = {
 }
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
+STATE_TABLES = ("run", "shared", "contribution", "run_token", "run_history", "state_object", "run_ancestry")
+"""The tables that follow from events; the others have what was sent, and what waits to be sent."""
+
 
 def find_fault(_connection: object) -> None:
     """Return None: states are checked when they are read."""

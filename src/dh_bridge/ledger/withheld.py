@@ -48,8 +48,11 @@ class WithheldWrites:
 
     def restart(self) -> None:
         """If another list excluded something, schedule all known entities to be rendered again."""
-        if not self.is_outdated:
-            return
+        if self.is_outdated:
+            self.schedule_all()
+
+    def schedule_all(self) -> None:
+        """Schedule all known entities to be rendered again."""
         last_ids = {
             table: self._connection.execute(query).fetchone()[0] or 0 for table, query in _SELECT_LAST_ID.items()
         }

@@ -11,12 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dh_bridge.bridge import zone_of
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import read_notes
 from dh_bridge.openlineage.masking import mask_bytes
 from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.options import zone_of
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.backlog import Backlog
 from dh_bridge.receiver.inbox import Inbox

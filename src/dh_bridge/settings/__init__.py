@@ -20,6 +20,7 @@ from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
 from dh_bridge.settings.ledger import LedgerSettings
 from dh_bridge.settings.links import Links
+from dh_bridge.settings.log import LogSettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
@@ -57,6 +58,7 @@ __all__ = [
     "KafkaSettings",
     "LedgerSettings",
     "LifecycleSettings",
+    "LogSettings",
     "NamingSettings",
     "OwnerSettings",
     "PropertySettings",
@@ -118,6 +120,7 @@ class Settings(BaseModel):
     ledger: LedgerSettings = Field(
         default=LedgerSettings(), description="The ledger, which stores the state of runs between calls."
     )
+    log: LogSettings = Field(default=LogSettings(), description="The event log of a ledger, which stores every event.")
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",

@@ -12,7 +12,7 @@ from weakref import WeakSet, finalize
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Transport
 
-from dh_bridge.bridge import Bridge, zone_of
+from dh_bridge.bridge import Bridge
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.facets import registry
@@ -20,6 +20,7 @@ from dh_bridge.ledger import open_ledger, read_notes
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.options import zone_of
 from dh_bridge.sinks.base import load_sink, strip_credentials, target_kind
 from dh_bridge.storage.migrations import table_owners
 from dh_bridge.transport.config import DataHubConfig

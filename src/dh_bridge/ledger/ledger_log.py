@@ -1,0 +1,160 @@
+"""The event log of a ledger, and the cursor: the position up to which its events are in the states of the ledger.
+
+The cursor is written in the transaction that merges the events, so each event takes effect once, whatever is killed. It names
+the log by its id: if the folder of the log was deleted or replaced, the new log is read from its first event.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.errors import EventError
+from dh_bridge.event_log import EventLog, LoggedEvent
+from dh_bridge.ledger.log_failures import LogFailures
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.parsing import parse_event
+from dh_bridge.options import zone_of
+from dh_bridge.storage.connection import MEMORY_PATH
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+
+    from dh_bridge.event_log import LogBatch
+    from dh_bridge.options import Options
+    from dh_bridge.settings import Settings
+
+_CURSOR_NOTE, _INCOMPLETE_NOTE = "log cursor", "log incomplete"
+_TRIM_SECONDS = 10.0
+"""Seconds between two looks for segments that can be deleted."""
+_MICROS = 1_000_000
+
+
+class LogPosition(NamedTuple):
+    """A position in the log that has an id."""
+
+    log_id: str
+    position: int
+
+
+def log_folder(ledger_path: str | Path) -> Path:
+    """Return the folder of the log of a ledger.
+
+    >>> log_folder("runs.db").name
+    'runs.db.log'
+    """
+    path = Path(ledger_path)
+    return path.with_name(f"{path.name}.log")
+
+
+def open_event_log(
+    ledger_path: str | Path, settings: Settings, *, clock: Callable[[], float] = time.time
+) -> EventLog | None:
+    """Return the event log of a ledger; None if the settings turn it off, or the ledger is in memory."""
+    if not settings.log.enabled or str(ledger_path) == MEMORY_PATH:
+        return None
+    return EventLog(log_folder(ledger_path), max_bytes=settings.log.max_bytes, clock=clock)
+
+
+def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:
+    """Return whether the log has every event that the ledger ever processed."""
+    return Outbox(connection).read_note(_INCOMPLETE_NOTE) is None and event_log.first_position() == 1
+
+
+class LedgerLog:
+    """Appends the events of a ledger to its log, and reads those that are not processed yet."""
+
+    def __init__(
+        self, event_log: EventLog, connection: sqlite3.Connection, options: Options, clock: Callable[[], float]
+    ) -> None:
+        self.event_log = event_log
+        self.failures = LogFailures(connection)
+        self._notes = Outbox(connection)
+        self._connection = connection
+        self._zone = zone_of(options.settings)
+        self._masking = options.masking
+        self._retention_days = options.settings.log.retention_days
+        self._clock = clock
+        self._next_trim = 0.0
+
+    def cursor(self) -> int:
+        """Return the position of the last event that the ledger has processed; 0 if there is none."""
+        note = read_cursor(self._connection)
+        return 0 if note is None or note.log_id != self.event_log.log_id() else note.position
+
+    def begin(self) -> None:
+        """Before the first event of a log: store whether the ledger has states of events that the log lacks."""
+        if read_cursor(self._connection) is None and _has_states(self._connection):
+            self._notes.write_note(_INCOMPLETE_NOTE, "the ledger is older than its log")
+
+    def append(self, items: Sequence[Event | DeadLetter]) -> None:
+        """Append the events of a batch that is merged now, at the end of its transaction; dead letters are not stored.
+
+        If the log has other events that are not processed, the cursor stays before them. They are processed next, and the events
+        of this batch once more, which changes nothing.
+        """
+        events = self.to_records([item for item in items if isinstance(item, Event)])
+        if not events:
+            return
+        cursor = self.cursor()
+        positions = self.event_log.append(events, min_position=cursor + 1)
+        is_next = positions.start == cursor + 1 or not self.pending(cursor, positions.start - 1)
+        self.move_cursor(positions.stop - 1 if is_next else cursor)
+
+    def to_records(self, events: Sequence[Event]) -> list[LoggedEvent]:
+        """Return events as the log stores them: without secrets."""
+        received = int(self._clock() * _MICROS)
+        return [
+            LoggedEvent(received, event.location, event.run_id, self._masking.mask_event(event).raw) for event in events
+        ]
+
+    def pending(self, cursor: int, last: int) -> bool:
+        """Return whether the log has events between the cursor and a position, which is included."""
+        batch = self.event_log.read_after(cursor, max_events=1, max_bytes=1)
+        return bool(batch.events) and batch.events[0].position <= last
+
+    def read(self, *, max_events: int, max_bytes: int) -> LogBatch:
+        """Return the next events after the cursor."""
+        return self.event_log.read_after(self.cursor(), max_events=max_events, max_bytes=max_bytes)
+
+    def parse(self, event: LoggedEvent) -> Event | DeadLetter:
+        """Return an event of the log as it was accepted."""
+        try:
+            return parse_event(event.event, event.location, self._zone)
+        except EventError as error:
+            return DeadLetter(event.location, str(error), event.event)
+
+    def move_cursor(self, position: int) -> None:
+        """Store that all events up to a position are processed, in the caller's transaction."""
+        self._notes.write_note(_CURSOR_NOTE, f"{self.event_log.log_id()}:{position}")
+
+    def trim(self) -> None:
+        """Delete segments that are processed and old, some seconds after the last look."""
+        now = time.monotonic()
+        if now >= self._next_trim:
+            self._next_trim = now + _TRIM_SECONDS
+            self.event_log.delete_old(self.cursor(), retention_days=self._retention_days)
+
+
+def read_cursor(connection: sqlite3.Connection) -> LogPosition | None:
+    """Return the cursor of a ledger; None if it never used a log."""
+    note = Outbox(connection).read_note(_CURSOR_NOTE)
+    if note is None:
+        return None
+    log_id, _, position = note.partition(":")
+    return LogPosition(log_id, int(position))
+
+
+def note_unlogged_events(connection: sqlite3.Connection) -> None:
+    """Store that a ledger with a log processes events without it, in the caller's transaction."""
+    notes = Outbox(connection)
+    if read_cursor(connection) is not None and notes.read_note(_INCOMPLETE_NOTE) is None:
+        notes.write_note(_INCOMPLETE_NOTE, "events were processed while the log was off")
+
+
+def _has_states(connection: sqlite3.Connection) -> bool:
+    query = "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM shared)"
+    return bool(connection.execute(query).fetchone()[0])

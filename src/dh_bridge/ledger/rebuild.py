@@ -1,0 +1,183 @@
+"""Rebuilds the states of a ledger from its event log, under other settings or with another version of dh-bridge.
+
+The events are merged in a file of their own, so the ledger is not blocked. Its states are then replaced in one transaction,
+with the cursor: events that arrived meanwhile are processed again. What was sent is not touched, so only differences are sent.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.errors import SinkError
+from dh_bridge.event_log import EventLog
+from dh_bridge.ledger.factory import NullSink
+from dh_bridge.ledger.ledger import Ledger
+from dh_bridge.ledger.ledger_log import LedgerLog, has_all_events, log_folder
+from dh_bridge.ledger.schema import STATE_TABLES
+from dh_bridge.ledger.withheld import WithheldWrites
+from dh_bridge.options import Options
+from dh_bridge.storage.connection import copy
+from dh_bridge.storage.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dh_bridge.event_log import LogBatch, LoggedEvent
+    from dh_bridge.session import Counts
+    from dh_bridge.settings import Settings
+
+log = logging.getLogger("dh_bridge.ledger")
+
+_MICROS = 1_000_000
+_MILLIS_MICROS = 1_000
+_EVENTS_PER_READ = 1_000
+_BYTES_PER_READ = 64 * 1024 * 1024
+
+
+class RebuiltStates(NamedTuple):
+    """The states that the events of a log give.
+
+    ``path``: the file that has them. ``cursor``: the position of the last event. ``counts``: of the events. ``is_complete``:
+    whether they are made of all events that the ledger ever processed, and of nothing else. ``urns``: the entities.
+    """
+
+    path: Path
+    cursor: int
+    counts: list[Counts]
+    is_complete: bool
+    urns: frozenset[str]
+
+
+class ReadOnlyLog(EventLog):
+    """The log of a ledger, for a process that only reads it.
+
+    ``last_received``: when the event that was read last was received, in microseconds.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, max_bytes=0)
+        self.last_received = 0
+
+    def append(self, events: Sequence[LoggedEvent], *, min_position: int = 1) -> range:  # noqa: ARG002 - as its base class
+        """Reject events."""
+        raise SinkError("the log is open for reading only", location=str(self.folder))
+
+    def read_after(self, position: int, *, max_events: int, max_bytes: int) -> LogBatch:
+        """Return the events after a position."""
+        batch = super().read_after(position, max_events=max_events, max_bytes=max_bytes)
+        if batch.events:
+            self.last_received = max(self.last_received, batch.events[-1].event.received)
+        return batch
+
+    def delete_old(self, position: int, *, retention_days: int) -> int:  # noqa: ARG002 - as its base class
+        """Delete nothing."""
+        return 0
+
+    def events(self, since: int | None = None) -> Iterator[LoggedEvent]:
+        """Yield the events that were received at a time (milliseconds) or later, oldest first."""
+        for _, event in self._positions():
+            if since is None or event.received >= since * _MILLIS_MICROS:
+                yield event
+
+    def position_before(self, since: int) -> int:
+        """Return the position before the first event that was received at a time (milliseconds) or later."""
+        for position, event in self._positions():
+            if event.received >= since * _MILLIS_MICROS:
+                return position - 1
+        return self.status(0).last
+
+    def _positions(self) -> Iterator[tuple[int, LoggedEvent]]:
+        position = self.first_position() - 1
+        while (batch := self.read_after(position, max_events=_EVENTS_PER_READ, max_bytes=_BYTES_PER_READ)).events:
+            yield from batch.events
+            position = batch.last
+
+
+def open_log_of(ledger_path: Path) -> ReadOnlyLog:
+    """Return the log of a ledger.
+
+    Raises:
+        SinkError: The ledger has no log.
+    """
+    folder = log_folder(ledger_path)
+    if not folder.is_dir():
+        raise SinkError(
+            "the ledger has no event log",
+            location=str(ledger_path),
+            remedy="set log.enabled: true, so that later events can be replayed",
+        )
+    return ReadOnlyLog(folder)
+
+
+@contextmanager
+def rebuild_states(
+    ledger_path: Path, settings: Settings, *, since: int | None = None, on_events: Callable[[int], object] = id
+) -> Iterator[RebuiltStates]:
+    """Merge the events of a ledger's log under ``settings`` in a temporary file, and yield the result.
+
+    Args:
+        ledger_path: the ledger.
+        settings: the settings to use.
+        since: milliseconds; only events that were received later. They are added to the states of the ledger.
+        on_events: is called with the number of events of each batch.
+
+    Raises:
+        SinkError: There is no log, or a file cannot be read or written.
+    """
+    with open_log_of(ledger_path) as event_log, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
+        path = Path(folder) / "ledger.db"
+        with Database(ledger_path, readonly=True) as live:
+            is_complete = since is None and has_all_events(live.connection, event_log)
+        if not is_complete:
+            copy(ledger_path, path)
+        start = event_log.first_position() - 1 if since is None else event_log.position_before(since)
+        event_log.read_after(start, max_events=1, max_bytes=1)  # the clock of the replay begins with the first event
+        counts = []
+        with Database(path) as file:
+            options = Options(settings, is_stateful=True)
+            ledger_log = LedgerLog(event_log, file.connection, options, lambda: event_log.last_received / _MICROS)
+            with file.transaction():
+                ledger_log.move_cursor(start)
+            ledger = Ledger(
+                file, options, NullSink(), clock=lambda: event_log.last_received / _MICROS, event_log=event_log
+            )
+            for translation, _ in ledger.fold_log():
+                counts.append(translation.counts)
+                with file.transaction():
+                    file.connection.execute("DELETE FROM outbox")
+                on_events(translation.counts.events)
+            urns = frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
+            yield RebuiltStates(path, ledger_log.cursor(), counts, is_complete, urns)
+
+
+def adopt_states(file: Database, event_log: EventLog, rebuilt: RebuiltStates, settings: Settings) -> None:
+    """Replace the states of a ledger by rebuilt ones, and let it render all entities again, in one transaction.
+
+    Args:
+        file: the ledger.
+        event_log: its log.
+        rebuilt: the states.
+        settings: those of the rebuilt states.
+    """
+    file.connection.execute("ATTACH DATABASE ? AS rebuilt", (str(rebuilt.path),))
+    try:
+        with file.transaction():
+            for table in reversed(STATE_TABLES):
+                file.connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - constants of the schema
+            for table in STATE_TABLES:
+                file.connection.execute(f"INSERT INTO main.{table} SELECT * FROM rebuilt.{table}")  # noqa: S608 - as above
+            options = Options(settings, is_stateful=True)
+            LedgerLog(event_log, file.connection, options, lambda: 0.0).move_cursor(rebuilt.cursor)
+            file.connection.execute("DELETE FROM note WHERE name = 'runs'")  # the estimate of rows: it is counted again
+            WithheldWrites(file.connection, settings.writes).schedule_all()
+    finally:
+        file.connection.execute("DETACH DATABASE rebuilt")
+
+
+def sent_urns(file: Database) -> frozenset[str]:
+    """Return the entities for which a ledger sent something."""
+    return frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
