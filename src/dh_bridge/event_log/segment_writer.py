@@ -39,7 +39,7 @@ class SegmentWriter:
         self._folder = folder
         self._descriptor = -1
         self._path = folder
-        self._codec = FrameCodec(b"")
+        self._codec: FrameCodec | None = None
         self._end = 0
         self.header = SegmentHeader(FORMAT_VERSION, 1, b"", 0, b"")
         self.next_position = 1
@@ -62,6 +62,8 @@ class SegmentWriter:
 
     def append(self, events: Sequence[LoggedEvent]) -> None:
         """Append a record of at most MAX_RECORD_EVENTS events, without a sync."""
+        if self._codec is None:
+            self._codec = FrameCodec(self.header.dictionary)
         record = encode_record(self.next_position, len(events), self._codec.compress(encode_events(events)))
         self._write(record)
         self.next_position += len(events)
@@ -112,7 +114,7 @@ class SegmentWriter:
             reader.close()
         self._path = path
         self.next_position = segment_first(path)
-        self._codec = FrameCodec(self.header.dictionary)
+        self._codec = None
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
 
     def _create(self, first: int, log_id: bytes, now: int) -> None:
