@@ -15,7 +15,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.options import Options
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.storage.migrations import newest_version
+from dh_bridge.storage.migrations import oldest_version
 
 FIRST, LATER = ([one for i in numbers for one in group(7, i)] for numbers in (range(4), range(4, 8)))
 
@@ -53,7 +53,7 @@ def test_copy_goes_on_where_the_ledger_was(way, tmp_path):
         assert list(dump_catalog(copy)) == whole()
 
 
-@pytest.mark.parametrize("version", [1, newest_version() - 1])
+@pytest.mark.parametrize("version", [1, oldest_version() - 1])
 @pytest.mark.parametrize("readonly", [False, True])
 def test_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version, readonly):
     path = tmp_path / "old.db"

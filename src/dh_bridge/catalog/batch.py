@@ -21,6 +21,8 @@ from dh_bridge.catalog.edges import (
 )
 from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.patching import AspectDraft
+from dh_bridge.catalog.run_index import RUN_TYPE
+from dh_bridge.catalog.search_index import URN_TEXT, TextRow, search_form, text_rows, write_texts
 from dh_bridge.datahub import timeseries
 from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.sinks.base import Failure
@@ -41,7 +43,7 @@ _WRITE_ASPECT = (
 )
 _WRITE_POINT = (
     "INSERT INTO point (entity, aspect, document, time, value) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (entity, aspect, document) DO UPDATE SET value = excluded.value"
+    " ON CONFLICT (entity, aspect, time, document) DO UPDATE SET value = excluded.value"
 )
 
 _ENCODING_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
@@ -184,12 +186,14 @@ class CatalogBatch:
         )
         id_of = self._id_of
         new_urns: set[str] = set()
+        texts: list[TextRow] = []
         for (urn, aspect), pending in self._aspects.items():
             if not pending.render_draft():
                 continue
             entity_id = id_of(urn)
             value = pending.value or {}
             rows.append((entity_id, aspect, cast("bytes", pending.encoded_bytes)))
+            texts.extend(text_rows(entity_id, aspect, value))
             relation_rows = {
                 (name, id_of(target), lineage) for (name, target), lineage in relations(aspect, value).items()
             }
@@ -215,6 +219,11 @@ class CatalogBatch:
         relationships.write()
         columns.write()
         execute(_WRITE_POINT, points)
+        searchable_urns = {
+            urn for urn in (*new_urns, *(key[0] for key in self._points)) if entity_type(urn) != RUN_TYPE
+        }
+        texts.extend((id_of(urn), URN_TEXT, search_form(urn)) for urn in sorted(searchable_urns))
+        write_texts(self._connection, texts)
 
 
 class OwnedRows:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.catalog.listing import find_urns, search_urns
+from dh_bridge.catalog.listing import find_urns, list_urns, search_urns
+from dh_bridge.catalog.runs import RunRow, list_runs
 from dh_bridge.catalog.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dh_bridge.catalog.listing import UrnPage
+    from dh_bridge.catalog.paging import Page
+    from dh_bridge.catalog.run_selection import RunFilter
     from dh_bridge.catalog.store import Catalog
 
 
@@ -26,13 +28,21 @@ class CatalogContents:
         """Return whether an entity has aspects or points, or is named by another entity."""
         return self._catalog.connection.execute("SELECT 1 FROM entity WHERE urn = ?", (urn,)).fetchone() is not None
 
-    def find_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
-        """Return the entities of ``types`` (empty: of all types) with ``text`` in their URN."""
-        return find_urns(self._catalog.connection, text, types, limit=limit)
+    def list_urns(self, types: Sequence[str] = (), *, limit: int | None = None, page: str | None = None) -> Page[str]:
+        """Return the entities of ``types`` (empty: of all types), sorted by URN."""
+        return list_urns(self._catalog.connection, types, limit=limit, page=page)
 
-    def search_urns(self, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
+    def find_urns(
+        self, text: str, types: Sequence[str] = (), *, limit: int | None = None, page: str | None = None
+    ) -> Page[str]:
+        """Return the entities of ``types`` (empty: of all types) with ``text`` in their URN."""
+        return find_urns(self._catalog.connection, text, types, limit=limit, page=page)
+
+    def search_urns(
+        self, text: str, types: Sequence[str] = (), *, limit: int | None = None, page: str | None = None
+    ) -> Page[str]:
         """Return the entities with ``text`` in their URN, name or description, or in the name of a column."""
-        return search_urns(self._catalog.connection, text, types, limit=limit)
+        return search_urns(self._catalog.connection, text, types, limit=limit, page=page)
 
     def count_types(self) -> dict[str, int]:
         """Return the number of entities by type."""
@@ -46,8 +56,14 @@ class CatalogContents:
         """Return a catalogue with all datasets and jobs."""
         return self._catalog
 
-    def load_runs(self, *, since: int | None = None) -> Catalog:  # noqa: ARG002 - as of a ledger
-        """Return a catalogue with all runs since a time in milliseconds."""
+    def list_runs(
+        self, urn: str | None, run_filter: RunFilter, *, limit: int | None = None, page: str | None = None
+    ) -> tuple[Catalog, Page[RunRow]]:
+        """Return runs as :func:`dh_bridge.catalog.runs.list_runs` does, and a catalogue with them and their jobs."""
+        return self._catalog, list_runs(self._catalog, urn, run_filter, limit=limit, page=page)
+
+    def load_related_runs(self, urn: str) -> Catalog:  # noqa: ARG002 - as of a ledger
+        """Return a catalogue with a run and the runs around it."""
         return self._catalog
 
     def load_checks(self, *, since: int | None = None) -> Catalog:  # noqa: ARG002 - as of a ledger

@@ -1,19 +1,19 @@
-# ruff: noqa: S608 - the statements are made of constants
-"""Searches in a catalogue: entities by type and text, runs by status and time. Values of callers are bound, never formatted."""
+"""Lists of a catalogue: entities by type and by text, in pages. Values of callers are bound, never formatted."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dh_bridge.catalog.entity import display_name
+from dh_bridge.catalog.paging import MAX_EXAMINED, Page, PageKey, decode_key, take_page
+from dh_bridge.catalog.run_index import RUN_TYPE
+from dh_bridge.catalog.search_index import find_indexed_urns, search_form
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
-
-    from dh_bridge.catalog.store import Catalog
+    from collections.abc import Iterable, Iterator, Sequence
 
 ENTITY_TYPES = {
     "datasets": "dataset",
@@ -24,124 +24,132 @@ ENTITY_TYPES = {
 }
 """What people list -> DataHub's entity type."""
 
-FAILED_STATUS = "FAILURE"
-
 _HAS_CONTENT = """(EXISTS (SELECT 1 FROM aspect WHERE aspect.entity = entity.id)
     OR EXISTS (SELECT 1 FROM point WHERE point.entity = entity.id))"""
-_HAS_TYPE = "(json_array_length(:types) = 0 OR entity.type IN (SELECT value FROM json_each(:types)))"
-_ORDER = "ORDER BY type = 'dataProcessInstance', length(urn), urn LIMIT :limit"
-
-_BY_URN = f"""
-    SELECT urn, count(*) OVER () FROM entity
-    WHERE instr(lower(urn), lower(:text)) AND {_HAS_TYPE} AND {_HAS_CONTENT} {_ORDER}
+LIST_URNS = f"SELECT urn FROM entity WHERE urn > ? AND urn < ? AND {_HAS_CONTENT} ORDER BY urn"  # noqa: S608 - constants
+_FIND_BY_PREFIX = f"SELECT urn FROM entity WHERE urn >= ? AND urn < ? AND {_HAS_CONTENT} ORDER BY urn LIMIT ?"  # noqa: S608 - constants
+LATEST_RUNS = """
+    SELECT entity.urn, aspect.value FROM run_summary JOIN entity ON entity.id = run_summary.run
+    LEFT JOIN aspect ON aspect.entity = run_summary.run AND aspect.name = 'dataProcessInstanceProperties'
+    ORDER BY run_summary.time DESC, run_summary.run DESC
 """
-_BY_TYPE = f"""
-    SELECT urn, count(*) OVER () FROM entity WHERE {_HAS_TYPE} AND {_HAS_CONTENT} ORDER BY urn LIMIT :limit
-"""
-_TEXT = "CAST(aspect.value AS TEXT)"
-_NAMED_ASPECTS = """'datasetProperties', 'dataJobInfo', 'dataFlowInfo', 'dataProcessInstanceProperties', 'containerProperties',
-    'assertionInfo'"""
-_BY_CONTENT = f"""
-    SELECT urn, count(*) OVER () FROM (
-        SELECT urn, type FROM entity WHERE instr(lower(urn), lower(:text)) AND {_HAS_TYPE} AND {_HAS_CONTENT}
-        UNION
-        SELECT urn, type FROM aspect JOIN entity ON entity.id = aspect.entity
-        WHERE aspect.name IN ({_NAMED_ASPECTS}) AND {_HAS_TYPE} AND instr(lower({_TEXT}), lower(:text))
-            AND (instr(lower(coalesce(json_extract({_TEXT}, '$.name'), '')), lower(:text))
-                OR instr(lower(coalesce(json_extract({_TEXT}, '$.description'), '')), lower(:text)))
-        UNION
-        SELECT urn, type FROM aspect JOIN entity ON entity.id = aspect.entity
-        WHERE aspect.name = 'schemaMetadata' AND {_HAS_TYPE} AND instr(lower({_TEXT}), lower(:text))
-            AND EXISTS (
-                SELECT 1 FROM json_each({_TEXT}, '$.fields') column_row
-                WHERE instr(lower(json_extract(column_row.value, '$.fieldPath')), lower(:text))
-            )
-    ) {_ORDER}
-"""
-_RUNS = """
-    SELECT runs.urn, count(*) OVER () FROM runs
-    WHERE (:status IS NULL OR status = :status) AND (:since IS NULL OR coalesce(ended, started) >= :since)
-        AND (json_array_length(:urns) IS NULL OR runs.urn IN (SELECT value FROM json_each(:urns)))
-        AND (:job IS NULL OR instr(lower(job), lower(:job)) OR job IN (SELECT value FROM json_each(:jobs)))
-        AND (:producer IS NULL OR instr(lower(job), lower(:orchestrator)) OR EXISTS (
-            SELECT 1 FROM aspects WHERE aspects.urn = runs.urn AND aspect = 'dataProcessInstanceProperties'
-                AND instr(lower(json_extract(value, :producer_path)), lower(:producer))
-        ))
-    ORDER BY started DESC, runs.urn LIMIT :limit
-"""
+_ALL_URNS = ("", "v")  # every URN begins with "urn:"
+_RUN_PREFIX = f"urn:li:{RUN_TYPE}:"
 
 
-class UrnPage(NamedTuple):
-    """The first URNs of a search, and how many URNs there are in all."""
+class _NamedAspect(msgspec.Struct):
+    """The name in an aspect of a run."""
 
-    urns: list[str]
-    total: int
-
-
-class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs are listed; None and empty values filter nothing.
-
-    Attributes:
-        status: a status of the view ``runs``, such as FAILURE.
-        since: ISO 8601 time in UTC; the run ended then or later, or, if it has not ended, started then or later.
-        job: a part of the URN or of the name of a job or flow.
-        producer: a part of the producer's URI, or a whole orchestrator such as ``airflow``.
-        producer_key: the custom property of runs that has the producer's URI.
-    """
-
-    status: str | None = None
-    since: str | None = None
-    job: str | None = None
-    producer: str | None = None
-    producer_key: str = "openlineage.producer"
+    name: str | None = None
 
 
-def find_urns(connection: sqlite3.Connection, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
-    """Return the entities whose URN contains ``text``, whatever its case, the shortest first; all of ``types`` if it is empty."""
-    return _page(connection, _BY_URN if text else _BY_TYPE, {"text": text, "types": _json(types), "limit": limit})
+_decode_name = msgspec.json.Decoder(_NamedAspect).decode
 
 
-def search_urns(connection: sqlite3.Connection, text: str, types: Sequence[str] = (), *, limit: int = -1) -> UrnPage:
-    """Return the entities that have ``text`` in their URN, name or description, or in the name of a column."""
-    return _page(connection, _BY_CONTENT, {"text": text, "types": _json(types), "limit": limit})
+class _Match(NamedTuple):
+    """An entity that matches a search; matches are sorted by these fields."""
+
+    is_run: bool
+    length: int
+    urn: str
 
 
-def select_runs(
-    catalog: Catalog, run_filter: RunFilter, *, urns: Sequence[str] | None = None, limit: int = -1
-) -> UrnPage:
-    """Return the runs that pass a filter, the youngest first.
+def urn_range(entity_type: str) -> tuple[str, str]:
+    """Return the texts between which the URNs of an entity type are sorted."""
+    return f"urn:li:{entity_type}:", f"urn:li:{entity_type};"
+
+
+def list_urns(
+    connection: sqlite3.Connection, types: Sequence[str] = (), *, limit: int | None = None, page: str | None = None
+) -> Page[str]:
+    """Return the entities of some types, sorted by URN; entities that are only referred to are left out.
 
     Args:
-        catalog: The catalogue.
-        run_filter: The filter.
-        urns: Only these runs; None for all.
-        limit: The number of runs to return; -1 for all.
+        connection: The file.
+        types: Entity types; empty for all.
+        limit: The number of URNs to return; None for all.
+        page: The token of the page; None for the first one.
+
+    Raises:
+        SettingsError: The token is not one of this list.
     """
-    producer = run_filter.producer
-    values: dict[str, object] = {
-        "status": run_filter.status,
-        "since": run_filter.since,
-        "urns": None if urns is None else _json(urns),
-        "job": run_filter.job,
-        "jobs": _json(_jobs_by_name(catalog, run_filter.job) if run_filter.job else []),
-        "producer": producer,
-        "orchestrator": f"dataFlow:({producer},",
-        "producer_path": f'$.customProperties."{run_filter.producer_key}"',
-        "limit": limit,
-    }
-    return _page(catalog.connection, _RUNS, values)
+    after = str(decode_key(page, (str,))[0]) if page is not None else ""
+    ranges = sorted(map(urn_range, types)) if types else [_ALL_URNS]
+    rows = chain.from_iterable(
+        connection.execute(LIST_URNS, (max(first, after), end)) for first, end in ranges if end > after
+    )
+    return take_page((((urn,), urn) for (urn,) in rows), limit=limit)
 
 
-def _jobs_by_name(catalog: Catalog, text: str) -> list[str]:
-    """Return the jobs and flows whose displayed name contains the text: ``nightly.clean`` is in no URN."""
-    jobs = find_urns(catalog.connection, "", ["dataJob", "dataFlow"]).urns
-    return [urn for urn in jobs if text.lower() in display_name(catalog, urn).lower()]
+def find_urns(
+    connection: sqlite3.Connection,
+    text: str,
+    types: Sequence[str] = (),
+    *,
+    limit: int | None = None,
+    page: str | None = None,
+) -> Page[str]:
+    """Return the entities whose URN contains ``text``, whatever its case, the shortest first; see :func:`list_urns`.
+
+    Of runs, those are listed whose URN begins with the text after its type, and the latest ones that contain the text.
+    """
+    return _search(connection, text, types, only_urns=True, limit=limit, page=page)
 
 
-def _page(connection: sqlite3.Connection, query: str, values: dict[str, object]) -> UrnPage:
-    rows = connection.execute(query, values).fetchall()
-    return UrnPage([urn for urn, _ in rows], rows[0][1] if rows else 0)
+def search_urns(
+    connection: sqlite3.Connection,
+    text: str,
+    types: Sequence[str] = (),
+    *,
+    limit: int | None = None,
+    page: str | None = None,
+) -> Page[str]:
+    """Return the entities that have ``text`` in their URN, name or description, or in the name of a column; see :func:`find_urns`."""
+    return _search(connection, text, types, only_urns=False, limit=limit, page=page)
 
 
-def _json(values: Sequence[str]) -> str:
-    return msgspec.json.encode(list(values)).decode()
+def _search(  # noqa: PLR0913 - the options of the two functions above
+    connection: sqlite3.Connection,
+    text: str,
+    types: Sequence[str],
+    *,
+    only_urns: bool,
+    limit: int | None,
+    page: str | None,
+) -> Page[str]:
+    after = decode_key(page, (bool, int, str)) if page is not None else None
+    examined = -1 if limit is None else MAX_EXAMINED
+    matches: set[_Match] = set()
+    is_exact = True
+    if set(types) != {RUN_TYPE}:
+        urns = find_indexed_urns(connection, text, types, only_urns=only_urns, limit=examined)
+        is_exact = len(urns) < MAX_EXAMINED or limit is None
+        matches.update(_Match(is_run=False, length=len(urn), urn=urn) for urn in urns)
+    if not types or RUN_TYPE in types:
+        run_rows = connection.execute(f"{LATEST_RUNS} LIMIT ?", (examined,)).fetchall()
+        is_exact = is_exact and (limit is None or len(run_rows) < MAX_EXAMINED)
+        run_urns = chain(
+            _runs_by_prefix(connection, text, examined), _runs_by_text(run_rows, text, only_urns=only_urns)
+        )
+        matches.update(_Match(is_run=True, length=len(urn), urn=urn) for urn in run_urns)
+    rows: Iterator[tuple[PageKey, str]] = (
+        (tuple(match), match.urn) for match in sorted(matches) if after is None or match > after
+    )
+    listed = take_page(rows, limit=limit)
+    return listed if is_exact else Page(listed.items, listed.remaining, is_exact=False, next_page=listed.next_page)
+
+
+def _runs_by_prefix(connection: sqlite3.Connection, text: str, limit: int) -> Iterator[str]:
+    for start in {text, text.lower()}:
+        prefix = start if start.startswith(_RUN_PREFIX) else f"{_RUN_PREFIX}{start}"
+        rows = connection.execute(_FIND_BY_PREFIX, (prefix, f"{prefix}\U0010ffff", limit))
+        yield from (urn for (urn,) in rows)
+
+
+def _runs_by_text(rows: Iterable[tuple[str, bytes | None]], text: str, *, only_urns: bool) -> Iterator[str]:
+    form = search_form(text)
+    for urn, properties in rows:
+        if form in urn.lower() or (
+            not only_urns and properties is not None and form in (_decode_name(properties).name or "").lower()
+        ):
+            yield urn

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dh_bridge.catalog.edges import entity_type
 from dh_bridge.catalog.entity import display_name
-from dh_bridge.catalog.listing import RunFilter, select_runs
+from dh_bridge.catalog.run_index import RUN_ASPECTS, RUN_EVENT
+from dh_bridge.catalog.run_selection import RunFilter, select_runs
 
 if TYPE_CHECKING:
+    from dh_bridge.catalog.paging import Page
     from dh_bridge.catalog.store import Catalog
 
 Role = Literal["runs", "reads", "writes", "child", "itself"]
@@ -21,7 +22,16 @@ _ROLES_BY_RELATION: dict[str, Role] = {
     "Consumes": "reads",
     "Produces": "writes",
 }
-_RUN_ASPECTS = {"dataProcessInstanceRelationships", "dataProcessInstanceInput", "dataProcessInstanceOutput"}
+_MAX_CHILDREN = 100
+"""Children of a run that a row lists."""
+_LINKS_TO_ENTITY = """
+    SELECT relationship.name FROM relationship JOIN entity target ON target.id = relationship.target
+    WHERE relationship.source = ? AND relationship.aspect IN (?, ?, ?) AND target.urn = ?
+"""
+CHILDREN = """
+    SELECT entity.urn FROM relationship JOIN entity ON entity.id = relationship.source
+    WHERE relationship.target = ? AND relationship.lineage IN (-1, 0, 1) AND relationship.name = 'ChildOf' LIMIT ?
+"""
 _ERROR_SUFFIX = ".errorMessage.message"
 """End of the custom property with the error of a run; its beginning is the setting `properties.prefix`."""
 
@@ -31,6 +41,7 @@ class RunRow(msgspec.Struct):
 
     ``status`` is STARTED, or the result of the latest run event (SUCCESS, FAILURE, SKIPPED, UP_FOR_RETRY).
     ``role`` is what the run is to the entity asked for; empty if none was asked for. ``error`` is the message of a failed run.
+    ``children`` has at most 100 URNs; if there are more, ``has_more_children`` is true.
     """
 
     urn: str
@@ -49,48 +60,55 @@ class RunRow(msgspec.Struct):
     outputs: list[str]
     link: str | None
     error: str | None = None
-
-
-def find_roles(catalog: Catalog, urn: str) -> dict[str, list[Role]]:
-    """Return the runs of ``urn``, each with what it is to the entity.
-
-    Of a job or flow those it is the template of, of a dataset those that read or write it, of a run itself and its children.
-    """
-    roles: dict[str, list[Role]] = {urn: ["itself"]} if entity_type(urn) == "dataProcessInstance" else {}
-    for name, aspect, source in catalog.referrers(urn):
-        if aspect in _RUN_ASPECTS and name in _ROLES_BY_RELATION:
-            roles.setdefault(source, []).append(_ROLES_BY_RELATION[name])
-    return roles
+    has_more_children: bool = False
 
 
 def find_runs(catalog: Catalog, urn: str) -> list[RunRow]:
-    """Return the runs of an entity, youngest first; see :func:`list_runs`."""
-    return list_runs(catalog, urn)[0]
+    """Return all runs of an entity, the latest first; see :func:`list_runs`."""
+    return list_runs(catalog, urn).items
 
 
 def list_runs(
-    catalog: Catalog, urn: str | None = None, run_filter: RunFilter | None = None, *, limit: int = -1
-) -> tuple[list[RunRow], int]:
-    """Return runs, youngest first, and their number without the limit; as in DataHub, a run without a run event is left out.
+    catalog: Catalog,
+    urn: str | None = None,
+    run_filter: RunFilter | None = None,
+    *,
+    limit: int | None = None,
+    page: str | None = None,
+) -> Page[RunRow]:
+    """Return runs, the latest first: the time of a run is that of its latest run event.
+
+    As in DataHub, a run without a run event is left out.
 
     Args:
         catalog: The catalogue.
-        urn: A job, flow, dataset or run, as of :func:`find_roles`; None for all runs.
+        urn: A job or flow whose runs are listed, a dataset that they read or write, or a run, which is listed with its children;
+            None for all runs.
         run_filter: Which of them are returned.
-        limit: The number of runs to return; -1 for all.
+        limit: The number of runs to return; None for all.
+        page: The token of the page; None for the first one.
+
+    Raises:
+        SettingsError: The token is not one of this list.
     """
-    roles = None if urn is None else find_roles(catalog, urn)
-    page = select_runs(catalog, run_filter or RunFilter(), urns=None if roles is None else list(roles), limit=limit)
-    rows = (_run_row(catalog, run, (roles or {}).get(run, [])) for run in page.urns)
-    return [row for row in rows if row is not None], page.total
+    listed = select_runs(catalog, run_filter or RunFilter(), urn=urn, limit=limit, page=page)
+    return listed.with_items([_run_row(catalog, run, urn) for run in listed.items])
 
 
-def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
-    """Return one run, None when it has no run event."""
-    events = catalog.timeseries(urn, "dataProcessInstanceRunEvent")
-    if not events:
-        return None
-    latest = events[-1]
+def _roles(catalog: Catalog, run: int, run_urn: str, urn: str | None) -> list[Role]:
+    """Return what a run is to an entity."""
+    if urn is None:
+        return []
+    names = catalog.connection.execute(_LINKS_TO_ENTITY, (run, *RUN_ASPECTS, urn))
+    roles = [_ROLES_BY_RELATION[name] for (name,) in sorted(names) if name in _ROLES_BY_RELATION]
+    return ["itself", *roles] if run_urn == urn else roles
+
+
+def _run_row(catalog: Catalog, run: int, entity: str | None) -> RunRow:
+    """Return one run that has a run event."""
+    (urn,) = catalog.connection.execute("SELECT urn FROM entity WHERE id = ?", (run,)).fetchone()
+    latest = catalog.timeseries(urn, RUN_EVENT, latest=1)[0]
+    children = [child for (child,) in catalog.connection.execute(CHILDREN, (run, _MAX_CHILDREN + 1))]
     aspects = catalog.aspects(urn)
     properties = aspects.get("dataProcessInstanceProperties") or {}
     relations = aspects.get("dataProcessInstanceRelationships") or {}
@@ -98,7 +116,7 @@ def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
     return RunRow(
         urn=urn,
         name=display_name(catalog, urn),
-        role=role,
+        role=_roles(catalog, run, urn, entity),
         status=(latest.get("result") or {}).get("type") or latest["status"],
         attempt=latest.get("attempt"),
         started=(properties.get("created") or {}).get("time"),
@@ -106,7 +124,8 @@ def _run_row(catalog: Catalog, urn: str, role: list[Role]) -> RunRow | None:
         duration=latest.get("durationMillis"),
         job=relations.get("parentTemplate"),
         parent=relations.get("parentInstance"),
-        children=[source for name, _, source in catalog.referrers(urn) if name == "ChildOf"],
+        children=sorted(children[:_MAX_CHILDREN]),
+        has_more_children=len(children) > _MAX_CHILDREN,
         upstream=relations.get("upstreamInstances") or [],
         inputs=_dataset_urns(aspects.get("dataProcessInstanceInput"), "input"),
         outputs=_dataset_urns(aspects.get("dataProcessInstanceOutput"), "output"),

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the statements are made of constants
 """The tables of the catalogue: entities, aspects, points in time, relationships and column lineage; and the views of them."""
 
 from __future__ import annotations
@@ -6,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.catalog.views import CREATE_VIEWS
+from dh_bridge.catalog.run_index import CREATE_RUN_TABLES, CREATE_RUN_TRIGGERS, FILL_RUN_TABLES
+from dh_bridge.catalog.search_index import CREATE_SEARCH_TABLES, FILL_SEARCH_TABLES
+from dh_bridge.catalog.views import CREATE_VIEWS, DROP_VIEWS
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import validator
@@ -44,7 +47,25 @@ _TABLES = """
     CREATE INDEX column_edge_upstream ON column_edge (upstream);
     """
 
-MIGRATIONS = {11: _TABLES + CREATE_VIEWS}
+_INDEXES = f"""
+    {DROP_VIEWS};
+    -- Points of an entity by time: a dataset has an operation for each run that writes it.
+    ALTER TABLE point RENAME TO point_by_document;
+    CREATE TABLE point (
+        entity INTEGER NOT NULL REFERENCES entity, aspect TEXT NOT NULL, document BLOB NOT NULL,
+        time INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (entity, aspect, time, document)
+    );
+    INSERT INTO point (entity, aspect, document, time, value)
+        SELECT entity, aspect, document, time, value FROM point_by_document;
+    DROP TABLE point_by_document;
+    CREATE INDEX point_check_result ON point (time) WHERE aspect = 'assertionRunEvent';
+    -- The entities that refer to an entity, lineage apart from the rest: all runs of a dataset refer to it.
+    DROP INDEX relationship_target;
+    CREATE INDEX relationship_target ON relationship (target, lineage, name, source);
+    {CREATE_RUN_TABLES} {FILL_RUN_TABLES} {CREATE_RUN_TRIGGERS} {CREATE_SEARCH_TABLES} {FILL_SEARCH_TABLES} {CREATE_VIEWS};
+    """
+
+MIGRATIONS = {11: _TABLES + CREATE_VIEWS, 12: _INDEXES}
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
 

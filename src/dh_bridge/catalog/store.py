@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.decode
 
+_NEXT_TIMESERIES_ASPECT = (
+    "SELECT min(aspect) FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND aspect > ?"
+)
 _MAX_CACHED_IDS = 100_000
 """URNs whose row numbers are remembered between transactions; at most about 40 MB."""
 
@@ -110,22 +113,23 @@ class Catalog(Database):
         ).fetchone()
         return None if row is None else _decode(row[0])
 
-    def timeseries(self, urn: str, aspect: str) -> list[Any]:
+    def timeseries(self, urn: str, aspect: str, *, latest: int | None = None) -> list[Any]:
         """Return the points of a timeseries aspect.
 
         Args:
             urn: the URN of the entity.
             aspect: the name of the aspect.
+            latest: the number of points to return, the latest ones; None for all.
 
         Returns:
             The JSON value of each point, the oldest first.
         """
         rows = self.connection.execute(
             "SELECT value FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND aspect = ?"
-            " ORDER BY time, document",
-            (urn, aspect),
+            " ORDER BY time DESC, document DESC LIMIT ?",
+            (urn, aspect, -1 if latest is None else latest),
         )
-        return [_decode(value) for (value,) in rows]
+        return [_decode(value) for (value,) in rows][::-1]
 
     def timeseries_aspects(self, urn: str) -> list[str]:
         """Return which timeseries aspects an entity has points of.
@@ -136,11 +140,12 @@ class Catalog(Database):
         Returns:
             The names of the aspects, sorted.
         """
-        rows = self.connection.execute(
-            "SELECT DISTINCT aspect FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY aspect",
-            (urn,),
-        )
-        return [name for (name,) in rows]
+        names: list[str] = []
+        while True:  # from name to name: an entity may have a million points
+            row = self.connection.execute(_NEXT_TIMESERIES_ASPECT, (urn, names[-1] if names else "")).fetchone()
+            if row[0] is None:
+                return names
+            names.append(row[0])
 
     def entities(self, entity_type: str | None = None) -> Iterator[str]:
         """Return the entities that have an aspect or a point. Entities that are only referred to are left out.
@@ -221,7 +226,13 @@ class Catalog(Database):
         return sorted(pairs)
 
 
-_TABLES = (("aspect", "entity"), ("point", "entity"), ("relationship", "source"), ("column_edge", "owner"))
+_TABLES = (
+    ("aspect", "entity"),
+    ("point", "entity"),
+    ("relationship", "source"),
+    ("column_edge", "owner"),
+    ("search_text", "entity"),
+)
 
 
 def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:

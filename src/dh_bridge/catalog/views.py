@@ -96,3 +96,6 @@ VIEWS = {
 
 CREATE_VIEWS = ";".join(f"CREATE VIEW {name} AS {select.strip()}" for name, select in VIEWS.items())
 """The statements that create all views."""
+
+DROP_VIEWS = ";".join(f"DROP VIEW {name}" for name in VIEWS)
+"""The statements that drop all views."""

@@ -11,7 +11,7 @@ from dh_bridge.catalog.check_results import CheckResult, find_results
 from dh_bridge.catalog.entity import display_name
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.list_ import write_rows
-from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, resolve_urn, say_hidden, sql_limit
+from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, page_option, resolve_urn, say_hidden
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
 from dh_bridge.cli.terminal import say
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--failed", is_flag=True, help="Only the results FAILURE and ERROR.")
 @since_option
 @limit_option
+@page_option
 @json_option
 @with_settings
 @examples(
@@ -41,7 +42,8 @@ def assertions(  # noqa: PLR0913 - one parameter per option
     dataset: str | None,
     failed: bool,
     since: int | None,
-    limit: int,
+    limit: int | None,
+    page: str | None,
     as_json: bool,
 ) -> None:
     """Show the results of the data quality checks of a dataset, or of all datasets.
@@ -55,18 +57,16 @@ def assertions(  # noqa: PLR0913 - one parameter per option
         urn = None if dataset is None else resolve_urn(contents, file, dataset, (["dataset"], ["assertion"]))
         catalog = contents.load_checks(since=since)
         name_key = f"{settings.properties.prefix}.name"
-        results, total = find_results(
-            catalog, urn, since=since, failed=failed, name_key=name_key, limit=sql_limit(limit)
-        )
-        rows = [msgspec.to_builtins(result) if as_json else _row(catalog, result, urn) for result in results]
+        results = find_results(catalog, urn, since=since, failed=failed, name_key=name_key, limit=limit, page=page)
+        rows = [msgspec.to_builtins(result) if as_json else _row(catalog, result, urn) for result in results.items]
         write_rows(rows, as_json=as_json)
-    if not total:
+    if not results.items and results.next_page is None:
         say(
             f"No results of checks in {file} match."
             if urn is None
             else f"No results of checks of {urn} in {file} match."
         )
-    say_hidden(len(results), total, "results")
+    say_hidden(results, "results")
 
 
 def _row(catalog: Catalog, result: CheckResult, urn: str | None) -> dict[str, object]:

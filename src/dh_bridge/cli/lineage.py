@@ -12,8 +12,9 @@ from dh_bridge.catalog.drawing import to_dot, to_mermaid
 from dh_bridge.catalog.edges import entity_type
 from dh_bridge.catalog.graph import lineage_edges
 from dh_bridge.catalog.lineage import LineageNode, lineage_tree, to_json
+from dh_bridge.catalog.paging import MAX_EXAMINED
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.lookup import file_argument, open_contents, resolve_urn, say_hidden, shell_quote, sql_limit
+from dh_bridge.cli.lookup import file_argument, open_contents, page_option, resolve_urn, say_hidden, shell_quote
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
 from dh_bridge.cli.terminal import escape_line, json_line, say, write, write_table, write_tree
@@ -40,6 +41,7 @@ _MARK_TEXTS = {
     "cycle": "(a cycle: shown above)",
     "again": "(shown elsewhere)",
     "deeper": "(more: --depth)",
+    "limit": "(more: --limit)",
     "": "",
 }
 
@@ -57,7 +59,15 @@ _MARK_TEXTS = {
     help="Steps to follow; jobs count, too. A tree has at most 120.",
 )
 @click.option("--columns", is_flag=True, help="Also show column lineage.")
-@click.option("--limit", type=click.IntRange(min=0), default=200, show_default=True, help="Lines to show; 0 for all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    callback=lambda _context, _option, limit: limit or None,
+    help="Entities to follow on each side, lines of a tree, or edges of the whole graph; 0 for all.",
+)
+@page_option
 @json_option
 @click.option("--dot", is_flag=True, help="A Graphviz picture.")
 @click.option("--mermaid", is_flag=True, help="A Mermaid picture.")
@@ -76,7 +86,8 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     down: bool,
     depth: int,
     columns: bool,
-    limit: int,
+    limit: int | None,
+    page: str | None,
     as_json: bool,
     dot: bool,
     mermaid: bool,
@@ -93,28 +104,32 @@ def lineage(  # noqa: PLR0913 - one parameter per option
         return
     if urn is None and (up or down or columns):
         raise click.UsageError("--up, --down and --columns need a URN.")
+    if urn is not None and page is not None:
+        raise click.UsageError("--page continues a list of edges. Pass it without URN.")
     if not (dot or mermaid) and depth > _MAX_TREE_DEPTH:
         say(f"A tree ends after {_MAX_TREE_DEPTH} steps. --dot and --mermaid have no such limit.")
         depth = _MAX_TREE_DEPTH
     draw = to_dot if dot else to_mermaid
     with open_contents(file, settings) as contents:
         if urn is None:
-            edges, total = lineage_edges(contents.load_graph(), limit=-1 if dot or mermaid else sql_limit(limit))
+            edges = lineage_edges(contents.load_graph(), limit=limit, page=page)
             if dot or mermaid:
-                write([draw(edges).encode()])  # UTF-8, whatever the terminal's code page
+                write([draw(edges.items).encode()])  # UTF-8, whatever the terminal's code page
             else:
-                _write_edges(edges, total, as_json=as_json)
+                _write_edges(edges.items, as_json=as_json)
+            say_hidden(edges, "edges")
             return
         entity = resolve_urn(contents, file, urn, _TIERS)
         is_run = entity_type(entity) == "dataProcessInstance"
-        catalog = contents.load_runs() if is_run else contents.load_graph()
-        root = lineage_tree(catalog, entity, direction=direction, depth=depth, columns=columns)
+        catalog = contents.load_related_runs(entity) if is_run else contents.load_graph()
+        root = lineage_tree(catalog, entity, direction=direction, depth=depth, columns=columns, limit=limit)
     if as_json:
         write([json_line(to_json(root))])
     elif dot or mermaid:
         write([draw(root).encode()])
     else:
-        write_tree(console_tree(root, direction), limit=limit)
+        write_tree(console_tree(root, direction), limit=limit or 0)
+    _say_cut(root, limit)
     if not (root.upstream or root.downstream):
         _say_no_lineage(root)
 
@@ -131,7 +146,7 @@ def _server_command(urn: str | None, direction: Direction) -> str:
     return "; ".join(f"datahub lineage --urn {shell_quote(urn)} {option}" for option in commands)
 
 
-def _write_edges(edges: Sequence[LineageEdge], total: int, *, as_json: bool) -> None:
+def _write_edges(edges: Sequence[LineageEdge], *, as_json: bool) -> None:
     if as_json:
         write(json_line({"upstream": edge.upstream.urn, "downstream": edge.downstream.urn}) for edge in edges)
     elif edges:
@@ -141,7 +156,21 @@ def _write_edges(edges: Sequence[LineageEdge], total: int, *, as_json: bool) -> 
         write_table(("upstream", "kind", "downstream", "kind"), rows)
     else:
         say("There is no lineage.")
-    say_hidden(len(edges), total, "edges")
+
+
+def _say_cut(root: LineageNode, limit: int | None) -> None:
+    """Print on which sides the tree is cut: an entity may have 100,000 neighbours."""
+    for side in ("upstream", "downstream"):
+        nodes, hidden, is_cut = [root], 0, False
+        for node in nodes:
+            nodes += getattr(node, side)
+            hidden += getattr(node, f"hidden_{side}")
+            is_cut = is_cut or node.mark == "limit"
+        if hidden or is_cut:
+            count = f"{'at least ' if is_cut or hidden >= MAX_EXAMINED else ''}{hidden:,}" if hidden else "some"
+            say(
+                f"The {side} side ends after {limit:,} entities; {count} more are not shown. Pass --limit 0 to see all."
+            )
 
 
 def _say_no_lineage(root: LineageNode) -> None:
@@ -160,7 +189,9 @@ def console_tree(root: LineageNode, direction: Direction = "both") -> Tree:
     ):
         if direction in {branch_direction, "both"}:
             branch = tree.add(f"[dim]{title}[/dim]" if children else f"[dim]no {title}[/dim]")
-            _add_branches(branch, children, "upstream" if branch_direction == "up" else "downstream")
+            attribute = "upstream" if branch_direction == "up" else "downstream"
+            _add_branches(branch, children, attribute)
+            _add_hidden(branch, root, attribute)
     return tree
 
 
@@ -170,6 +201,14 @@ def _add_branches(branch: Tree, nodes: Sequence[LineageNode], attribute: str) ->
         for column in node.columns if node.type != "dataJob" else ():  # pairs of a job are listed at its datasets
             child_branch.add(f"[dim]{escape(escape_line(_column_label(column)))}[/dim]")
         _add_branches(child_branch, getattr(node, attribute), attribute)
+        _add_hidden(child_branch, node, attribute)
+
+
+def _add_hidden(branch: Tree, node: LineageNode, attribute: str) -> None:
+    """Add a line with the number of neighbours that the limit leaves out."""
+    count = getattr(node, f"hidden_{attribute}")
+    if count:
+        branch.add(f"[dim]{count:,}{' or' if count >= MAX_EXAMINED else ''} more: --limit[/dim]")
 
 
 def _label(node: LineageNode, side: str = "") -> str:

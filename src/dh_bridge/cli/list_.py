@@ -10,7 +10,7 @@ import msgspec
 from dh_bridge.catalog.check_results import find_checks
 from dh_bridge.catalog.entity import display_name
 from dh_bridge.catalog.listing import ENTITY_TYPES
-from dh_bridge.catalog.runs import list_runs
+from dh_bridge.catalog.run_selection import RunFilter
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.summary import summarize
 from dh_bridge.cli.examples import examples
@@ -19,9 +19,9 @@ from dh_bridge.cli.lookup import (
     is_ledger,
     limit_option,
     open_contents,
+    page_option,
     say_hidden,
     shell_quote,
-    sql_limit,
 )
 from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.server_help import show_server_help
@@ -31,16 +31,17 @@ from dh_bridge.cli.times import short_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dh_bridge.catalog.paging import Page
+    from dh_bridge.catalog.runs import RunRow
     from dh_bridge.cli.lookup import Contents
     from dh_bridge.settings import Settings
-
-Rows = tuple[list[dict[str, Any]], int]
 
 
 @click.command("list")
 @file_argument
 @click.argument("kind", metavar="[KIND]", required=False, type=click.Choice(list(ENTITY_TYPES)))
 @limit_option
+@page_option
 @json_option
 @with_settings
 @examples(
@@ -48,7 +49,9 @@ Rows = tuple[list[dict[str, Any]], int]
     "dh-bridge list out/demo.db datasets",
     "dh-bridge list out/demo.db checks --limit 0",
 )
-def list_(*, settings: Settings, file: str, kind: str | None, limit: int, as_json: bool) -> None:
+def list_(  # noqa: PLR0913 - one parameter per option
+    *, settings: Settings, file: str, kind: str | None, limit: int | None, page: str | None, as_json: bool
+) -> None:
     """List the datasets, jobs, flows, runs or checks of a catalogue or ledger, or count them.
 
     FILE is a catalogue or a ledger. KIND is datasets, jobs, flows, runs or checks. URNs are quoted for the shell. `runs` and
@@ -64,16 +67,16 @@ def list_(*, settings: Settings, file: str, kind: str | None, limit: int, as_jso
         return
     with open_contents(file, settings) as contents:
         if kind == "runs":
-            rows, total = _run_rows(contents.load_runs(), limit)
+            rows = _run_rows(*contents.list_runs(None, RunFilter(), limit=limit, page=page))
         elif kind == "checks":
-            rows, total = _check_rows(contents.load_checks(), f"{settings.properties.prefix}.name", limit)
+            rows = _check_rows(contents.load_checks(), f"{settings.properties.prefix}.name", limit, page)
         else:
-            page = contents.find_urns("", [ENTITY_TYPES[kind]], limit=sql_limit(limit))
-            rows, total = entity_rows(contents, page.urns), page.total
-        write_rows(rows, as_json=as_json)
-    if not total:
-        say(f"{file} has no {kind}.")
-    say_hidden(len(rows), total, kind)
+            urns = contents.list_urns([ENTITY_TYPES[kind]], limit=limit, page=page)
+            rows = urns.with_items(entity_rows(contents, urns.items))
+        write_rows(rows.items, as_json=as_json)
+    if not rows.items and rows.next_page is None:
+        say(f"{file} has no {kind}." if page is None else f"{file} has no more {kind}.")
+    say_hidden(rows, kind)
 
 
 def _count(file: str, settings: Settings) -> dict[str, Any]:
@@ -127,8 +130,7 @@ def _cell(name: str, value: Any) -> Any:
     return shell_quote(value) if name == "urn" else value
 
 
-def _run_rows(catalog: Catalog, limit: int) -> Rows:
-    runs, total = list_runs(catalog, limit=sql_limit(limit))
+def _run_rows(catalog: Catalog, runs: Page[RunRow]) -> Page[dict[str, Any]]:
     rows = [
         {
             "name": run.name,
@@ -137,15 +139,15 @@ def _run_rows(catalog: Catalog, limit: int) -> Rows:
             "job": None if run.job is None else display_name(catalog, run.job),
             "urn": run.urn,
         }
-        for run in runs
+        for run in runs.items
     ]
-    return rows, total
+    return runs.with_items(rows)
 
 
-def _check_rows(catalog: Catalog, name_key: str, limit: int) -> Rows:
-    checks, total = find_checks(catalog, name_key=name_key, limit=sql_limit(limit))
+def _check_rows(catalog: Catalog, name_key: str, limit: int | None, page: str | None) -> Page[dict[str, Any]]:
+    checks = find_checks(catalog, name_key=name_key, limit=limit, page=page)
     rows = []
-    for check in checks:
+    for check in checks.items:
         row = msgspec.to_builtins(check)
         dataset = None if check.dataset is None else display_name(catalog, check.dataset)
         rows.append(
@@ -156,4 +158,4 @@ def _check_rows(catalog: Catalog, name_key: str, limit: int) -> Rows:
                 "urn": check.urn,
             }
         )
-    return rows, total
+    return checks.with_items(rows)

@@ -6,15 +6,16 @@ import os
 import shlex
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from dh_bridge.catalog.contents import CatalogContents
 from dh_bridge.catalog.entity import key_parts
+from dh_bridge.catalog.paging import DEFAULT_PAGE_SIZE, MAX_EXAMINED
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
-from dh_bridge.cli.options import catalog_path
+from dh_bridge.cli.options import catalog_path, utf_8
 from dh_bridge.cli.terminal import echo, escape_line, note, say
 from dh_bridge.datahub import urns
 from dh_bridge.delivery import with_server_version
@@ -27,7 +28,7 @@ from dh_bridge.storage.database import Database
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dh_bridge.catalog.listing import UrnPage
+    from dh_bridge.catalog.paging import Page
     from dh_bridge.settings import Settings
 
     Contents = CatalogContents | LedgerContents
@@ -41,9 +42,13 @@ file_argument = click.argument("file", metavar="FILE", type=catalog_path)
 limit_option = click.option(
     "--limit",
     type=click.IntRange(min=0),
-    default=50,
+    default=DEFAULT_PAGE_SIZE,
     show_default=True,
+    callback=lambda _context, _option, limit: limit or None,
     help="Rows to show; 0 for all.",
+)
+page_option = click.option(
+    "--page", metavar="PAGE", type=utf_8, help="Show the rows after those of an earlier call, which printed PAGE."
 )
 
 
@@ -96,7 +101,7 @@ def resolve_urn(contents: Contents, file: str, text: str, tiers: Sequence[Sequen
     names = [text] if not urns.is_urn(text) else []
     for types in tiers if names else ():
         page = contents.find_urns(text, types, limit=_MAX_CANDIDATES)
-        match = _best_match(page.urns, text.lower())
+        match = _best_match(page.items, text.lower())
         if match is not None:
             note(f"{escape_line(text)} is {match}")
             return match
@@ -118,21 +123,24 @@ def shell_quote(urn: str) -> str:
     return shlex.quote(escape_line(urn))
 
 
-def say_hidden(shown: int, total: int, what: str) -> None:
-    """Print how many rows the limit hides."""
-    if total > shown:
-        say(f"{total - shown:,} of {total:,} {what} are not shown. Pass --limit 0 to see all.")
+def say_hidden(page: Page[Any], what: str) -> None:
+    """Print how many rows follow after a page, and how to see them."""
+    if page.next_page is None:
+        return
+    if page.remaining and page.is_exact:
+        say(f"{page.remaining:,} of {page.total:,} {what} are not shown. Pass --limit 0 to see all.")
+    elif page.remaining:
+        say(f"At least {page.remaining:,} more {what} are not shown. Pass --limit 0 to see all, which may take long.")
+    else:
+        say(f"Only {MAX_EXAMINED:,} {what} were examined for this page. There may be more matches.")
+    say(f"Next page: --page {page.next_page}")
 
 
-def sql_limit(limit: int) -> int:
-    """Return the limit of a query: 0 stands for all."""
-    return limit or -1
-
-
-def exit_ambiguous(file: str, text: str, page: UrnPage) -> NoReturn:
+def exit_ambiguous(file: str, text: str, page: Page[str]) -> NoReturn:
     """List the entities that match a name, and end the command."""
-    shown = page.urns[:_MAX_LISTED]
-    say(f"{page.total:,} entities in {file} match {text!r}. Pass one of them:")
+    shown = page.items[:_MAX_LISTED]
+    count = f"{page.total:,}" if page.is_exact else f"At least {page.total:,}"
+    say(f"{count} entities in {file} match {text!r}. Pass one of them:")
     for urn in shown:
         say(f"  {shell_quote(urn)}")
     if page.total > len(shown):
@@ -147,8 +155,8 @@ def exit_unknown(contents: Contents, file: str, text: str) -> NoReturn:
     for name in _similar_names(text):
         page = contents.find_urns(name, limit=_MAX_LISTED)
         if page.total:
-            say(f"Did you mean ({len(page.urns):,} of {page.total:,}):")
-            for urn in page.urns:
+            say(f"Did you mean ({len(page.items):,} of {page.total:,}):")
+            for urn in page.items:
                 echo(f"  {shell_quote(urn)}", err=True)
             break
     raise click.exceptions.Exit(EXIT_EVENTS)

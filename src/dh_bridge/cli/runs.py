@@ -8,16 +8,16 @@ import click
 import msgspec
 
 from dh_bridge.catalog.entity import display_name
-from dh_bridge.catalog.listing import FAILED_STATUS, RunFilter
-from dh_bridge.catalog.runs import RunRow, list_runs
+from dh_bridge.catalog.run_selection import RunFilter
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, resolve_urn, say_hidden, sql_limit
+from dh_bridge.cli.lookup import file_argument, limit_option, open_contents, page_option, resolve_urn, say_hidden
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
 from dh_bridge.cli.terminal import json_line, say, write, write_table
-from dh_bridge.cli.times import short_time, since_option, utc_text
+from dh_bridge.cli.times import short_time, since_option
 
 if TYPE_CHECKING:
+    from dh_bridge.catalog.runs import RunRow
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.settings import Settings
 
@@ -40,6 +40,7 @@ _TIERS = (["dataJob", "dataFlow"], ["dataset"], ["dataProcessInstance"])
     help="Only runs of this orchestrator, such as airflow, or with this text in the producer's URI.",
 )
 @limit_option
+@page_option
 @json_option
 @with_settings
 @examples(
@@ -57,35 +58,35 @@ def runs(  # noqa: PLR0913 - one parameter per option
     since: int | None,
     job: str | None,
     producer: str | None,
-    limit: int,
+    limit: int | None,
+    page: str | None,
     as_json: bool,
 ) -> None:
     """Show runs: all of them, or those of a job, flow or dataset.
 
     FILE is a catalogue or a ledger. URN is the URN of a job, flow, dataset or run, or a part of it that is unique, such as a name.
-    The latest runs come first. `--since` compares the end of a run, or its start if it has not ended. With `--json`, each run also
+    The latest runs come first: those that ended last, or started last if they have not ended. `--since` compares the same times. With `--json`, each run also
     has its children, inputs, outputs and upstream runs.
     """
     if show_server_help(file, settings, urn=urn or job or "", tab="Runs"):
         return
     run_filter = RunFilter(
-        status=FAILED_STATUS if failed else None,
-        since=utc_text(since),
+        failed=failed,
+        since=since,
         job=job,
         producer=producer,
         producer_key=f"{settings.properties.prefix}.producer",
     )
     with open_contents(file, settings) as contents:
         entity = None if urn is None else resolve_urn(contents, file, urn, _TIERS)
-        catalog = contents.load_runs(since=since)
-        rows, total = list_runs(catalog, entity, run_filter, limit=sql_limit(limit))
+        catalog, listed = contents.list_runs(entity, run_filter, limit=limit, page=page)
         if as_json:
-            write(json_line(msgspec.to_builtins(row)) for row in rows)
-        elif rows:
-            _write_rows(catalog, rows, has_roles=entity is not None)
-    if not total:
+            write(json_line(msgspec.to_builtins(row)) for row in listed.items)
+        elif listed.items:
+            _write_rows(catalog, listed.items, has_roles=entity is not None)
+    if not listed.items and listed.next_page is None:
         say(f"No runs of {entity} in {file} match." if entity is not None else f"No runs in {file} match.")
-    say_hidden(len(rows), total, "runs")
+    say_hidden(listed, "runs")
 
 
 def _write_rows(catalog: Catalog, rows: list[RunRow], *, has_roles: bool) -> None:

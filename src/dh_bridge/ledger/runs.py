@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from dh_bridge.model.fold import FactsByEntity
 
 _MAX_CACHED_RUNS = 2_000
+_FAILED_TYPES = {"FAIL", "ABORT"}
 _WRITE_RUN = """
-    INSERT INTO run (id, key, state, job, ended, touched) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET state = excluded.state, job = excluded.job, ended = excluded.ended, touched = excluded.touched
+    INSERT INTO run (id, key, state, job, ended, may_have_failed, touched) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET state = excluded.state, job = excluded.job, ended = excluded.ended,
+        may_have_failed = excluded.may_have_failed, touched = excluded.touched
 """
 _EVICT_RUN = "UPDATE run SET state = NULL WHERE id = ?"
 _WRITE_RERENDERED_RUN = _WRITE_RUN.replace(", touched = excluded.touched", "")
@@ -159,7 +161,8 @@ class RunStore(dict[str, RunState]):
             record = self._records.get(key)
             if record is not None:
                 data = self.objects.encode_state(state, record.contribution, now)
-                rows.append((record.run_id, key, data, _job_hash(state), _end_time(state), now))
+                job, end = _job_hash(state), _end_time(state)
+                rows.append((record.run_id, key, data, job, end, _may_have_failed(state), now))
         self._connection.executemany(_WRITE_RERENDERED_RUN if is_rerender else _WRITE_RUN, rows)
         self._new_keys.clear()
         self.clear()
@@ -184,6 +187,11 @@ def _job_hash(state: RunState) -> bytes | None:
     """Return the key of a run's job, None if no job is known."""
     job = state.job()
     return blake2b(job.job_urn.encode(), digest_size=8).digest() if job is not None else None
+
+
+def _may_have_failed(state: RunState) -> bool:
+    """Return whether an event says that a run failed; a setting decides whether an aborted run did."""
+    return any(event_type in _FAILED_TYPES for _, event_type in state.events)
 
 
 def _end_time(state: RunState) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dh_bridge.ledger.run_candidates import IS_RUN, RUN_TIME
+
 MIGRATIONS = {
     11: """
     -- States of runs and of shared entities, fingerprints of sent aspects, the outbox.
@@ -71,6 +73,12 @@ MIGRATIONS = {
     CREATE INDEX run_ancestry_parent ON run_ancestry (parent);
     -- Each batch deletes old deliveries, and there may be one for each event.
     CREATE INDEX delivery_last ON delivery (last);
+    """,
+    12: f"""
+    -- Lists of runs by time.
+    ALTER TABLE run ADD COLUMN may_have_failed INTEGER; -- 0: it has no FAIL or ABORT; NULL: unknown, in older files
+    CREATE INDEX run_time ON run ({RUN_TIME}) WHERE {IS_RUN};
+    CREATE INDEX run_failed ON run ({RUN_TIME}) WHERE {IS_RUN} AND may_have_failed IS NOT 0;
     """,
 }
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
