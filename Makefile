@@ -48,7 +48,7 @@ e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready  ## let
 faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, attacks, an hour of load, a million spoilt events (two hours; FAULTS="...")
 	@env TESTS_FAULTS=long TESTS_KILLS=100 TESTS_SEEDS=3 TESTS_SPOILT=20000 TESTS_STREAM=1000000 $(FAULTS) \
 		$(BIN)/python -m pytest -p no:randomly -n 0 \
-		tests/faults tests/receiver/test_attacks.py tests/sinks/test_sink_kafka_faults.py tests/test_corpus.py
+		tests/faults tests/receiver/test_attacks.py tests/receiver/test_accept_first.py tests/sinks/test_sink_kafka_faults.py tests/test_corpus.py
 
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)

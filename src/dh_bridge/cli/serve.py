@@ -49,7 +49,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     """Run an OpenLineage HTTP endpoint that forwards events to DataHub.
 
     Point clients at POST /api/v1/lineage (compatible with Marquez; DataHub's /openapi/openlineage/api/v1/lineage works, too). A
-    request is answered when its events are stored in the ledger or its inbox, which survive a restart. Delivery to DataHub runs in
+    request is answered when its events are stored in the ledger, its inbox or its event log, which survive a restart. Delivery to DataHub runs in
     the background and is retried while DataHub is down. The endpoint listens on 127.0.0.1. If it listens elsewhere, set
     receiver.token: clients send it as OpenLineage's apiKey. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
     accepted events are flushed before exit.
@@ -73,7 +73,8 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
                 before_listening=partial(_on_signals, stop.set),  # a client that sees the open port may send a signal
             )
         )
-        say(f"writing to {receiver.target.describe(target, ', '.join(receiver.target.settings.identity.mode))}")
+        if receiver.description is not None:
+            say(f"writing to {receiver.description}")
         if settings.receiver.token is None and receiver.is_exposed:
             say("anybody who can reach it may send events: set receiver.token")
         say(f"taking events at {receiver.url}/api/v1/lineage")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
-    from dh_bridge.receiver.ingest_queue import IngestQueue
+    from dh_bridge.receiver.event_queue import EventQueue
     from dh_bridge.receiver.metrics import ReceiverMetrics
     from dh_bridge.settings.receiver import ReceiverSettings
 
@@ -55,7 +55,7 @@ _LARGE_BODY_BYTES = 1024 * 1024
 
 
 class Receiver:
-    """Passes events of HTTP requests to an :class:`~dh_bridge.receiver.ingest_queue.IngestQueue`.
+    """Passes events of HTTP requests to an :class:`~dh_bridge.receiver.event_queue.EventQueue`.
 
     Any WSGI server can run it.
 
@@ -67,7 +67,7 @@ class Receiver:
 
     def __init__(
         self,
-        ingest_queue: IngestQueue,
+        ingest_queue: EventQueue,
         metrics: ReceiverMetrics,
         settings: ReceiverSettings,
         *,

@@ -8,6 +8,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.sinks.base import Closable
 from dh_bridge.storage.database import Database
@@ -32,11 +33,15 @@ class BacklogSize(NamedTuple):
 
 
 class Backlog(Closable):
-    """Counts waiting proposals in the ledger ``path``, independent of the process that delivers; any thread may use it."""
+    """Counts waiting proposals in the ledger ``path``, independent of the process that delivers; any thread may use it.
+
+    The ledger may be created later.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file: Database | None = Database(path, readonly=True)
-        self._outbox = Outbox(self._file.connection)
+        self._path = path
+        self._file: Database | None = None
+        self._is_closed = False
         self._lock = Lock()
         self._size = BacklogSize()
         self._next_read = 0.0
@@ -44,22 +49,25 @@ class Backlog(Closable):
     def read(self) -> BacklogSize:
         """Return the backlog of a moment ago; the last known one if the file cannot be read."""
         with self._lock:
-            if self._file is not None and time.monotonic() >= self._next_read:
+            if not self._is_closed and time.monotonic() >= self._next_read:
                 self._read_file()
             return self._size
 
     def close(self) -> None:
         """Read once more, and close the file."""
         with self._lock:
-            if self._file is not None:
+            if not self._is_closed:
+                self._is_closed = True
                 self._read_file()
-                self._file.close()
-                self._file = None
+                if self._file is not None:
+                    self._file.close()
 
     def _read_file(self) -> None:
         started_at = time.monotonic()
-        with suppress(sqlite3.Error):
-            number, oldest = self._outbox.count()[0], self._outbox.oldest_time()
+        with suppress(sqlite3.Error, SinkError):
+            self._file = self._file or Database(self._path, readonly=True)
+            outbox = Outbox(self._file.connection)
+            number, oldest = outbox.count()[0], outbox.oldest_time()
             self._size = BacklogSize(number, None if oldest is None else oldest / 1000)
         ended_at = time.monotonic()
         self._next_read = ended_at + max(MIN_INTERVAL_SECONDS, _INTERVAL_FACTOR * (ended_at - started_at))

@@ -6,13 +6,16 @@ from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from dh_bridge.event_log import LogStatus
 from dh_bridge.receiver.backlog import BacklogSize
+from dh_bridge.receiver.log_backlog import age_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _COUNTER_HELP = {
     "requests": "Requests by status, excluding /health and /metrics.",
+    "accepted": "Events written to the event log.",
     "events": "Events written to the ledger.",
     "dead_letters": "Invalid events.",
     "slow_events": "Events that took more than one second of CPU time.",
@@ -30,13 +33,17 @@ _COUNTER_HELP = {
 _GAUGE_HELP = {
     "waiting": "Proposals queued in the ledger.",
     "waiting_seconds": "Age of the oldest queued proposal, in seconds.",
+    "log_bytes": "Size of the event log, in bytes.",
+    "unfolded_events": "Events in the event log that are not in the ledger yet.",
+    "unfolded_seconds": "Age of the oldest of these events, in seconds.",
 }
 
 
 class ReceiverMetrics:
     """Counters that only grow.
 
-    ``read_backlog`` returns the backlog of the ledger (none for a catalogue), ``stall_reason`` why it is not delivered.
+    ``read_backlog`` returns the backlog of the ledger (none for a catalogue), ``stall_reason`` why it is not delivered,
+    ``read_log`` the status of the event log.
     """
 
     def __init__(self, read_backlog: Callable[[], BacklogSize] = BacklogSize) -> None:
@@ -44,6 +51,7 @@ class ReceiverMetrics:
         self._counts: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
         self.read_backlog = read_backlog
+        self.read_log: Callable[[], LogStatus] = LogStatus
         self.stall_reason: Callable[[], str | None] = lambda: None
 
     def add(self, **counts: int) -> None:
@@ -82,8 +90,9 @@ class ReceiverMetrics:
                 lines += [f'{metric}{{status="{status}"}} {number}' for status, number in sorted(statuses.items())]
             else:
                 lines.append(f"{metric} {counts[name]}")
-        backlog = self.read_backlog()
-        for (name, help_text), number in zip(_GAUGE_HELP.items(), (backlog.number, backlog.seconds), strict=True):
+        backlog, log = self.read_backlog(), self.read_log()
+        gauges = (backlog.number, backlog.seconds, log.total_bytes, log.unfolded_events, age_seconds(log))
+        for (name, help_text), number in zip(_GAUGE_HELP.items(), gauges, strict=True):
             metric = f"dh_bridge_{name}"
             lines += [f"# HELP {metric} {help_text}", f"# TYPE {metric} gauge", f"{metric} {number}"]
         return "\n".join([*lines, ""])

@@ -9,36 +9,44 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import read_notes
+from dh_bridge.ledger.ledger_log import open_event_log
 from dh_bridge.openlineage.masking import mask_bytes
 from dh_bridge.openlineage.parsing import parse_event
-from dh_bridge.options import zone_of
+from dh_bridge.options import Options, zone_of
+from dh_bridge.receiver.accept_queue import AcceptQueue
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.backlog import Backlog
+from dh_bridge.receiver.folding_worker import FoldingWorker
 from dh_bridge.receiver.inbox import Inbox
 from dh_bridge.receiver.ingest_queue import IngestQueue
+from dh_bridge.receiver.log_backlog import LogBacklog
 from dh_bridge.receiver.metrics import ReceiverMetrics
 from dh_bridge.receiver.sending import DeliveryWorker, delivery_ledger
 from dh_bridge.receiver.web import WebServer
+from dh_bridge.receiver.worker_messages import FoldingConfig
 from dh_bridge.redaction import OFF
 from dh_bridge.redaction.rules import rules
-from dh_bridge.sinks.base import target_kind
+from dh_bridge.sinks.base import address_of, load_sink, target_kind
 from dh_bridge.storage.connection import MEMORY_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dh_bridge.delivery import DeliveryTarget
+    from dh_bridge.event_log import EventLog
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import DeadLetter
+    from dh_bridge.receiver.event_queue import EventQueue
     from dh_bridge.settings import Settings
 
 log = logging.getLogger("dh_bridge.receiver")
 
+OPEN_SECONDS = 5.0
+"""Seconds to wait for the target before the port opens; the target may be down."""
 _DRAIN_SECONDS = 10.0
 """Seconds that requests have to end in."""
 _SWITCH_INTERVAL_SECONDS = 0.001
@@ -48,24 +56,29 @@ _LAST_RESPONSE_SECONDS = 0.2
 
 
 class RunningReceiver:
-    """A running receiver: ``url`` is its address, ``target`` that of deliveries, ``metrics`` its counters, ``is_exposed``.
+    """A running receiver: ``url`` is its address, ``metrics`` its counters, ``is_exposed`` whether other machines can reach it.
 
-    Other machines can reach it.
+    ``description``: a text about the target of deliveries; None if it is not open yet.
     """
 
-    def __init__(
-        self, web: WebServer, target: DeliveryTarget, metrics: ReceiverMetrics, ingest_queue: IngestQueue
-    ) -> None:
+    def __init__(self, web: WebServer, description: str | None, metrics: ReceiverMetrics, queue: EventQueue) -> None:
         self.url = web.url
         self.is_exposed = web.is_exposed
-        self.target = target
+        self.description = description
         self.metrics = metrics
-        self._ingest_queue = ingest_queue
+        self._queue = queue
 
     @property
     def refusal_reason(self) -> str | None:
         """Why the last events were refused; None if they were not."""
-        return self._ingest_queue.refusal_reason
+        return self._queue.refusal_reason
+
+
+class _Parts(NamedTuple):
+    """What runs behind the web server: where events go, and a text about the target."""
+
+    queue: EventQueue
+    description: str | None
 
 
 @contextmanager
@@ -79,14 +92,22 @@ def run_receiver(
 ) -> Iterator[RunningReceiver]:
     """Receive events over HTTP for ``target`` until the block ends.
 
-    All acknowledged events are then in the ledger ``ledger_path``.
+    All acknowledged events are then in the ledger ``ledger_path``, or in its event log. A catalogue is its own ledger.
 
-    A catalogue is its own ledger. ``on_dead_letter`` gets invalid events, from several threads; ``before_listening`` is called
-    before the port opens. A SettingsError names what is invalid or not installed, a SinkError why the target or the ledger
-    cannot be opened.
+    Args:
+        target: where the proposals are delivered.
+        settings: all settings.
+        ledger_path: the ledger; None: the setting ``ledger.file``.
+        on_dead_letter: gets invalid events, from several threads.
+        before_listening: is called before the port opens.
+
+    Raises:
+        SettingsError: A setting is invalid, or a package is not installed.
+        SinkError: The target or the ledger cannot be opened. With an event log, events are accepted while a target is down.
     """
     ledger_path = ledger_path or settings.ledger.file
-    if not target_kind(target).has_own_ledger and ledger_path is None:
+    kind = target_kind(target)
+    if not kind.has_own_ledger and ledger_path is None:
         raise SettingsError(
             "the receiver requires a ledger, as START and COMPLETE of a run arrive in separate requests",
             location="--ledger",
@@ -95,45 +116,107 @@ def run_receiver(
     if settings.redaction != OFF:
         rules()  # reading them takes a moment, for which the first sender would wait
     metrics = ReceiverMetrics()
+    file = Path(address_of(target)) if ledger_path is None else ledger_path
+    event_log = open_event_log(file, settings)
     with ExitStack() as stack:
         stack.enter_context(_shorten_switch_interval())
-        target_notes = read_notes(ledger_path, target)
-        delivery_target = open_target(target, settings, target_notes=target_notes, ledger=True)
-        if target_warning := target_notes.target_warning(delivery_target.address):
-            log.warning("%s", target_warning)
-        stack.enter_context(delivery_target.sink)
-        ledger = stack.enter_context(delivery_ledger(delivery_target, ledger_path))
-        ledger.use_full_sync()  # who was answered does not send it again, whatever happens to the machine
-        # events are merged into a catalogue and delivered to it in one step
-        on_commit: Callable[[], None] = partial(_catch_up, ledger, metrics)
-        if ledger_path is not None:
-            metrics.read_backlog = stack.enter_context(Backlog(ledger_path)).read
-            worker = DeliveryWorker(ledger_path, delivery_target, metrics)
-            stack.callback(worker.close)
-            metrics.stall_reason = worker.stall_reason
-            on_commit = worker.wake
-        inbox = stack.enter_context(_open_inbox(ledger, settings)) if ledger.path != MEMORY_PATH else None
-        ingest_queue = IngestQueue(
-            ledger,
-            metrics,
-            batch=settings.ledger.batch,
-            inbox=inbox,
-            on_commit=on_commit,
-            on_dead_letter=on_dead_letter,
-        )
-        stack.callback(ingest_queue.close)
-        app = Receiver(ingest_queue, metrics, settings.receiver, zone=zone_of(settings), on_dead_letter=on_dead_letter)
+        if event_log is None:
+            parts = _run_ledger(stack, target, settings, ledger_path, metrics, on_dead_letter)
+        else:
+            config = FoldingConfig(target, settings, ledger_path)
+            parts = _run_log(stack, stack.enter_context(event_log), file, config, metrics, on_dead_letter)
+        app = Receiver(parts.queue, metrics, settings.receiver, zone=zone_of(settings), on_dead_letter=on_dead_letter)
         before_listening()
         web = stack.enter_context(WebServer(app, settings.receiver))
         stack.callback(_drain, app)
-        yield RunningReceiver(web, delivery_target, metrics, ingest_queue)
+        yield RunningReceiver(web, parts.description, metrics, parts.queue)
 
 
-def _open_inbox(ledger: Ledger, settings: Settings) -> Inbox:
+def _run_log(  # noqa: PLR0913 - as run_receiver
+    stack: ExitStack,
+    event_log: EventLog,
+    file: Path,
+    config: FoldingConfig,
+    metrics: ReceiverMetrics,
+    on_dead_letter: Callable[[DeadLetter], None],
+) -> _Parts:
+    """Accept events into the log of the ledger ``file``; another process merges and delivers them."""
+    load_sink(config.target)  # a missing extra is reported before the other process starts
+    read_notes(config.ledger_path, config.target)  # and a file that cannot be the ledger
+    options = Options(config.settings)
+    backlog = stack.enter_context(LogBacklog(event_log, file))
+    metrics.read_log = backlog.read
+    if config.ledger_path is not None:
+        metrics.read_backlog = stack.enter_context(Backlog(config.ledger_path)).read
+    worker = stack.enter_context(FoldingWorker(config, metrics, on_dead_letter=on_dead_letter))
+    metrics.stall_reason = worker.stall_reason
+    queue = stack.enter_context(
+        AcceptQueue(event_log, options, metrics, min_position=backlog.next_position(), on_append=worker.wake)
+    )
+    _take_over_inbox(queue, file, config.settings, on_dead_letter)
+    worker.wait_until_open(OPEN_SECONDS)
+    return _Parts(queue, worker.description)
+
+
+def _run_ledger(  # noqa: PLR0913 - as run_receiver
+    stack: ExitStack,
+    target: str,
+    settings: Settings,
+    ledger_path: Path | None,
+    metrics: ReceiverMetrics,
+    on_dead_letter: Callable[[DeadLetter], None],
+) -> _Parts:
+    """Merge events into the ledger while their senders wait."""
+    target_notes = read_notes(ledger_path, target)
+    delivery_target = open_target(target, settings, target_notes=target_notes, ledger=True)
+    if target_warning := target_notes.target_warning(delivery_target.address):
+        log.warning("%s", target_warning)
+    stack.enter_context(delivery_target.sink)
+    ledger = stack.enter_context(delivery_ledger(delivery_target, ledger_path))
+    ledger.use_full_sync()  # who was answered does not send it again, whatever happens to the machine
+    # events are merged into a catalogue and delivered to it in one step
+    on_commit: Callable[[], None] = partial(_catch_up, ledger, metrics)
+    if ledger_path is not None:
+        metrics.read_backlog = stack.enter_context(Backlog(ledger_path)).read
+        worker = DeliveryWorker(ledger_path, delivery_target, metrics)
+        stack.callback(worker.close)
+        metrics.stall_reason = worker.stall_reason
+        on_commit = worker.wake
+    inbox = stack.enter_context(_open_inbox(Path(ledger.path), settings)) if ledger.path != MEMORY_PATH else None
+    queue = IngestQueue(
+        ledger,
+        metrics,
+        batch=settings.ledger.batch,
+        inbox=inbox,
+        on_commit=on_commit,
+        on_dead_letter=on_dead_letter,
+    )
+    stack.callback(queue.close)
+    return _Parts(queue, delivery_target.describe(target, ", ".join(delivery_target.settings.identity.mode)))
+
+
+def _take_over_inbox(
+    queue: AcceptQueue, file: Path, settings: Settings, on_dead_letter: Callable[[DeadLetter], None]
+) -> None:
+    """Append the events that an earlier process, without an event log, accepted but did not merge."""
+    if not _inbox_path(file).exists():
+        return
+    with _open_inbox(file, settings) as inbox:
+        for number, events, letters in inbox.pending():
+            for letter in letters:
+                on_dead_letter(letter)
+            queue.take(events)
+            inbox.remove([number])
+
+
+def _open_inbox(file: Path, settings: Settings) -> Inbox:
     """Return the inbox beside the file of a ledger."""
-    path = Path(ledger.path)
     mask = mask_bytes if settings.redaction != OFF else bytes
-    return Inbox(path.with_name(f"{path.name}.inbox"), partial(parse_event, zone=zone_of(settings)), mask)
+    return Inbox(_inbox_path(file), partial(parse_event, zone=zone_of(settings)), mask)
+
+
+def _inbox_path(file: Path) -> Path:
+    return file.with_name(f"{file.name}.inbox")
 
 
 @contextmanager
