@@ -1,7 +1,7 @@
 """One transaction of the catalogue: proposals in, rows out.
 
-Every aspect is read, laid out for patching and written at most once, however many proposals name it. Proposals fail in
-memory, one by one, before anything is written.
+Every aspect is read, laid out for patching and written at most once, however many proposals name it. Proposals are applied
+and fail in memory (:mod:`dh_bridge.catalog.applier`), before anything is written.
 """
 
 from __future__ import annotations
@@ -9,32 +9,18 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
-
-from dh_bridge.catalog.edges import (
-    COLUMN_LINEAGE_ASPECTS,
-    COLUMN_LINEAGE_FIELD,
-    column_edges,
-    entity_type,
-    key_relations,
-    relations,
-)
-from dh_bridge.catalog.patch_layout import PatchError
-from dh_bridge.catalog.patching import AspectDraft
+from dh_bridge.catalog.applier import ProposalApplier
+from dh_bridge.catalog.edges import column_edges, entity_type, key_relations, relations
 from dh_bridge.catalog.run_index import RUN_TYPE
 from dh_bridge.catalog.search_index import URN_TEXT, TextRow, search_form, text_rows, write_texts
-from dh_bridge.datahub import timeseries
 from dh_bridge.datahub.urns import key_aspect
-from dh_bridge.sinks.base import Failure
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import MutableMapping
 
     from dh_bridge.datahub.proposal import Proposal
-
-_encode = msgspec.json.encode
-_decode = msgspec.json.decode
+    from dh_bridge.sinks.base import Failure
 
 _READ_ASPECT = "SELECT value FROM aspect WHERE entity = ? AND name = ?"
 _WRITE_ASPECT = (
@@ -46,49 +32,6 @@ _WRITE_POINT = (
     " ON CONFLICT (entity, aspect, time, document) DO UPDATE SET value = excluded.value"
 )
 
-_ENCODING_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
-
-
-class _PendingAspect:
-    """An aspect that this transaction has read or written: its bytes before and after, and the draft that is still open."""
-
-    __slots__ = ("draft", "encoded_bytes", "is_upserted", "stored_bytes", "value")
-
-    def __init__(self, stored_bytes: bytes | None) -> None:
-        self.stored_bytes = stored_bytes
-        self.encoded_bytes = stored_bytes
-        self.value: dict[str, Any] | None = None
-        self.draft: AspectDraft | None = None
-        self.is_upserted = False
-
-    def write(self, value: dict[str, Any], encoded_value: bytes) -> None:
-        """Replace the aspect; an open draft is void."""
-        self.value, self.encoded_bytes, self.draft, self.is_upserted = value, encoded_value, None, True
-
-    @property
-    def is_present(self) -> bool:
-        """Whether the entity has the aspect, or gets it by an open draft."""
-        return self.encoded_bytes is not None or self.draft is not None
-
-    def open_draft(self, aspect: str) -> AspectDraft:
-        """Return the draft of the present value, parsed on the first patch only."""
-        if self.draft is None:
-            self.draft = AspectDraft(aspect, None if self.encoded_bytes is None else _decode(self.encoded_bytes))
-        return self.draft
-
-    def render_draft(self) -> bool:
-        """Render the draft; return whether there is anything to write."""
-        if self.draft is not None and self.draft.is_changed:
-            self.value = self.draft.value()
-            self.encoded_bytes = _encode(self.value)
-        return self.encoded_bytes != self.stored_bytes
-
-    def may_change_columns(self, aspect: str) -> bool:
-        """Return whether the column lineage of the aspect may have changed: only its patches affect it."""
-        return aspect in COLUMN_LINEAGE_ASPECTS and (
-            self.is_upserted or self.draft is None or COLUMN_LINEAGE_FIELD in self.draft.patched_fields
-        )
-
 
 class CatalogBatch:
     """Takes proposals, then writes them; ``ids`` maps the URNs that are known to have a row to its number."""
@@ -99,59 +42,21 @@ class CatalogBatch:
         #: entities that get a row with this batch, and URNs that have none
         self._new_rows: list[tuple[int, str, str]] = []
         self._unknown_urns: set[str] = set()
-        self._aspects: dict[tuple[str, str], _PendingAspect] = {}
-        self._points: dict[tuple[str, str, bytes], tuple[int, bytes]] = {}
-        self.failures: list[Failure] = []
+        self._applier = ProposalApplier(self._read_stored)
 
     def apply(self, proposal: Proposal) -> None:
         """Apply one proposal in memory; a proposal that DataHub would reject becomes a Failure."""
-        try:
-            self._apply(proposal)
-        except (PatchError, timeseries.InvalidPointError) as error:
-            self._add_failure(proposal, str(error))
-        except _ENCODING_ERRORS as error:
-            self._add_failure(proposal, f"cannot encode the proposal as JSON: {error}")
+        self._applier.apply(proposal)
 
-    def _apply(self, proposal: Proposal) -> None:
-        urn, aspect, value = proposal.entity_urn, proposal.aspect_name, proposal.value
-        if not urn.startswith(f"urn:li:{proposal.entity_type}:"):
-            raise PatchError(f"the URN is not a URN of {proposal.entity_type}")
-        encoded_value = _encode(value)  # of a PATCH too: what cannot be written must fail here, alone
-        if proposal.change_type == "PATCH":
-            self._patch(urn, aspect, value)
-        elif proposal.change_type == "UPSERT":
-            self._upsert(urn, aspect, value, encoded_value)
-        elif proposal.change_type == "CREATE":
-            if not self._pending_aspect(urn, aspect).is_present:
-                self._upsert(urn, aspect, value, encoded_value)
-        else:
-            raise PatchError(f"unknown change type {proposal.change_type}: expected UPSERT, CREATE or PATCH")
+    @property
+    def failures(self) -> list[Failure]:
+        """The proposals that DataHub would reject."""
+        return self._applier.failures
 
-    def _add_failure(self, proposal: Proposal, reason: str) -> None:
-        self.failures.append(Failure(proposal, f"{proposal.entity_urn} {proposal.aspect_name}: {reason}"))
-
-    def _upsert(self, urn: str, aspect: str, value: Any, encoded_value: bytes) -> None:
-        if not isinstance(value, dict):
-            raise PatchError(f"expected an object as the aspect, got {type(value).__name__}")
-        if timeseries.is_timeseries(aspect):
-            document = timeseries.document_id(urn, value)
-            self._points[urn, aspect, document] = value["timestampMillis"], encoded_value
-        else:
-            self._pending_aspect(urn, aspect).write(value, encoded_value)
-
-    def _patch(self, urn: str, aspect: str, operations: Any) -> None:
-        if timeseries.is_timeseries(aspect):
-            raise PatchError("a timeseries aspect does not support PATCH")
-        self._pending_aspect(urn, aspect).open_draft(aspect).apply(operations)
-
-    def _pending_aspect(self, urn: str, aspect: str) -> _PendingAspect:
-        key = urn, aspect
-        pending = self._aspects.get(key)
-        if pending is None:
-            entity = self._stored_id(urn)
-            row = entity and self._connection.execute(_READ_ASPECT, (entity, aspect)).fetchone()
-            pending = self._aspects[key] = _PendingAspect(row[0] if row else None)
-        return pending
+    def _read_stored(self, urn: str, aspect: str) -> bytes | None:
+        entity = self._stored_id(urn)
+        row = entity and self._connection.execute(_READ_ASPECT, (entity, aspect)).fetchone()
+        return row[0] if row else None
 
     def _stored_id(self, urn: str) -> int | None:
         """Return the number of a URN that has a row."""
@@ -187,7 +92,7 @@ class CatalogBatch:
         id_of = self._id_of
         new_urns: set[str] = set()
         texts: list[TextRow] = []
-        for (urn, aspect), pending in self._aspects.items():
+        for (urn, aspect), pending in self._applier.aspects.items():
             if not pending.render_draft():
                 continue
             entity_id = id_of(urn)
@@ -209,10 +114,12 @@ class CatalogBatch:
                 }
                 columns.replace((entity_id, aspect), pairs, is_new=pending.stored_bytes is None)
         for urn in new_urns:
-            if (key_relation_map := key_relations(urn)) and (urn, key_aspect(urn)) not in self._aspects:
+            if (key_relation_map := key_relations(urn)) and (urn, key_aspect(urn)) not in self._applier.aspects:
                 relation_rows = {(name, id_of(target), lineage) for (name, target), lineage in key_relation_map.items()}
                 relationships.replace((id_of(urn), key_aspect(urn)), relation_rows, is_new=False)
-        points = [(id_of(urn), aspect, document, *point) for (urn, aspect, document), point in self._points.items()]
+        points = [
+            (id_of(urn), aspect, document, *point) for (urn, aspect, document), point in self._applier.points.items()
+        ]
         execute = self._connection.executemany
         execute("INSERT INTO entity (id, urn, type) VALUES (?, ?, ?)", self._new_rows)
         execute(_WRITE_ASPECT, rows)
@@ -220,7 +127,7 @@ class CatalogBatch:
         columns.write()
         execute(_WRITE_POINT, points)
         searchable_urns = {
-            urn for urn in (*new_urns, *(key[0] for key in self._points)) if entity_type(urn) != RUN_TYPE
+            urn for urn in (*new_urns, *(key[0] for key in self._applier.points)) if entity_type(urn) != RUN_TYPE
         }
         texts.extend((id_of(urn), URN_TEXT, search_form(urn)) for urn in sorted(searchable_urns))
         write_texts(self._connection, texts)
