@@ -88,10 +88,9 @@ class SparkTarget(NamedTuple):
         if self.name.startswith(_FOLDER_PREFIXES):
             with as_sink_errors(self.name):
                 if batch is None:
-                    targets.write_folder(proposals, self.name)
+                    self.outcome.delivered_count += targets.write_folder(proposals, self.name)
                 else:
-                    targets.write_batch(proposals, self.name, batch)
-            self.outcome.delivered_count += proposals.count()
+                    self.outcome.delivered_count += targets.write_batch(proposals, self.name, batch)
             return 0
         return (self._from_executors if parallel else self._from_driver)(proposals, batch)
 
@@ -108,7 +107,7 @@ class SparkTarget(NamedTuple):
                 delivery_result.failures, lambda row: f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}"
             )
         if delivery_result.failed_count and (batch is None or not delivery_result.retryable_count):
-            _write_rows(delivery_result.failures, self.folder, batch)
+            _write_undelivered(delivery_result.failures, self.folder, batch)
         delivery_result.close()
         return delivery_result.retryable_count
 
@@ -121,19 +120,21 @@ class SparkTarget(NamedTuple):
             is_stream = batch is not None  # a stream has the state of its runs, as a ledger does
             delivery_target = open_target(self.name, self.settings, run_id=self.options.run_id, ledger=is_stream)
             with delivery_target.sink as sink:
-                for batch_delivery in targets.deliver(proposals, sink):
+                for batch_delivery in targets.deliver_from_driver(proposals, sink):
                     self.outcome.add_delivery(batch_delivery)
                     retryable_count += sum(failure.retryable for failure in batch_delivery.failures)
                     failures += batch_delivery.failures if self.folder else ()
                     if batch is None and len(failures) >= _MAX_HELD_FAILURES:
-                        _write_rows(executors.failures_frame(proposals.sparkSession, failures), self.folder, batch)
+                        _write_undelivered(
+                            executors.failures_frame(proposals.sparkSession, failures), self.folder, batch
+                        )
                         failures.clear()
         except SinkError as error:  # the target cannot be opened or closed: no proposal arrived
             if batch is None:
-                _write_rows(executors.failures_with_reason(proposals, str(error)), self.folder, batch)
+                _write_undelivered(executors.failures_with_reason(proposals, str(error)), self.folder, batch)
             raise
         if failures and (batch is None or not retryable_count):  # a repeated batch reports its failures again
-            _write_rows(executors.failures_frame(proposals.sparkSession, failures), self.folder, batch)
+            _write_undelivered(executors.failures_frame(proposals.sparkSession, failures), self.folder, batch)
         return retryable_count
 
 
@@ -206,6 +207,18 @@ def report_rejections(outcome: CommandOutcome, rejected: DataFrame, number: int 
 def _print_rows(rows: DataFrame, line: Callable[[Any], str]) -> None:
     for row in rows.limit(_MAX_SHOWN_ROWS).collect():
         say(line(row))
+
+
+def _write_undelivered(failures: DataFrame, folder: str | None, batch: int | None) -> None:
+    """Append failures to ``folder``; the files of a stream's batch replace those of an earlier attempt."""
+    from dh_bridge.spark import targets  # noqa: PLC0415 - Spark is loaded by the commands that need it
+
+    if folder is None:
+        return
+    if batch is None:
+        targets.write_folder(failures, f"parquet:{folder}")
+    else:
+        targets.write_batch(failures, f"parquet:{folder}", batch)
 
 
 def _write_rows(rows: DataFrame, folder: str | None, batch: int | None) -> None:

@@ -7,24 +7,34 @@
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
-from dh_bridge.spark.executors import deliver_from_executors
+from dh_bridge.spark.current import current, points
+from dh_bridge.spark.deliveries import deliver
+from dh_bridge.spark.executors import SparkDelivery, deliver_from_executors
+from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
 from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
 from dh_bridge.spark.sources import frame, partitions_for, read, stream_files, stream_rows
 from dh_bridge.spark.streaming import stream
-from dh_bridge.spark.targets import deliver, write_batch, write_folder
+from dh_bridge.spark.targets import write_batch, write_folder
 from dh_bridge.spark.topics import kafka
 from dh_bridge.spark.translation import SparkTranslation, translate
 
 __all__ = [
+    "SparkDelivery",
     "SparkTranslation",
+    "checks",
+    "column_edges",
+    "current",
     "deliver",
     "deliver_from_executors",
+    "edges",
     "frame",
     "kafka",
     "partitions_for",
+    "points",
     "read",
     "report",
+    "runs",
     "session",
     "stream",
     "stream_files",

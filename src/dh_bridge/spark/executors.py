@@ -16,43 +16,53 @@ from dh_bridge.delivery import WriteFilterSink
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Failure, Sink, SinkOptions, open_sink
+from dh_bridge.spark.output_order import ORDER_COLUMNS, ORDER_NAMES, sort_by_entity, with_order
 from dh_bridge.spark.rows import Row, rows_of, to_record_batches
 from dh_bridge.spark.targets import MAX_ATTEMPTS, PROPOSAL_COLUMNS, deliver_in_batches, proposal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from dh_bridge.datahub.proposal import Proposal
 
-FAILURE_COLUMNS = (
+_FAILURE_COLUMNS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, reason string"
 )
-"""Columns of failed proposals: those of a proposal, and the reason."""
-RESULT_COLUMNS = f"{FAILURE_COLUMNS}, late boolean, delivered long"
+FAILURE_COLUMNS = f"{_FAILURE_COLUMNS}, {ORDER_COLUMNS}"
+"""Columns of failed proposals: those of a proposal, the reason, and those that order the rows (see ORDER_COLUMNS)."""
+RESULT_COLUMNS = f"{_FAILURE_COLUMNS}, late boolean, delivered long"
 """Columns of an executor's results.
 
-Rows of FAILURE_COLUMNS and whether they are retryable, and one row with the number of delivered proposals, without a reason.
+Failed proposals with the reason and whether they are retryable, and one row with the number of delivered proposals, without a
+reason.
 """
 
 
-class ExecutorDelivery(NamedTuple):
-    """The number of delivered proposals, and the failed ones (see FAILURE_COLUMNS); ``close`` frees the executors' disks.
+class SparkDelivery(NamedTuple):
+    """The result of a delivery.
 
-    ``retryable_count``: the number of failed proposals that may be delivered later.
+    Attributes:
+        delivered_count: the number of delivered proposals.
+        failed_count: the number of proposals that were not delivered.
+        retryable_count: the number of those that may be delivered later, for example when the server is up again.
+        filtered: the number of proposals that were dropped, by the rule that drops them, for example ``writes.aspects``.
+        failures: the proposals that were not delivered, with the reason (see FAILURE_COLUMNS).
     """
 
     delivered_count: int
     failed_count: int
-    failures: DataFrame
-    cached_rows: DataFrame
     retryable_count: int
+    filtered: Mapping[str, int]
+    failures: DataFrame
+    cached_rows: DataFrame | None = None
 
     def close(self) -> None:
-        """Delete the stored results."""
-        self.cached_rows.unpersist()
+        """Free the executors' disks; ``failures`` cannot be used afterwards."""
+        if self.cached_rows is not None:
+            self.cached_rows.unpersist()
 
 
 def deliver_from_executors(  # noqa: PLR0913 - the options of a delivery
@@ -63,32 +73,23 @@ def deliver_from_executors(  # noqa: PLR0913 - the options of a delivery
     writes: WritesSettings | None = None,
     max_partitions: int | None = None,
     attempts: int = MAX_ATTEMPTS,
-) -> ExecutorDelivery:
+) -> SparkDelivery:
     """Deliver from the executors, at most ``max_partitions`` at once, and return the result.
 
-    One executor delivers all proposals of an entity.
+    One executor delivers all proposals of an entity, in the order in which they were written (see ORDER_COLUMNS).
     """
     from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    rows = proposals.select(*PROPOSAL_COLUMNS)
-    partitioned_rows = (
-        rows.repartition(max_partitions, "entity_urn") if max_partitions else rows.repartition("entity_urn")
-    )
+    partitioned_rows = sort_by_entity(proposals, max_partitions).select(*PROPOSAL_COLUMNS)
     # stored, because a second evaluation would send everything again
-    result_rows = partitioned_rows.mapInArrow(DeliveryStep(target, options, writes, attempts), RESULT_COLUMNS).persist(
-        StorageLevel.DISK_ONLY
-    )
+    step = DeliveryStep(target, options, writes, attempts)
+    result_rows = with_order(partitioned_rows.mapInArrow(step, RESULT_COLUMNS)).persist(StorageLevel.DISK_ONLY)
     ((delivered_count, failed_count, retryable_count),) = result_rows.agg(
         F.sum("delivered"), F.count("reason"), F.count_if("late")
     ).collect()
-    return ExecutorDelivery(
-        delivered_count or 0,
-        failed_count,
-        result_rows.filter("reason IS NOT NULL").drop("late", "delivered"),
-        result_rows,
-        retryable_count,
-    )
+    failures = result_rows.filter("reason IS NOT NULL").drop("late", "delivered")
+    return SparkDelivery(delivered_count or 0, failed_count, retryable_count, {}, failures, result_rows)
 
 
 class DeliveryStep:
@@ -127,18 +128,18 @@ class DeliveryStep:
 
 def failures_frame(spark: SparkSession, failures: Iterable[Failure]) -> DataFrame:
     """Return the failed proposals as a table (see FAILURE_COLUMNS)."""
-    return spark.createDataFrame(list(map(failure_row, failures)), FAILURE_COLUMNS)
+    return with_order(spark.createDataFrame(list(map(failure_row, failures)), _FAILURE_COLUMNS))
 
 
 def failures_with_reason(proposals: DataFrame, reason: str) -> DataFrame:
     """Return proposals of which none was delivered, for one ``reason``, as a table (see FAILURE_COLUMNS)."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    return proposals.select(*PROPOSAL_COLUMNS, F.lit(reason).alias("reason"))
+    return with_order(proposals).select(*PROPOSAL_COLUMNS, F.lit(reason).alias("reason"), *ORDER_NAMES)
 
 
 def failure_row(failure: Failure) -> Row:
-    """Return a row of FAILURE_COLUMNS."""
+    """Return the columns of a failed proposal, without those that order the rows."""
     proposal = failure.proposal
     value = orjson.dumps(proposal.value).decode()
     return proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type, value, failure.reason

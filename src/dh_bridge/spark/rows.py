@@ -42,8 +42,9 @@ MAX_BATCH_BYTES = 8 << 20
 
 
 def arrow_schema(columns: str) -> pa.Schema:
-    """Return the Arrow schema of columns in Spark's words."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind in (part.split() for part in columns.split(","))])
+    """Return the Arrow schema of columns in Spark's words: ``name type`` or ``name type NOT NULL``, separated by commas."""
+    fields = (part.split() for part in columns.split(","))
+    return pa.schema([pa.field(name, _TYPES[kind], nullable=not words) for name, kind, *words in fields])
 
 
 def rows_of(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:

@@ -23,6 +23,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.partitioned.entities import merge_pieces
+from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files
 from dh_bridge.spark.rows import Row, rows_of, to_record_batches
 from dh_bridge.spark.stores import store_of
 from dh_bridge.state_codec.codec import VERSION, StateVersionError, decode_registers, encode_registers
@@ -39,6 +40,10 @@ CROSS_RUN_FACTS = "key string, data binary"
 TABLES = {"events": EVENTS, "pieces": PIECES, "told": CROSS_RUN_FACTS}
 BATCHES_PER_COMPACTION = 20
 """Batches after which their rows are merged into one folder, so that the number of files is limited."""
+BYTES_PER_BATCH_FILE = 64 << 20
+"""Bytes of the events in a file of a batch."""
+BYTES_PER_BASE_FILE = 64 << 20
+"""Bytes of a merged Parquet file; a batch reads only the files that may have its runs."""
 _MARK_NAME = re.compile(r"(batch|base)=(\d+)\Z")
 _FORMAT = "format="
 _MICROS_PER_DAY = 86_400_000_000
@@ -90,9 +95,12 @@ class StreamState:
         """Return the last batch of each run."""
         return self.read("events").groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
 
-    def write(self, name: str, rows: DataFrame) -> None:
-        """Write the rows of this batch, and replace those of an earlier try."""
-        rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/batch={self._number}")
+    def write(self, name: str, rows: DataFrame, *, file_count: int = 1) -> None:
+        """Write the rows of this batch into at most ``file_count`` files, and replace those of an earlier try."""
+        self._write_files(into_files(rows, file_count), f"{name}/batch={self._number}")
+
+    def _write_files(self, rows: DataFrame, name: str) -> None:
+        rows.write.mode("overwrite").options(**NO_SUCCESS_FILE).parquet(f"{self._folder}/{name}")
 
     def mark_complete(self) -> None:
         """Mark this batch as completely written."""
@@ -134,15 +142,13 @@ class StreamState:
             .join(retained_runs, "key", "left_semi")
         )
         for name, rows in (
-            # sorted: ids of runs begin with their time, so a batch need not read much older ones (`among`)
-            (
-                "events",
-                events.join(retained_runs, "key", "left_semi").select(*events.columns).sortWithinPartitions("key"),
-            ),
+            ("events", events.join(retained_runs, "key", "left_semi").select(*events.columns)),
             ("pieces", retained_pieces.unionByName(merged_pieces)),
             ("told", cross_run_facts.select("key", "data", "batch")),
         ):
-            rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/base={self._number}")
+            # sorted: ids of runs begin with their time, so a batch need not read much older ones (`events_of_keys`)
+            parts = rows.repartitionByRange(next_state._file_count(name), "key").sortWithinPartitions("key")
+            self._write_files(parts, f"{name}/base={self._number}")
         self._write_mark(f"base={self._number}")
         self._delete_compacted()
 
@@ -154,9 +160,17 @@ class StreamState:
                     files, path = self._file_system(f"{name}/{kind}={mark_number}")
                     files.delete(path, True)  # noqa: FBT003
 
+    def _file_count(self, name: str) -> int:
+        """Return the number of files for the rows of all earlier batches, by the size of their present files."""
+        folders = [f"batch={number}" for number in self._earlier_batches]
+        folders += [f"base={self._base}"] if self._base >= 0 else []
+        located_folders = [self._file_system(f"{name}/{folder}") for folder in folders]
+        size = sum(int(store.getContentSummary(path).getLength()) for store, path in located_folders)
+        return max(1, -(-size // BYTES_PER_BASE_FILE))
+
     def _write_mark(self, mark: str) -> None:
-        rows = self._spark.createDataFrame([(mark,)], "mark string").coalesce(1)
-        rows.write.mode("overwrite").parquet(f"{self._folder}/done/{mark}")
+        files, path = self._file_system(f"done/{mark}")
+        files.create(path, True).close()  # noqa: FBT003 - Java's
 
     def _read_marks(self) -> list[tuple[str, int]]:
         """Return ("batch" or "base", number) of the complete earlier batches."""

@@ -16,6 +16,7 @@ from dh_bridge.partitioned.runs import PIECES_BY_RUN
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
+from dh_bridge.spark.folder_files import RowStats
 from dh_bridge.spark.rows import RECORD, STEP_OUTPUT
 from dh_bridge.spark.stages import CROSS_RUN, PIECE, PROPOSAL, EntityChangeStep, RecordStep, RunStep
 from dh_bridge.spark.state import StreamState
@@ -115,7 +116,11 @@ class StreamBatch:
         try:
             earlier_events = state.read("events")
             batch_keys = self._cache(self._new_events.select("key").distinct())
-            batch_output, repeated_output, repeated_keys = self._aggregate_runs(earlier_events, batch_keys)
+            size, first_key, last_key = self._measure_events()
+            file_count = RowStats(0, size).file_count(kept.BYTES_PER_BATCH_FILE)
+            batch_output, repeated_output, repeated_keys = self._aggregate_runs(
+                earlier_events, batch_keys, (first_key, last_key)
+            )
             run_output = batch_output.unionByName(repeated_output)
             # the runs that are merged again: those of the batch, and those about which other runs now have facts
             aggregated_keys = self._cache(batch_keys.unionByName(repeated_keys).distinct())
@@ -129,13 +134,14 @@ class StreamBatch:
             entity_changes = self._aggregate_entities(aggregated_keys, pieces)
             output = entity_changes.unionByName(run_output)
             proposals = self._replace_creates(
-                as_proposals(output.filter(f"kind = '{PROPOSAL}'")), earlier_events, aggregated_keys
+                as_proposals(output.filter(f"kind = '{PROPOSAL}'"), batch=self._number), earlier_events, aggregated_keys
             )
             consume(proposals, self._dead_letters, self._number)
             if on_rejected is not None:
                 on_rejected(as_rejected(output))
-            state.write("events", self._new_events.unionByName(self._repeated_rows(aggregated_keys, batch_keys)))
-            state.write("pieces", pieces)
+            new_rows = self._new_events.unionByName(self._repeated_rows(aggregated_keys, batch_keys))
+            state.write("events", new_rows, file_count=file_count)
+            state.write("pieces", pieces, file_count=file_count)
             state.write(
                 "told",
                 batch_output.filter(f"kind = '{CROSS_RUN}'").select("key", "data").unionByName(self._earlier_facts),
@@ -146,6 +152,15 @@ class StreamBatch:
         finally:
             for frame in self._cached_frames:
                 frame.unpersist()
+
+    def _measure_events(self) -> tuple[int, str, str]:
+        """Return the bytes of the events of the batch, and the first and last key of their runs."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        ((size, first_key, last_key),) = self._new_events.agg(
+            F.sum(F.octet_length("raw")), F.min("key"), F.max("key")
+        ).collect()
+        return size or 0, first_key or "", last_key or ""
 
     @staticmethod
     def _replace_creates(proposals: DataFrame, earlier_events: DataFrame, aggregated_keys: DataFrame) -> DataFrame:
@@ -183,14 +198,14 @@ class StreamBatch:
         return withdrawn_queries.select("key", "urn", F.lit(bytearray(encode_registers({}))).alias("data"), "origin")
 
     def _aggregate_runs(
-        self, earlier_events: DataFrame, batch_keys: DataFrame
+        self, earlier_events: DataFrame, batch_keys: DataFrame, key_range: tuple[str, str]
     ) -> tuple[DataFrame, DataFrame, DataFrame]:
         """Return the results of the runs of the batch, those of runs that needed facts of other runs first.
 
-        And the keys of these.
+        And the keys of these. ``key_range``: the first and the last one of ``batch_keys``.
         """
         earlier_records = earlier_events.filter("raw IS NOT NULL").select(*column_names(kept.EVENTS))
-        batch_records = self._new_events.unionByName(events_of_keys(earlier_records, batch_keys))
+        batch_records = self._new_events.unionByName(events_of_keys(earlier_records, batch_keys, key_range))
         batch_output = self._cache(
             self._sort_records(batch_records).mapInArrow(RunStep(self._settings, max_held=PIECES_BY_RUN), STEP_OUTPUT)
         )
@@ -275,11 +290,14 @@ def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: se
     return linked_runs
 
 
-def events_of_keys(events: DataFrame, keys: DataFrame) -> DataFrame:
-    """Return the events of the keys; of sorted files only those parts are read that may have one of them."""
+def events_of_keys(events: DataFrame, keys: DataFrame, key_range: tuple[str, str] | None = None) -> DataFrame:
+    """Return the events of the keys; of sorted files only those parts are read that may have one of them.
+
+    ``key_range``: the first and the last key, if they are known.
+    """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    ((first_key, last_key),) = keys.agg(F.min("key"), F.max("key")).collect()
+    ((first_key, last_key),) = [key_range] if key_range else keys.agg(F.min("key"), F.max("key")).collect()
     return events.filter(events.key.between(first_key or "", last_key or "")).join(
         broadcast_keys(keys), "key", "left_semi"
     )

@@ -1,8 +1,7 @@
-"""Targets on Spark: folders that the executors write, and every sink of :mod:`dh_bridge.sinks`.
+"""Targets on Spark: folders that the executors write, and sinks that the driver writes to, one batch after the other.
 
-``parquet:DIR`` and ``ndjson:DIR`` are folders of any file system that Spark reaches. The driver writes to a sink, one batch
-after the other, or the executors do (:mod:`dh_bridge.spark.executors`). Delivery is at least once; the same proposals make the
-same state, and a stream's batch that is repeated is in its folder once (:func:`write_batch`).
+``parquet:DIR`` and ``ndjson:DIR`` are folders of any file system that Spark reaches. A stream's batch that is repeated is in its
+folder once (:func:`write_batch`). The executors can write to a sink, too (:mod:`dh_bridge.spark.executors`).
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files, row_stats, write_batch_files
+from dh_bridge.spark.output_order import stream_id, with_order
 from dh_bridge.spark.rows import fetch_rows, rows_of, to_record_batches
-from dh_bridge.spark.stores import escape_glob, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,9 +38,6 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
 """Seconds before the second attempt; twice as long before each further one."""
 PROPOSAL_COLUMNS = ("entity_type", "entity_urn", "aspect_name", "change_type", "aspect")
-_QUERY_ID_PROPERTY = "sql.streaming.queryId"
-"""Spark's local property with the id of a stream, which stays the same as long as its checkpoint."""
-_PART_PREFIX = "part-"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -50,47 +47,60 @@ def proposal_of(row: Any) -> Proposal:
     return Proposal(entity_type, urn, change_type, aspect_name, Payload(_decode(aspect)))
 
 
-def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> None:
-    """Write ``parquet:DIR`` or ``ndjson:DIR``; ``mode`` is Spark's: append, overwrite, errorifexists."""
-    scheme, _, folder = target.partition(":")
-    if scheme == "parquet":
-        proposals.write.mode(mode).parquet(folder)
-    else:
-        proposals.select(*PROPOSAL_COLUMNS).mapInArrow(_to_lines, "value string").write.mode(mode).text(folder)
+def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> int:
+    """Write proposals into a folder, in few files (see BYTES_PER_FILE).
 
+    Args:
+        proposals: The proposals; they are computed twice, unless they are cached, as those of a translation are.
+        target: ``parquet:DIR`` or ``ndjson:DIR``. Parquet has all columns, and ORDER_COLUMNS; NDJSON has only the proposals.
+        mode: Spark's mode: append, overwrite, errorifexists.
 
-def write_batch(proposals: DataFrame, target: str, number: int) -> None:
-    """Write a batch of a stream into ``parquet:DIR`` or ``ndjson:DIR``, and replace the files of an earlier try.
-
-    Call it in the consumer of the stream. Its files are named ``part-STREAM-NUMBER-…``; they are written in a folder that
-    readers skip, and moved from there. If Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``), the stream is
-    unknown, and the batch is appended. A SinkError if a file cannot be moved.
+    Returns:
+        The number of proposals.
     """
-    spark = proposals.sparkSession
-    stream = spark.sparkContext.getLocalProperty(_QUERY_ID_PROPERTY)
-    if stream is None:
-        write_folder(proposals, target)
-        return
+    stats = row_stats(proposals, "aspect")
     scheme, _, folder = target.partition(":")
-    store, _ = store_of(spark, folder)
-    file_prefix, staging_folder = (
-        f"{folder.rstrip('/')}/{_PART_PREFIX}{stream}-{number}-",
-        f"{folder.rstrip('/')}/_{stream}-{number}",
-    )
-    write_folder(proposals, f"{scheme}:{staging_folder}", mode="overwrite")
-    for stale_file in store.globStatus(store_of(spark, f"{escape_glob(file_prefix)}*")[1]) or ():
-        store.delete(stale_file.getPath(), False)  # noqa: FBT003 - Java's
-    staging_path = store_of(spark, staging_folder)[1]
-    for file in store.listStatus(staging_path):
-        name = file.getPath().getName()
-        if not name.startswith(_PART_PREFIX):
-            continue
-        final_path = store_of(spark, file_prefix + name.removeprefix(_PART_PREFIX))[1]
-        if not store.rename(file.getPath(), final_path):
-            raise SinkError(
-                f"cannot move the file to {final_path}", location=f"{staging_folder}/{name}", retryable=True
-            )
-    store.delete(staging_path, True)  # noqa: FBT003 - Java's
+    _write_files(proposals, scheme, folder, mode=mode, file_count=stats.file_count())
+    return stats.row_count
+
+
+def write_batch(proposals: DataFrame, target: str, number: int) -> int:
+    """Write a batch of a stream into a folder, and replace the files of an earlier attempt.
+
+    Call it in the consumer of the stream. If Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``), the stream is
+    unknown, and the batch is appended.
+
+    Args:
+        proposals: The proposals of the batch.
+        target: ``parquet:DIR`` or ``ndjson:DIR``. The files are named ``part-STREAM-NUMBER-…``.
+        number: The number of the batch.
+
+    Returns:
+        The number of proposals.
+
+    Raises:
+        SinkError: A file cannot be moved.
+    """
+    stream = stream_id(proposals.sparkSession)
+    if stream is None:
+        return write_folder(proposals, target)
+    stats = row_stats(proposals, "aspect")
+    scheme, _, folder = target.partition(":")
+
+    def write(rows: DataFrame, staging_folder: str) -> None:
+        _write_files(rows, scheme, staging_folder, mode="overwrite", file_count=stats.file_count())
+
+    write_batch_files(with_order(proposals, batch=number), folder, stream=stream, batch=number, write=write)
+    return stats.row_count
+
+
+def _write_files(proposals: DataFrame, scheme: str, folder: str, *, mode: str, file_count: int) -> None:
+    rows = into_files(with_order(proposals), file_count)
+    if scheme == "parquet":
+        rows.write.mode(mode).options(**NO_SUCCESS_FILE).parquet(folder)
+    else:
+        lines = rows.select(*PROPOSAL_COLUMNS).mapInArrow(_to_lines, "value string")
+        lines.write.mode(mode).options(**NO_SUCCESS_FILE).text(folder)
 
 
 def _to_lines(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -129,7 +139,7 @@ def filter_writes(
     return proposals, left_out
 
 
-def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -> Iterator[Delivery]:
+def deliver_from_driver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -> Iterator[Delivery]:
     """Deliver from the driver, in the order of the rows, which it reads part by part; yield the result of each batch.
 
     Retryable failures are sent ``attempts`` times. If the target accepts nothing any more, the rest is not sent and is yielded
@@ -141,7 +151,10 @@ def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX_ATTEMPTS) -
 
 
 def deliver_in_batches(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:
-    """Pass proposals to a sink, batch after batch, and yield the result of each; as :func:`deliver`, in any process."""
+    """Pass proposals to a sink, batch after batch, and yield the result of each; as :func:`deliver_from_driver`, in any process.
+
+    Failures are in the order of the proposals.
+    """
     outage: SinkError | None = None
     while batch := list(islice(proposals, PROPOSALS_PER_BATCH)):
         if outage is None:
@@ -180,4 +193,6 @@ def deliver_with_retries(sink: Sink, batch: list[Proposal], attempts: int) -> tu
         retryable_failures = outcome.retryable
         if not retryable_failures:
             break
-    return Delivery(delivered_count, [*refusals, *retryable_failures]), outage
+    position = {id(proposal): number for number, proposal in enumerate(batch)}
+    failures = sorted([*refusals, *retryable_failures], key=lambda failure: position.get(id(failure.proposal), 0))
+    return Delivery(delivered_count, failures), outage

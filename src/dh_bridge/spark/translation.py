@@ -11,6 +11,7 @@ from dh_bridge.partitioned.families import group_runs, grouping_setting
 from dh_bridge.partitioned.others import named_run_urns
 from dh_bridge.session import Counts
 from dh_bridge.settings.loading import settings_of
+from dh_bridge.spark.output_order import ORDER_COLUMNS, with_order
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, fetch_rows
 from dh_bridge.spark.stages import (
     COUNTS,
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
 
 PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
-    " run_id string, location string"
+    f" run_id string, location string, {ORDER_COLUMNS}"
 )
 """Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); ``timestamp`` and
-``location`` of the run's last event, and its ``run_id`` of OpenLineage; null for shared entities."""
+``location`` of the run's last event, and its ``run_id`` of OpenLineage; null for shared entities. The last four order the rows
+(see ORDER_COLUMNS)."""
 BAD_RECORDS = "location string, reason string, raw binary"
 """Columns of bad records: location, reason, the event as it was read."""
 
@@ -75,11 +77,12 @@ class SparkTranslation:
             frame for frame in (self._run_output, repeated_output, self._entity_output) if frame is not None
         ]
         self._output = self._combine_output(repeated_output)
+        self._proposals = as_proposals(self._output.filter(f"kind = '{PROPOSAL}'"))
 
     @property
     def proposals(self) -> DataFrame:
         """The proposals (see PROPOSALS), those of shared entities first."""
-        return as_proposals(self._output.filter(f"kind = '{PROPOSAL}'"))
+        return self._proposals
 
     @property
     def bad_records(self) -> DataFrame:
@@ -218,13 +221,14 @@ def as_rejected(output: DataFrame) -> DataFrame:
     )
 
 
-def as_proposals(output: DataFrame) -> DataFrame:
-    """Return rows of FOUND as proposals (see PROPOSALS)."""
-    return output.selectExpr(
+def as_proposals(output: DataFrame, *, batch: int | None = None) -> DataFrame:
+    """Return rows of FOUND as proposals (see PROPOSALS); ``batch`` is the number of a stream's batch."""
+    rows = output.selectExpr(
         *("entity_type", "entity_urn", "aspect_name", "change_type", "aspect"),
         "timestamp_millis(time) AS timestamp",
         *("run_id", "location"),
     )
+    return with_order(rows, batch=batch)
 
 
 def column_names(columns: str) -> list[str]:

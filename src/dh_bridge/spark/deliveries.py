@@ -1,0 +1,86 @@
+"""Delivery of a DataFrame of proposals to any target, with counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.datahub.creates import drops_creates_silently
+from dh_bridge.delivery import open_target, require_ledger
+from dh_bridge.settings.loading import settings_of
+from dh_bridge.sinks.base import Failure, address_of, target_kind
+from dh_bridge.spark.executors import SparkDelivery, deliver_from_executors, failures_frame
+from dh_bridge.spark.output_order import sort_by_entity
+from dh_bridge.spark.targets import (
+    FOLDER_SCHEMES,
+    MAX_ATTEMPTS,
+    deliver_from_driver,
+    filter_writes,
+    write_folder,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import SettingsLike
+
+MAX_HELD_FAILURES = 10_000
+"""Proposals in ``SparkDelivery.failures``, which the driver holds, if the driver delivers; all are counted."""
+
+
+def deliver(
+    proposals: DataFrame, target: str, settings: SettingsLike = None, *, attempts: int = MAX_ATTEMPTS
+) -> SparkDelivery:
+    """Deliver proposals in the order in which they were written, and return the counts.
+
+    Args:
+        proposals: A table of proposals: those of a translation, a folder of a stream, or failures of an earlier delivery.
+        target: ``parquet:DIR``, ``ndjson:DIR``, or a target of ``dh-bridge emit``, for example ``catalog:FILE`` or
+            ``rest:http://gms:8080``. The executors write folders and to Kafka, the driver writes to all others.
+        settings: The settings: the server's version, its login, and ``writes``.
+        attempts: How often retryable failures are sent.
+
+    Returns:
+        The counts and the failures. ``close()`` frees their space.
+
+    Raises:
+        SettingsError: A setting or the target is invalid.
+        SinkError: The target cannot be opened.
+
+    Example:
+        ``deliver(session.read.parquet("proposals"), "catalog:shop.db").delivered_count``
+    """
+    resolved_settings = settings_of(settings)
+    if target.partition(":")[0] in FOLDER_SCHEMES and address_of(target):
+        allowed_proposals, filtered = filter_writes(proposals, resolved_settings.writes)
+        count = write_folder(allowed_proposals, target)
+        return SparkDelivery(count, 0, 0, filtered, failures_frame(proposals.sparkSession, ()))
+    require_ledger(target, resolved_settings)
+    kind = target_kind(target)
+    return (_from_executors if kind.is_parallel else _from_driver)(proposals, target, resolved_settings, attempts)
+
+
+def _from_executors(proposals: DataFrame, target: str, settings: Settings, attempts: int) -> SparkDelivery:
+    delivery_target = open_target(target, settings)
+    delivery_target.sink.close()
+    settings = delivery_target.settings
+    can_create = drops_creates_silently(settings.datahub_version)
+    allowed_proposals, filtered = filter_writes(proposals, settings.writes, can_create=can_create)
+    delivery = deliver_from_executors(
+        allowed_proposals, target, delivery_target.options, writes=settings.writes, attempts=attempts
+    )
+    return delivery._replace(filtered=filtered)
+
+
+def _from_driver(proposals: DataFrame, target: str, settings: Settings, attempts: int) -> SparkDelivery:
+    allowed_proposals, filtered = filter_writes(proposals, settings.writes)
+    failures: list[Failure] = []
+    delivered_count = failed_count = retryable_count = 0
+    with open_target(target, settings).sink as sink:
+        for batch_delivery in deliver_from_driver(sort_by_entity(allowed_proposals), sink, attempts=attempts):
+            delivered_count += batch_delivery.delivered_count
+            failed_count += len(batch_delivery.failures)
+            retryable_count += sum(failure.retryable for failure in batch_delivery.failures)
+            failures += batch_delivery.failures[: MAX_HELD_FAILURES - len(failures)]
+    failed_rows = failures_frame(proposals.sparkSession, failures)
+    return SparkDelivery(delivered_count, failed_count, retryable_count, filtered, failed_rows)
