@@ -82,6 +82,12 @@ SPARK35_KAFKA = Jars(
 )
 SPARK_KAFKA = SPARK35_KAFKA if find_spec("pyspark") and version("pyspark").startswith("3.") else SPARK4_KAFKA
 """Of the PySpark that is here."""
+SPARK35_DELTA = Jars(
+    "delta-3.5", ("io.delta:delta-spark_2.12:3.3.2", "io.delta:delta-storage:3.3.2"), alone=True
+)  # the rest is among pyspark's own
+SPARK35_ICEBERG = Jars(
+    "iceberg-3.5", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",), alone=True
+)  # has all that it needs
 SPARK35_LISTENER = Jars("spark-listener-3.5", ("io.openlineage:openlineage-spark_2.12:1.53.0",), alone=True)
 
 

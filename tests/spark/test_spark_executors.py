@@ -13,7 +13,7 @@ from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.spark import executors, targets
 from dh_bridge.spark.executors import DeliveryStep, failure_row
 from dh_bridge.spark.rows import rows_of, to_record_batches
-from dh_bridge.spark.targets import deliver, deliver_with_retries
+from dh_bridge.spark.targets import deliver_from_driver, deliver_with_retries
 
 PROPOSALS = [upsert("dataset", f"urn:li:dataset:{number}", "status", {"removed": False}) for number in range(6)]
 COLUMNS = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
@@ -124,14 +124,14 @@ class Rows:
 def test_driver_retries_failures_and_reports_unsent_proposals(monkeypatch):
     monkeypatch.setattr(targets, "PROPOSALS_PER_BATCH", 2)
     sink = Flaky({0: LATE}, {}, {2: NEVER}, CLOSED)
-    found = list(deliver(Rows(), sink))
+    found = list(deliver_from_driver(Rows(), sink))
     assert [done.delivered_count for done in found] == [2, 1, 0]
     assert sink.batches == [[0, 1], [0], [2, 3], [4, 5]]
     failed = {int(one.proposal.entity_urn[-1]): (one.reason, one.retryable) for done in found for one in done.failures}
     closed = ("kafka:b: no such topic", True)
     assert failed == {2: ("is too large", False), 4: closed, 5: closed}
     sink = Flaky(CLOSED)
-    assert [(done.delivered_count, len(done.failures)) for done in deliver(Rows(), sink)] == [(0, 2)] * 3
+    assert [(done.delivered_count, len(done.failures)) for done in deliver_from_driver(Rows(), sink)] == [(0, 2)] * 3
     assert sink.batches == [[0, 1]]
 
 

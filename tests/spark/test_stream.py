@@ -27,7 +27,7 @@ from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import PROPOSAL, REJECTED, EntityChangeStep, RunStep
 from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, stream
-from dh_bridge.spark.targets import deliver
+from dh_bridge.spark.targets import deliver_from_driver
 from dh_bridge.spark.translation import as_rejected
 
 SETTINGS = Settings(datahub_version="1.7")
@@ -53,7 +53,7 @@ def run(session, folder, database, checkpoint, *, files_a_batch=1, break_after=N
     def take(proposals, bad, number):
         assert bad.count() == 0
         with CatalogSink(Catalog(database)) as sink:
-            for delivery in deliver(proposals, sink):
+            for delivery in deliver_from_driver(proposals, sink):
                 assert delivery.failures == []
         if number == break_after:
             raise BrokenOffError
@@ -204,7 +204,9 @@ class Told:
 
     def _take(self, proposals, bad, _number):
         assert bad.count() == 0
-        assert [done.failures for done in deliver(proposals, CatalogSink(self.catalog)) if done.failures] == []
+        assert [
+            done.failures for done in deliver_from_driver(proposals, CatalogSink(self.catalog)) if done.failures
+        ] == []
 
 
 def a_run(number, time, **parts):
@@ -288,7 +290,7 @@ def test_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
         return {one._target_id for one in gc.get_objects() if isinstance(one, JavaObject)}
 
     def take(proposals, bad, _number):
-        for delivery in deliver(proposals, MemorySink()):
+        for delivery in deliver_from_driver(proposals, MemorySink()):
             assert delivery.failures == []
         assert bad.count() == 0
         held.append(living())

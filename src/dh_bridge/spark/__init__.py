@@ -7,7 +7,7 @@
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
-from dh_bridge.spark.current import current, points
+from dh_bridge.spark.current import CURRENT, POINTS, current, points
 from dh_bridge.spark.deliveries import deliver
 from dh_bridge.spark.executors import SparkDelivery, deliver_from_executors
 from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
@@ -20,6 +20,8 @@ from dh_bridge.spark.topics import kafka
 from dh_bridge.spark.translation import SparkTranslation, translate
 
 __all__ = [
+    "CURRENT",
+    "POINTS",
     "SparkDelivery",
     "SparkTranslation",
     "checks",

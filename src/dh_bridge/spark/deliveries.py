@@ -76,7 +76,8 @@ def _from_driver(proposals: DataFrame, target: str, settings: Settings, attempts
     allowed_proposals, filtered = filter_writes(proposals, settings.writes)
     failures: list[Failure] = []
     delivered_count = failed_count = retryable_count = 0
-    with open_target(target, settings).sink as sink:
+    # a stream has the state of its runs, as a ledger has: it need not read the target to complete a run
+    with open_target(target, settings, ledger=_has_batches(proposals)).sink as sink:
         for batch_delivery in deliver_from_driver(sort_by_entity(allowed_proposals), sink, attempts=attempts):
             delivered_count += batch_delivery.delivered_count
             failed_count += len(batch_delivery.failures)
@@ -84,3 +85,8 @@ def _from_driver(proposals: DataFrame, target: str, settings: Settings, attempts
             failures += batch_delivery.failures[: MAX_HELD_FAILURES - len(failures)]
     failed_rows = failures_frame(proposals.sparkSession, failures)
     return SparkDelivery(delivered_count, failed_count, retryable_count, filtered, failed_rows)
+
+
+def _has_batches(proposals: DataFrame) -> bool:
+    """Return whether the proposals are those of a stream."""
+    return "batch" in proposals.columns and bool(proposals.filter("batch IS NOT NULL").take(1))

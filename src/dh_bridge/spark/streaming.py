@@ -16,6 +16,7 @@ from dh_bridge.partitioned.runs import PIECES_BY_RUN
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
+from dh_bridge.spark.checkpoint_lock import hold_for, lock_checkpoint, release
 from dh_bridge.spark.folder_files import RowStats
 from dh_bridge.spark.rows import RECORD, STEP_OUTPUT
 from dh_bridge.spark.stages import CROSS_RUN, PIECE, PROPOSAL, EntityChangeStep, RecordStep, RunStep
@@ -62,6 +63,9 @@ def stream(  # noqa: PLR0913 - what a stream needs
     days older than the newest one, or than the present time if that is earlier, is evicted: what it stated about jobs and
     datasets stays, and later events of it are a run of their own. ``on_rejected`` gets the proposals of each batch that violate
     their schema (columns as of ``SparkTranslation.rejected``): they are left out, and the others are delivered.
+
+    Raises:
+        SettingsError: A setting is not supported, or another stream uses the checkpoint.
     """
     resolved_settings = settings_of(settings)
     reject_grouping(resolved_settings)
@@ -73,9 +77,17 @@ def stream(  # noqa: PLR0913 - what a stream needs
             consume, on_rejected
         )
 
+    spark = events.sparkSession
+    lock = lock_checkpoint(spark, checkpoint)
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
     writer = writer.trigger(availableNow=True) if interval is None else writer.trigger(processingTime=interval)
-    return writer.start()
+    try:
+        query = writer.start()
+    except BaseException:
+        release(lock)
+        raise
+    hold_for(lock, query)
+    return query
 
 
 _QUERY_PREFIX = "urn:li:query:"
