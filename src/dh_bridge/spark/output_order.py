@@ -1,7 +1,7 @@
 """The order of proposals in a table: columns that order the rows of batches and streams, and rows sorted by them.
 
 A stream writes changes. So two rows of one aspect have to be applied in the order in which they were written: by the number of
-their batch, then by their place in it. Wall time orders different streams and batch jobs that write into one table.
+their batch, then by their position in it. Wall time orders different streams and batch jobs that write into one table.
 """
 
 from __future__ import annotations
