@@ -32,7 +32,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.spark import targets
+from dh_bridge.spark import folder_files, targets
 from dh_bridge.spark.executors import deliver_from_executors
 from dh_bridge.spark.state import StreamState
 
@@ -225,11 +225,22 @@ def test_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, session
         [("dataset", "d", "status", "UPSERT", "{}")], ", ".join(f"{name} string" for name in targets.PROPOSAL_COLUMNS)
     )
     session.sparkContext.setLocalProperty("sql.streaming.queryId", "one")
-    real = targets.store_of
-    away = tmp_path / "away" / "x"  # in a folder that is not there
-    monkeypatch.setattr(
-        targets, "store_of", lambda spark, path: real(spark, str(away) if "/part-one-7-0" in path else path)
-    )
+    real = folder_files.store_of
+
+    class Refusing:
+        """A file system that moves no file."""
+
+        def __init__(self, store):
+            self._store = store
+
+        def __getattr__(self, name):
+            return (lambda *_paths: False) if name == "rename" else getattr(self._store, name)
+
+    def refusing_store(spark, path):
+        store, hadoop_path = real(spark, path)
+        return Refusing(store), hadoop_path
+
+    monkeypatch.setattr(folder_files, "store_of", refusing_store)
     try:
         with pytest.raises(SinkError, match="cannot move the file to") as caught:
             targets.write_batch(proposals, f"ndjson:{tmp_path / 'found'}", 7)
