@@ -15,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check slow e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark golden docs lock clean
+.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -38,8 +38,17 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-slow: $(VENV)/.dev  ## run the tests that take seconds each: Spark, faults, every leaf of every golden event (8 minutes)
+slow: $(VENV)/.dev browser  ## run the tests that take seconds each: Spark, faults, the console in a browser, every field of every golden event (9 minutes)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or spark"
+
+# Debian's Chromium, for the tests of the console. Elsewhere they are skipped, and the reason names the remedy.
+browser:  ## install Chromium for the tests of the console, where apt-get can
+	@command -v chromium > /dev/null || test -n "$$TESTS_CHROMIUM" || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+			echo "installing Chromium"; mkdir -p out; \
+			{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium; } > out/chromium.log 2>&1 || \
+				{ tail -n 5 out/chromium.log >&2; exit 1; }; \
+		else echo "no Chromium: the tests of the console are skipped (Debian: apt-get install chromium)"; fi
 
 e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 translate, and write Delta and Iceberg tables (7 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_py_files.py -p no:randomly -n 0

@@ -59,11 +59,13 @@ def test_wheel_contains_mappings_schemas_and_demo_events(built):
     assert {f"dh_bridge/_bundled/{name}" for name in data | events} <= in_wheel(built[0])
 
 
-def test_wheel_contains_modules_types_and_licence_only(built):
+def test_wheel_contains_modules_types_page_and_licence_only(built):
     names = in_wheel(built[0])
     modules = {name.removeprefix("src/") for name in in_checkout("src/dh_bridge", "*.py")} | {"dh_bridge/py.typed"}
     assert modules <= names
-    rest = {name for name in names - modules if not name.startswith("dh_bridge/_bundled/")}
+    page = {name.removeprefix("src/") for name in in_checkout("src/dh_bridge/console/static", "*.*")}
+    assert page < names
+    rest = {name for name in names - modules - page if not name.startswith("dh_bridge/_bundled/")}
     info = f"dh_bridge-{dh_bridge.__version__}.dist-info"
     files = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE")
     assert rest == {f"{info}/{name}" for name in files} | {"dh_bridge/event_log/events.zdict"}

@@ -39,7 +39,8 @@ ALL = _commands()
 SPARK = "dh-bridge spark"  # needs Java, and takes its time to start: tests/spark runs these examples in one session
 KAFKA = "dh-bridge queue import"  # needs a broker: test_emit_kafka.py runs its example
 SERVER = "dh-bridge serve"  # runs until it is ended: test_serve.py runs its example
-ELSEWHERE = (SPARK, KAFKA, SERVER)
+CONSOLE = "dh-bridge console"  # as SERVER: test_console_command.py runs its example
+ELSEWHERE = (SPARK, KAFKA, SERVER, CONSOLE)
 EXAMPLES = [(path, line) for path, _, text in ALL for line in _examples(text) if not path.startswith(ELSEWHERE)]
 
 
@@ -105,7 +106,12 @@ def _shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_help_examples_run_as_printed(path, line, workshop):
     done = _shell(line, workshop)
     assert done.returncode == 0, done.stderr
-    assert done.stdout or ">" in line or any(word in line for word in (" emit ", " prune ")) or path.endswith("check")
+    assert (
+        done.stdout
+        or ">" in line
+        or any(word in line for word in (" emit ", " prune ", " --html "))
+        or path.endswith("check")
+    )
 
 
 def test_version_is_the_packages(run):

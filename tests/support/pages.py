@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import socket
@@ -128,6 +129,8 @@ class Sandbox:
             return subprocess.CompletedProcess(command, 0, "", "")
         if command.startswith("dh-bridge serve"):
             return self._serve(command)
+        if command.startswith("dh-bridge console"):
+            return self._open_console(command)
         return typed("\n".join([*self.exports, command]), self.folder, DATAHUB_GMS_URL=self.gms_url)
 
     def _serve(self, command: str) -> subprocess.CompletedProcess[str]:
@@ -146,6 +149,20 @@ class Sandbox:
         )
         answers = wait_until(lambda: is_open(self.port))
         return subprocess.CompletedProcess(command, 0 if answers else 1, "", "" if answers else "does not listen")
+
+    def _open_console(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Start a console on a free port; its first line is its address."""
+        server = subprocess.Popen(
+            ["bash", "-c", f"exec {command} --port 0"],
+            cwd=self.folder,
+            env=environment(self.folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.servers.append(server)
+        with server.stdout or io.BytesIO() as output:
+            address = output.readline().decode()
+        return subprocess.CompletedProcess(command, 0 if address.startswith("http://127.0.0.1:") else 1, address, "")
 
     def close(self) -> None:
         """Stop the servers, as SIGTERM does."""

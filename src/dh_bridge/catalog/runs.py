@@ -63,6 +63,14 @@ class RunRow(msgspec.Struct):
     has_more_children: bool = False
 
 
+def find_run(catalog: Catalog, urn: str) -> RunRow | None:
+    """Return one run; None if it has no run event."""
+    row = catalog.connection.execute(
+        "SELECT run FROM run_summary WHERE run = (SELECT id FROM entity WHERE urn = ?)", (urn,)
+    ).fetchone()
+    return None if row is None else _run_row(catalog, row[0], None)
+
+
 def find_runs(catalog: Catalog, urn: str) -> list[RunRow]:
     """Return all runs of an entity, the latest first; see :func:`list_runs`."""
     return list_runs(catalog, urn).items

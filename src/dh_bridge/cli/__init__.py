@@ -42,6 +42,7 @@ MENU: dict[str, dict[str, str]] = {
         "demo": "Translate the example events into a catalogue, and show counts and lineage.",
     },
     "Look": {
+        "console": "Open a local page that shows a catalogue or ledger, and what events become.",
         "runs": "Show runs: all of them, or those of a job, flow or dataset.",
         "list": "List the datasets, jobs, flows, runs or checks of a catalogue or ledger, or count them.",
         "search": "Find entities by a text in their URN, name or description, or in the name of a column.",

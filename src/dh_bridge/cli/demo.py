@@ -67,6 +67,7 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
             echo(f"  dh-bridge lineage {name} {shell_quote(root.urn)} --columns")
             echo(f"  dh-bridge runs {name} --failed")
             echo(f"  dh-bridge assertions {name} --failed")
+            echo(f"  dh-bridge console {name}")
     outcome.exit_command()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,13 +18,16 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lookup import file_argument, open_contents, page_option, resolve_urn, say_hidden, shell_quote
 from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.server_help import show_server_help
-from dh_bridge.cli.terminal import escape_line, json_line, say, write, write_table, write_tree
+from dh_bridge.cli.summary import open_output
+from dh_bridge.cli.terminal import escape_line, json_line, note, say, write, write_table, write_tree
+from dh_bridge.console.html_page import lineage_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dh_bridge.catalog.graph import LineageEdge
     from dh_bridge.catalog.lineage import ColumnPair, Direction
+    from dh_bridge.catalog.store import Catalog
     from dh_bridge.settings import Settings
 
 _KIND_NAMES = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
@@ -71,11 +75,13 @@ _MARK_TEXTS = {
 @json_option
 @click.option("--dot", is_flag=True, help="A Graphviz picture.")
 @click.option("--mermaid", is_flag=True, help="A Mermaid picture.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an interactive page to this file.")
 @with_settings
 @examples(
     "dh-bridge lineage out/demo.db mart.daily_revenue",
     "dh-bridge lineage out/demo.db 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --up --columns",
     "dh-bridge lineage out/demo.db --dot > lineage.dot",
+    "dh-bridge lineage out/demo.db mart.daily_revenue --html lineage.html",
 )
 def lineage(  # noqa: PLR0913 - one parameter per option
     *,
@@ -91,21 +97,19 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     as_json: bool,
     dot: bool,
     mermaid: bool,
+    html: Path | None,
 ) -> None:
     """Show the lineage of a dataset, job, column or run, or of the whole graph.
 
     FILE is a catalogue or a ledger. URN is a URN, or a part of it that is unique, such as a name. The lineage of a run has the runs
     that events name as its parents and upstreams. Without URN, the output has all edges between datasets and jobs.
     """
-    if as_json + dot + mermaid > 1:
-        raise click.UsageError("Pass only one of --json, --dot and --mermaid.")
+    if as_json + dot + mermaid + (html is not None) > 1:
+        raise click.UsageError("Pass only one of --json, --dot, --mermaid and --html.")
     direction: Direction = "both" if up == down else "up" if up else "down"
     if show_server_help(file, settings, urn=urn or "", command=_server_command(urn, direction), tab="Lineage"):
         return
-    if urn is None and (up or down or columns):
-        raise click.UsageError("--up, --down and --columns need a URN.")
-    if urn is not None and page is not None:
-        raise click.UsageError("--page continues a list of edges. Pass it without URN.")
+    _check_urn(urn, needs_urn=bool(up or down or columns or html), page=page)
     if not (dot or mermaid) and depth > _MAX_TREE_DEPTH:
         say(f"A tree ends after {_MAX_TREE_DEPTH} steps. --dot and --mermaid have no such limit.")
         depth = _MAX_TREE_DEPTH
@@ -122,6 +126,9 @@ def lineage(  # noqa: PLR0913 - one parameter per option
         entity = resolve_urn(contents, file, urn, _TIERS)
         is_run = entity_type(entity) == "dataProcessInstance"
         catalog = contents.load_related_runs(entity) if is_run else contents.load_graph()
+        if html is not None:
+            _write_page(html, catalog, entity, direction, depth)
+            return
         root = lineage_tree(catalog, entity, direction=direction, depth=depth, columns=columns, limit=limit)
     if as_json:
         write([json_line(to_json(root))])
@@ -132,6 +139,23 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     _say_cut(root, limit)
     if not (root.upstream or root.downstream):
         _say_no_lineage(root)
+
+
+def _check_urn(urn: str | None, *, needs_urn: bool, page: str | None) -> None:
+    if urn is None and needs_urn:
+        raise click.UsageError("--up, --down, --columns and --html need a URN.")
+    if urn is not None and page is not None:
+        raise click.UsageError("--page continues a list of edges. Pass it without URN.")
+
+
+def _write_page(path: Path, catalog: Catalog, urn: str, direction: Direction, depth: int) -> None:
+    """Write the graph around a dataset or job as a page."""
+    if entity_type(urn) not in ("dataset", "dataJob"):
+        raise click.UsageError("--html shows datasets and jobs. Pass the URN of one of them.")
+    page = lineage_page(catalog, urn, direction=direction, depth=depth)
+    with open_output("--html", str(path), "wb") as file:
+        file.write(page.encode())
+    note(f"Written to {path}. Open it in a browser; it needs no network.")
 
 
 def _server_command(urn: str | None, direction: Direction) -> str:

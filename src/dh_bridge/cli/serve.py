@@ -42,21 +42,25 @@ log = logging.getLogger("dh_bridge.receiver")
 @new_ledger_option
 @click.option("--listen", metavar="HOST:PORT", help="Where to listen (default 127.0.0.1:5000).")
 @dead_letters_option
+@click.option("--console", "has_console", is_flag=True, help="Also serve the console of the ledger, below /console/.")
 @datahub_version_option
 @with_settings
 @examples("dh-bridge serve --to rest:http://localhost:8080 --ledger runs.db")
-def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None) -> None:
+def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None, has_console: bool) -> None:
     """Run an OpenLineage HTTP endpoint that forwards events to DataHub.
 
     Point clients at POST /api/v1/lineage (compatible with Marquez; DataHub's /openapi/openlineage/api/v1/lineage works, too). A
     request is answered when its events are stored in the ledger, its inbox or its event log, which survive a restart. Delivery to DataHub runs in
     the background and is retried while DataHub is down. The endpoint listens on 127.0.0.1. If it listens elsewhere, set
-    receiver.token: clients send it as OpenLineage's apiKey. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
+    receiver.token: clients send it as OpenLineage's apiKey, and the console asks for it. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
     accepted events are flushed before exit.
     """
     require_separate_files(
         (), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": local_path(target)}
     )
+    console_file = ledger or settings.ledger.file or local_path(target)
+    if has_console and console_file is None:
+        raise click.UsageError("--console needs a file: pass --ledger FILE, or --to catalog:FILE.")
     _log_to_stderr()
     stop = Event()
     with ExitStack() as stack:
@@ -78,6 +82,8 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         if settings.receiver.token is None and receiver.is_exposed:
             say("anybody who can reach it may send events: set receiver.token")
         say(f"taking events at {receiver.url}/api/v1/lineage")
+        if has_console:
+            say(f"console at {receiver.open_console(str(console_file), settings)}")
         stop.wait()
         say("stopping")
     for line in receiver.metrics.summary_lines():

@@ -199,6 +199,18 @@ class LedgerContents:
         self._note_limit("checks", len(page.items), page.total)
         return self.load([*page.items, *self._latest_runs_with_checks(since)])
 
+    def load_all(self) -> Catalog:
+        """Return a catalogue with all datasets, jobs and checks, and the latest runs."""
+        catalog = self.load_checks()
+        graph = self.list_urns(["dataset", "dataJob", "dataFlow"], limit=MAX_RENDERED_ENTITIES)
+        self._note_limit("datasets, jobs and flows", len(graph.items), graph.total)
+        candidates = candidate_runs(self._file.connection, None, RunFilter(), FIRST_KEY)
+        runs = [key for _, key in islice(candidates, MAX_RENDERED_RUNS)]
+        remaining = sum(1 for _ in islice(candidates, MAX_EXAMINED))
+        self._note_limit("runs", len(runs), len(runs) + remaining)
+        self._render(catalog, [*graph.items, *runs])
+        return catalog
+
     def _latest_runs_with_checks(self, since: int | None) -> list[str]:
         values = {"since": since, "limit": MAX_RENDERED_RUNS}
         rows = self._file.connection.execute(_RUNS_WITH_CHECKS, values).fetchall()

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the statements are made of constants
 """The outbox: a proposal leaves it when its server has acknowledged it, and not before.
 
 The order of each URN is preserved. A newer UPSERT replaces a waiting one of the same aspect, so nothing old is sent after
@@ -6,7 +7,7 @@ something new. A proposal that the server rejects permanently becomes a dead let
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +25,11 @@ _decode = msgspec.json.Decoder(Proposal).decode
 _UPSERT, _PATCH = "UPSERT", "PATCH"
 _PAUSED_NOTE = "paused"
 _COUNT_ROWS = "SELECT count(*) FROM outbox"
+_HAS_NUMBER = "(:numbers IS NULL OR id IN (SELECT value FROM json_each(:numbers)))"
+_WAITING_GROUPS = """
+    SELECT substr(urn, 8, instr(substr(urn, 8), ':') - 1), reason, count(*), min(since) FROM outbox
+    WHERE dead = 0 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ?
+"""
 _SELECT_LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
 
 
@@ -39,6 +45,23 @@ class QueuedProposal(NamedTuple):
     tries: int
     reason: str | None
     is_dead: bool
+
+
+class WaitingGroup(NamedTuple):
+    """Waiting proposals of one entity type with one reason: their number, and since when the oldest waits (milliseconds)."""
+
+    entity_type: str
+    reason: str | None
+    number: int
+    oldest: int
+
+
+def _queued_proposal(row: tuple[Any, ...]) -> QueuedProposal:
+    return QueuedProposal(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5]))
+
+
+def _encode_numbers(numbers: Sequence[int] | None) -> str | None:
+    return None if numbers is None else msgspec.json.encode(list(numbers)).decode()
 
 
 def _supersedes(newer: Proposal, older: Proposal) -> bool:
@@ -152,7 +175,7 @@ class Outbox:
             " ORDER BY id LIMIT ?",
             (is_dead, after_id, include_held, limit),
         )
-        return [QueuedProposal(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5])) for row in rows]
+        return [_queued_proposal(row) for row in rows]
 
     def record_delivery(self, attempted_items: Sequence[QueuedProposal], failures: Sequence[Failure]) -> None:
         """Remove those of ``attempted_items`` that arrived; store the reasons of the others.
@@ -227,13 +250,28 @@ class Outbox:
         row = self._connection.execute("SELECT since FROM outbox WHERE dead = 0 ORDER BY id LIMIT 1").fetchone()
         return None if row is None else int(row[0])
 
-    def retry_dead(self) -> int:
-        """Queue dead letters again; return how many."""
-        return self._connection.execute("UPDATE outbox SET dead = 0, tries = 0 WHERE dead").rowcount
+    def retry_dead(self, numbers: Sequence[int] | None = None) -> int:
+        """Queue dead letters again, or those with ``numbers``; return how many."""
+        query = f"UPDATE outbox SET dead = 0, tries = 0 WHERE dead AND {_HAS_NUMBER}"
+        return self._connection.execute(query, {"numbers": _encode_numbers(numbers)}).rowcount
 
-    def delete(self, *, is_dead: bool) -> int:
-        """Delete waiting proposals, or dead letters with ``is_dead``; return how many."""
-        return self._connection.execute("DELETE FROM outbox WHERE dead = ?", (is_dead,)).rowcount
+    def delete(self, *, is_dead: bool, numbers: Sequence[int] | None = None) -> int:
+        """Delete waiting proposals, or dead letters with ``is_dead``: all, or those with ``numbers``; return how many."""
+        query = f"DELETE FROM outbox WHERE dead = :dead AND {_HAS_NUMBER}"
+        return self._connection.execute(query, {"dead": is_dead, "numbers": _encode_numbers(numbers)}).rowcount
+
+    def find_dead(self, numbers: Sequence[int]) -> list[QueuedProposal]:
+        """Return the dead letters with ``numbers``, oldest first."""
+        rows = self._connection.execute(
+            f"SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead AND {_HAS_NUMBER} ORDER BY id",
+            {"numbers": _encode_numbers(numbers)},
+        )
+        return [_queued_proposal(row) for row in rows]
+
+    def waiting_groups(self, limit: int) -> list[WaitingGroup]:
+        """Return the waiting proposals by entity type and reason, the largest number first."""
+        rows = self._connection.execute(_WAITING_GROUPS, (limit,))
+        return [WaitingGroup(*row) for row in rows]
 
     def iter_queued(self, *, is_dead: bool = False) -> Iterator[QueuedProposal]:
         """Yield all waiting proposals, or all dead letters, oldest first."""

@@ -154,6 +154,11 @@ class Naming:
         """Return the naming systems, by the names of their files."""
         return self._systems
 
+    @property
+    def platforms(self) -> set[str]:
+        """The ids of the platforms that the naming systems and the table of platforms have."""
+        return {*self._platforms.platforms, *(system.platform for system in self._systems if system.platform)}
+
     # -- a namespace
 
     def _parse_namespace(self, namespace: str, select: str | None) -> ParsedNamespace:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
+    from dh_bridge.console import ConsoleApp
     from dh_bridge.receiver.event_queue import EventQueue
     from dh_bridge.receiver.metrics import ReceiverMetrics
     from dh_bridge.settings.receiver import ReceiverSettings
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
+_CONSOLE_PATH = "/console"
 _PATH_SUFFIXES = ("/lineage", "/lineage/batch")
 _MAX_EVENTS = 100_000
 """Events of one request, at most: each is a reason in the answer."""
@@ -85,6 +87,8 @@ class Receiver:
         self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
         self._large_requests = BoundedSemaphore(max(1, settings.threads // 2))
         self._large_parse_lock = Lock()
+        #: answers requests below /console/; None if there is no console
+        self.console: ConsoleApp | None = None
         #: log of requests without usable events
         self.refusals = LogThrottle(log, logging.WARNING)
 
@@ -95,6 +99,9 @@ class Receiver:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request (WSGI)."""
+        path = str(environ.get("PATH_INFO", ""))
+        if self.console is not None and (path == _CONSOLE_PATH or path.startswith(f"{_CONSOLE_PATH}/")):
+            return _answer_console(self.console, environ, start_response, path.removeprefix(_CONSOLE_PATH))
         with self._lock:
             self._active_requests += 1
             self._request_count += 1
@@ -269,6 +276,15 @@ def _overload_error(retry_after: str) -> RequestError:
 
 def _too_many_values_error(subject: str, limit: int) -> RequestError:
     return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{subject} has more than {limit:,} JSON values")
+
+
+def _answer_console(console: ConsoleApp, environ: Environ, start_response: StartResponse, path: str) -> Iterable[bytes]:
+    """Answer a request below /console/; the files of the page are relative to it, so it needs the slash."""
+    if not path:
+        status = HTTPStatus.PERMANENT_REDIRECT
+        start_response(f"{status.value} {status.phrase}", [("Location", "console/"), ("Content-Length", "0")])
+        return []
+    return console({**environ, "PATH_INFO": path}, start_response)
 
 
 def _method_not_allowed(method: str, allowed: str) -> ReceiverResponse:

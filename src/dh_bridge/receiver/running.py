@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import sys
 import time
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.console import ConsoleApp, ConsoleSource
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import read_notes
@@ -67,11 +69,28 @@ class RunningReceiver:
         self.description = description
         self.metrics = metrics
         self._queue = queue
+        self._app = web.app
 
     @property
     def refusal_reason(self) -> str | None:
         """Why the last events were refused; None if they were not."""
         return self._queue.refusal_reason
+
+    def open_console(self, file: str, settings: Settings) -> str:
+        """Add the console of a catalogue or ledger below ``/console/``.
+
+        Args:
+            file: The catalogue or ledger.
+            settings: The settings; the token of the console is ``receiver.token``, or a new one without it.
+
+        Returns:
+            The address of the page. If the token is new, the address has it.
+        """
+        own_token = settings.receiver.token
+        token = secrets.token_urlsafe(24) if own_token is None else own_token.get_secret_value()
+        self._app.console = ConsoleApp(ConsoleSource(file, settings, must_exist=False), token, hosts=None)
+        address = f"{self.url}/console/"
+        return f"{address}#token={token}" if own_token is None else address
 
 
 class _Parts(NamedTuple):

@@ -50,6 +50,7 @@ class WebServer(Closable):
             raise SettingsError(
                 "the web server is not installed", location="dh-bridge serve", remedy="pip install 'dh-bridge[server]'"
             ) from None
+        self.app = app
         self._loop = wasyncore
         self._sockets: dict[int, Any] = {}
         self._end_event = Event()

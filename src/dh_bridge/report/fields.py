@@ -69,11 +69,8 @@ def iter_fields(
     while stack:
         steps, display_path, trace_path, note, datasets, outer, is_hidden, members = stack[-1]
         for step, value in members:
-            if isinstance(step, int):
-                display_suffix = suffix = f"[{step}]"
-            else:
-                suffix = f".{step}"
-                display_suffix = suffix if _PLAIN_KEY.match(step) else f'["{step}"]'
+            suffix = f"[{step}]" if isinstance(step, int) else f".{step}"
+            display_suffix = display_step(step)
             member_trace_path = f"{trace_path}{suffix}"
             member_note = notes_by_path.get(member_trace_path, note)
             member_datasets = (
@@ -89,6 +86,13 @@ def iter_fields(
             yield EventField(*path, member_note, member_datasets, value, is_secret)
         else:
             stack.pop()
+
+
+def display_step(step: str | int) -> str:
+    """Return a step of a path as people write it: ``.name``, ``[0]``, ``["odd.name"]``."""
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
 
 
 def _is_inner(value: Any) -> bool:

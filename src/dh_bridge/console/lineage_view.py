@@ -1,0 +1,89 @@
+"""The graph around a dataset or job, with the column lineage between its datasets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.catalog.entity import display_name
+from dh_bridge.catalog.neighbourhood import lineage_graph
+from dh_bridge.console.parameters import platform_of, require_entity
+
+if TYPE_CHECKING:
+    from dh_bridge.catalog.lineage import Direction
+    from dh_bridge.catalog.store import Catalog
+    from dh_bridge.console.parameters import RequestParameters
+    from dh_bridge.console.source import ConsoleSource
+
+MAX_NODES = 500
+_DEFAULT_NODES = 200
+_MAX_DEPTH = 50
+_DIRECTIONS: tuple[Direction, ...] = ("both", "up", "down")
+
+
+class LineageItem(msgspec.Struct, frozen=True):
+    """An entity of the graph; ``distance`` is negative upstream. Neighbours that are not in the graph are counted."""
+
+    urn: str
+    type: str
+    name: str
+    platform: str
+    distance: int
+    is_removed: bool
+    column_count: int
+    hidden_upstream: int
+    hidden_downstream: int
+
+
+class LineageView(msgspec.Struct, frozen=True):
+    """A graph: its entities, the root first, and edges as positions of (upstream, downstream).
+
+    ``hidden`` counts entities that the limit or the depth cut off.
+    """
+
+    nodes: list[LineageItem]
+    edges: list[tuple[int, int]]
+    hidden: int
+
+
+def answer_lineage(source: ConsoleSource, parameters: RequestParameters) -> LineageView:
+    """Return the graph around ``urn``; ``direction``, ``depth`` and ``nodes`` bound it."""
+    urn = parameters.required("urn")
+    direction = parameters.choice("direction", _DIRECTIONS, "both")
+    depth = parameters.number("depth", 4, maximum=_MAX_DEPTH)
+    limit = max(1, parameters.number("nodes", _DEFAULT_NODES, maximum=MAX_NODES))
+    with source.read_catalog() as catalog:
+        require_entity(catalog, urn)
+        return read_lineage_view(
+            catalog, urn, direction=_DIRECTIONS[_DIRECTIONS.index(direction)], depth=depth, limit=limit
+        )
+
+
+def read_lineage_view(catalog: Catalog, urn: str, *, direction: Direction, depth: int, limit: int) -> LineageView:
+    """Return the graph around an entity, with what the page shows of each entity."""
+    graph = lineage_graph(catalog, urn, direction=direction, depth=depth, limit=limit)
+    items = [
+        LineageItem(
+            urn=node.urn,
+            type=node.type,
+            name=display_name(catalog, node.urn),
+            platform=platform_of(node.urn),
+            distance=node.distance,
+            is_removed=bool((catalog.aspect(node.urn, "status") or {}).get("removed")),
+            column_count=_column_count(catalog, node.urn) if node.type == "dataset" else 0,
+            hidden_upstream=node.hidden_upstream,
+            hidden_downstream=node.hidden_downstream,
+        )
+        for node in graph.nodes
+    ]
+    return LineageView(items, graph.edges, graph.hidden)
+
+
+def _column_count(catalog: Catalog, urn: str) -> int:
+    row = catalog.connection.execute(
+        "SELECT json_array_length(CAST(aspect.value AS TEXT), '$.fields') FROM aspect"
+        " WHERE name = 'schemaMetadata' AND entity = (SELECT id FROM entity WHERE urn = ?)",
+        (urn,),
+    ).fetchone()
+    return int(row[0] or 0) if row else 0

@@ -1,0 +1,40 @@
+// Light and dark: as the system, or as chosen on the page.
+
+import { put } from "./dom.js";
+
+const KEY = "dh_bridge.theme";
+
+/** @returns {"light"|"dark"} */
+export function currentTheme() {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** @param {HTMLElement} button @param {() => void} onChange */
+export function setUpTheme(button, onChange) {
+  const stored = readStored();
+  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
+  const show = () => put(button, currentTheme() === "dark" ? "Light theme" : "Dark theme");
+  button.addEventListener("click", () => {
+    const theme = currentTheme() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem(KEY, theme); } catch { /* a page of a file may have no storage */ }
+    show();
+    onChange();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { show(); onChange(); });
+  show();
+}
+
+/** @returns {string|null} */
+function readStored() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+/** Return the value of a colour of the design system. @param {string} name such as "--ink" */
+export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
