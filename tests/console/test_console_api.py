@@ -11,6 +11,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.console import ConsoleSource
 from dh_bridge.console.parameters import RequestParameters, platform_of
 from dh_bridge.console.routes import ROUTES
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.settings import Settings
 
 ENRICHED = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.marts.orders_enriched,PROD)"
@@ -137,3 +138,31 @@ def test_large_neighbourhood_is_cut_with_a_count(tmp_path):
     assert [node["urn"] for node in view["nodes"]] == [ORDERS, LOAD]
     assert view["hidden"] > 0
     assert TOTALS in {node["urn"] for node in answer(source, "lineage", urn=ORDERS, direction="down")["nodes"]}
+
+
+def test_temporary_datasets_are_folded(tmp_path):
+    """raw -> load -> orders__dbt_tmp -> swap -> orders: without the temporary table, swap follows load."""
+    flow = "urn:li:dataFlow:(airflow,shop,prod)"
+    load, swap = (f"urn:li:dataJob:({flow},{name})" for name in ("load", "swap"))
+    raw, temporary, orders = (
+        f"urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.{name},PROD)"
+        for name in ("raw", "orders__dbt_tmp", "orders")
+    )
+    file = tmp_path / "temporary.db"
+    with Catalog(file) as catalog:
+        delivery = catalog.apply(
+            [
+                upsert("dataJob", load, "dataJobInputOutput", {"inputDatasets": [raw], "outputDatasets": [temporary]}),
+                upsert(
+                    "dataJob", swap, "dataJobInputOutput", {"inputDatasets": [temporary], "outputDatasets": [orders]}
+                ),
+            ]
+        )
+    assert delivery.failures == []
+    source = ConsoleSource(str(file), Settings())
+    folded = answer(source, "lineage", urn=orders)
+    assert folded["folded"] == 1
+    assert [node["urn"] for node in folded["nodes"]] == [orders, swap, load, raw]
+    assert folded["edges"] == [(1, 0), (2, 1), (3, 2)]
+    whole = answer(source, "lineage", urn=orders, fold=0)
+    assert (whole["folded"], len(whole["nodes"])) == (0, 5)

@@ -70,6 +70,29 @@ def lineage_graph(
     return builder.finish()
 
 
+def fold_nodes(graph: LineageGraph, folded: set[int]) -> LineageGraph:
+    """Return a graph without some nodes; what is upstream of such a node is linked with what is downstream of it.
+
+    Args:
+        graph: The graph.
+        folded: The positions of the nodes to leave out; the root stays.
+    """
+    edges = set(graph.edges)
+    for node in folded - {0}:
+        upstream = [source for source, target in edges if target == node]
+        downstream = [target for source, target in edges if source == node]
+        edges = {edge for edge in edges if node not in edge}
+        edges |= {(source, target) for source in upstream for target in downstream if source != target}
+    positions = {
+        old: new for new, old in enumerate(number for number in range(len(graph.nodes)) if number not in folded - {0})
+    }
+    return LineageGraph(
+        [graph.nodes[old] for old in positions],
+        sorted((positions[source], positions[target]) for source, target in edges),
+        graph.hidden,
+    )
+
+
 _SIDE_NAMES = {UPSTREAM: "up", DOWNSTREAM: "down"}
 
 

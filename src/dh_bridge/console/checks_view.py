@@ -9,7 +9,6 @@ import msgspec
 from dh_bridge.catalog.check_results import CheckResult, ListedCheck, find_checks, find_results
 from dh_bridge.catalog.paging import Page
 from dh_bridge.console.parameters import EntityLink, entity_link, require_entity
-from dh_bridge.options import Options
 
 if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
@@ -55,7 +54,7 @@ def answer_checks(source: ConsoleSource, parameters: RequestParameters) -> Check
     """Return the checks with their latest results; with ``failed=1`` those whose latest result is a failure."""
     is_filtered = parameters.text("failed") == "1"
     with source.read_catalog() as catalog:
-        name_key = f"{Options(source.settings).prefix}name"
+        name_key = f"{source.bridge.options.prefix}name"
         if is_filtered:
             page = Page(source.cached("failed checks", lambda: _failed_checks(catalog, name_key)))
         else:
@@ -80,7 +79,7 @@ def answer_check(source: ConsoleSource, parameters: RequestParameters) -> CheckH
     urn = parameters.required("urn")
     with source.read_catalog() as catalog:
         require_entity(catalog, urn)
-        name_key = f"{Options(source.settings).prefix}name"
+        name_key = f"{source.bridge.options.prefix}name"
         page = find_results(catalog, urn, name_key=name_key, limit=_MAX_RESULTS, page=parameters.page_token())
         return CheckHistory(page.items, page.remaining, page.is_exact, page.next_page)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.bridge import Bridge
 from dh_bridge.bundled import EXAMPLES
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.console.json_lines import JsonLine, ValueLine, to_lines
@@ -22,6 +21,7 @@ from dh_bridge.report.fields import parse_document
 from dh_bridge.report.reasons import find_reason
 
 if TYPE_CHECKING:
+    from dh_bridge.bridge import Bridge
     from dh_bridge.console.parameters import RequestParameters
     from dh_bridge.console.source import ConsoleSource
     from dh_bridge.openlineage.events import Dataset
@@ -112,7 +112,7 @@ class ExampleText(msgspec.Struct, frozen=True):
 
 def answer_inspect(source: ConsoleSource, parameters: RequestParameters) -> Inspection:
     """Return what the events in the body become, with the settings of the console. Nothing is stored."""
-    return inspect_events(Bridge(source.settings), parameters.body)
+    return inspect_events(source.bridge, parameters.body)
 
 
 def inspect_events(bridge: Bridge, body: bytes) -> Inspection:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.bridge import Bridge
 from dh_bridge.checking import EventChecker
 from dh_bridge.checking.validity import ValidityChecker
 from dh_bridge.ledger.outbox import Outbox
@@ -107,9 +106,7 @@ def answer_problems(source: ConsoleSource, _parameters: RequestParameters) -> Pr
         groups, is_paused, dead_count = outbox.waiting_groups(_MAX_GROUPS), outbox.is_paused, outbox.count()[1]
     with source.read_catalog() as catalog:
         failed_runs, failed_checks = source.cached("failed", lambda: catalog.connection.execute(_FAILED).fetchone())
-        platforms = source.cached(
-            "platforms", lambda: _unknown_platforms(catalog, Bridge(source.settings).options.naming)
-        )
+        platforms = source.cached("platforms", lambda: _unknown_platforms(catalog, source.bridge.options.naming))
     return Problems(
         waiting=[
             WaitingProposals(group.entity_type, group.reason or "not sent yet", group.number, group.oldest)
@@ -173,7 +170,7 @@ def answer_edit_dead_letters(source: ConsoleSource, parameters: RequestParameter
 
 def answer_check_events(source: ConsoleSource, parameters: RequestParameters) -> EventFindings:
     """Return what `dh-bridge check` finds in the events of the body."""
-    bridge = Bridge(source.settings)
+    bridge = source.bridge
     checker, validity = EventChecker(source.settings), ValidityChecker(bridge)
     event_count = 0
     body = parameters.body.strip()

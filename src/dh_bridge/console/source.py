@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dh_bridge.bridge import Bridge
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.delivery import with_server_version
 from dh_bridge.ledger import read_notes, trial_copy
@@ -68,6 +70,11 @@ class ConsoleSource:
                 if catalog.has_content or catalog.has_runs:  # an empty file becomes one or the other
                     self._is_ledger = not catalog.has_content
         return bool(self._is_ledger)
+
+    @cached_property
+    def bridge(self) -> Bridge:
+        """The translator with the settings; threads share it."""
+        return Bridge(self.settings)
 
     @contextmanager
     def read_catalog(self) -> Iterator[Catalog]:

@@ -74,8 +74,8 @@ class Naming:
         self._systems = load_systems(overlay)
         self._readers = {system.id: NameReader(system) for system in self._systems}
         self._namespace_index = NamespaceIndex(self._readers.values(), self._schemes)
-        temporary_names = load_table("temporary", parse_temporary_names, overlay)
-        self._writer = NameWriter(settings, self._readers, temporary_names, keep_in_memory=keep_in_memory)
+        self._temporary_names = load_table("temporary", parse_temporary_names, overlay)
+        self._writer = NameWriter(settings, self._readers, self._temporary_names, keep_in_memory=keep_in_memory)
         self._rules = compile_naming_rules(settings.rules, self._schemes)
         self._locations = Locations(settings.locations, self._schemes)
         self._variants: dict[tuple[str, frozenset[str]], NameReader] = {}
@@ -158,6 +158,11 @@ class Naming:
     def platforms(self) -> set[str]:
         """The ids of the platforms that the naming systems and the table of platforms have."""
         return {*self._platforms.platforms, *(system.platform for system in self._systems if system.platform)}
+
+    def is_temporary(self, platform: str, name: str) -> bool:
+        """Return whether known tools give a name in a URN to temporary datasets of a platform."""
+        readers = [reader for reader in self._readers.values() if reader.system.platform == platform]
+        return any(self._temporary_names.match(platform, name, reader) for reader in readers or (None,))
 
     # -- a namespace
 

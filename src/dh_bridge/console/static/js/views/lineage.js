@@ -13,13 +13,13 @@ const DIRECTIONS = { both: "up and down", up: "upstream", down: "downstream" };
 export async function showLineage({ main, query, isCurrent, set }) {
   const urn = query.get("urn");
   if (!urn) return showStart(main, isCurrent);
-  const options = { direction: query.get("direction") ?? "both", depth: query.get("depth") ?? "4", nodes: query.get("nodes") ?? "200" };
+  const options = { direction: query.get("direction") ?? "both", depth: query.get("depth") ?? "4", nodes: query.get("nodes") ?? "200", fold: query.get("fold") ?? "1" };
   const view = await get("lineage", { urn, ...options });
   if (!isCurrent()) return;
   main.className = "wide";
   const root = view.nodes[0];
   const box = h("div.lineage");
-  put(main, h("div.head", {}, h("h1", {}, root.name), h("span.soft", {}, `${kindName(root.type)} · ${root.platform} · ${count(view.nodes.length)} nodes`), h("div.actions", {}, controls(options, set), exportButtons(() => board, view, root.name))), box);
+  put(main, h("div.head", {}, h("h1", {}, root.name), h("span.soft", {}, `${kindName(root.type)} · ${root.platform} · ${count(view.nodes.length)} nodes${view.folded ? `, ${count(view.folded)} temporary datasets folded` : ""}`), h("div.actions", {}, controls(options, set), exportButtons(() => board, view, root.name))), box);
   const board = showBoard(box, view, {
     columns: async (dataset) => (await get("columns", { urn: dataset })).columns,
     columnPath: async (dataset, column) => (await get("column-lineage", { urn: dataset, column })).edges,
@@ -40,7 +40,8 @@ function controls(options, set) {
   const depth = h("input", { id: "depth", type: "number", min: 1, max: 50, value: options.depth, onchange: (/** @type {any} */ event) => set({ depth: event.target.value }) });
   const nodes = h("select", { id: "nodes", onchange: (/** @type {any} */ event) => set({ nodes: event.target.value }) },
     ["50", "200", "500"].map((value) => h("option", { value, selected: value === options.nodes }, value)));
-  return [h("label", { for: "direction" }, "Show", direction), h("label", { for: "depth" }, "Steps", depth), h("label", { for: "nodes" }, "Nodes, at most", nodes)];
+  return [h("label", { for: "direction" }, "Show", direction), h("label", { for: "depth" }, "Steps", depth), h("label", { for: "nodes" }, "Nodes, at most", nodes),
+    h("label", { for: "fold", title: "Skip temporary and staging datasets of known tools" }, h("input", { id: "fold", type: "checkbox", checked: options.fold === "1", onchange: (/** @type {any} */ event) => set({ fold: event.target.checked ? "1" : "0" }) }), "Fold temporary")];
 }
 
 /** @param {HTMLElement} main @param {() => boolean} isCurrent */
