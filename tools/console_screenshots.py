@@ -59,7 +59,7 @@ def show(page: Page, view: str) -> None:
 
 
 def take_overview(page: Page) -> None:
-    """Show counts and events by day."""
+    """Show counts and runs by day."""
     show(page, "overview")
 
 
