@@ -26,11 +26,6 @@ class CatalogSummary(msgspec.Struct, frozen=True):
     columns: int
 
 
-def count_entities_by_type(catalog: Catalog) -> dict[str, int]:
-    """Return the number of entities by type; those that are only referred to do not count."""
-    return dict(catalog.connection.execute(_ENTITIES).fetchall())
-
-
 def summarize(catalog: Catalog) -> CatalogSummary:
     """Return how many entities, aspects, points, relationships and lineage edges there are."""
 
@@ -41,7 +36,7 @@ def summarize(catalog: Catalog) -> CatalogSummary:
         return int(catalog.connection.execute(query).fetchone()[0])
 
     return CatalogSummary(
-        entities=count_entities_by_type(catalog),
+        entities=by_name(_ENTITIES),
         aspects=by_name("SELECT name, count(*) FROM aspect GROUP BY name ORDER BY name"),
         points=by_name("SELECT aspect, count(*) FROM point GROUP BY aspect ORDER BY aspect"),
         relationships=by_name("SELECT name, count(*) FROM relationship GROUP BY name ORDER BY name"),
