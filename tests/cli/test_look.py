@@ -359,4 +359,4 @@ def test_long_lineage_is_truncated_as_a_tree_but_not_as_dot(run, tmp_path):
 def test_lineage_has_one_form_at_a_time(run, shop):
     result = run("lineage", shop, CLEAN, "--json", "--dot")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "only one of --json, --dot and --mermaid" in result.stderr
+    assert "only one of --json, --dot, --mermaid and --html" in result.stderr
