@@ -29,6 +29,7 @@ def test_overview_counts_entities_and_the_outbox(demo):
     assert overview["entities"]["dataset"] == 28
     assert overview["outbox"] == {"waiting": 0, "dead": 0, "oldest": None, "is_paused": False}
     assert overview["file_bytes"] > 100_000
+    assert answer(demo, "overview", counts=0) == overview | {"entities": {}}
 
 
 def test_activity_has_every_run_once(demo):

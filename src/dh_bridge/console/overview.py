@@ -81,14 +81,16 @@ class Activity(msgspec.Struct, frozen=True):
     producers: list[ProducerActivity]
 
 
-def answer_overview(source: ConsoleSource, _parameters: RequestParameters) -> Overview:
-    """Return what is known without reading runs."""
+def answer_overview(source: ConsoleSource, parameters: RequestParameters) -> Overview:
+    """Return what is known without reading runs; with ``counts=0`` at once, without the numbers of entities."""
     with source.read_ledger() as ledger:
         outbox = Outbox(ledger.connection)
         waiting, dead = outbox.count()
         outbox_state = OutboxState(waiting, dead, outbox.oldest_time(), outbox.is_paused)
-    with source.read_catalog() as catalog:
-        entities = source.cached("entities", lambda: _count_entities(catalog))
+    entities: dict[str, int] = {}
+    if parameters.text("counts") != "0":
+        with source.read_catalog() as catalog:
+            entities = source.cached("entities", lambda: _count_entities(catalog))
     return Overview(
         file=Path(source.file).name,
         is_ledger=source.is_ledger,

@@ -11,26 +11,32 @@ const FIGURE_LINKS = { dataset: address("search", { type: "datasets" }), dataJob
 
 /** @param {import("../main.js").ViewContext} context */
 export async function showOverview({ main, isCurrent }) {
-  const overview = await get("overview");
+  const overview = await get("overview", { counts: 0 });
   if (!isCurrent()) return;
   main.className = "";
   const activity = h("div.activity", {}, h("p.loading", { role: "status" }, "Reading the runs …"));
+  const figures = h("div.figures", {}, FIGURES.map(([type, noun]) => figure(null, noun, linkOf(type))), outboxFigure(overview.outbox));
   put(main,
     h("div.head", {}, h("h1", {}, overview.file), h("span.soft", {}, `${overview.is_ledger ? "ledger" : "catalogue"}, ${bytes(overview.file_bytes)}${overview.log_bytes === null ? "" : `, event log ${bytes(overview.log_bytes)}`}`)),
     overview.notes.map((/** @type {string} */ text) => h("p.note", {}, text)),
-    h("div.figures", {}, FIGURES.map(([type, noun]) => figure(overview.entities[type] ?? 0, noun, FIGURE_LINKS[/** @type {keyof FIGURE_LINKS} */ (type)])), outboxFigure(overview.outbox)),
-    activity);
+    figures, activity);
   try {
+    const { entities } = await get("overview");
+    if (!isCurrent()) return;
+    put(figures, FIGURES.map(([type, noun]) => figure(entities[type] ?? 0, noun, linkOf(type))), outboxFigure(overview.outbox));
     const answer = await get("activity");
-    if (isCurrent()) put(activity, activityCards(answer), otherEntities(overview.entities));
+    if (isCurrent()) put(activity, activityCards(answer), otherEntities(entities));
   } catch (error) {
     if (isCurrent()) put(activity, problem(/** @type {Error} */ (error)));
   }
 }
 
-/** @param {number} number @param {string} noun @param {string} href */
+/** @param {string} type */
+const linkOf = (type) => FIGURE_LINKS[/** @type {keyof FIGURE_LINKS} */ (type)];
+
+/** @param {number|null} number null while it is counted @param {string} noun @param {string} href */
 function figure(number, noun, href) {
-  return h("a.figure", { href }, h("b", {}, count(number)), h("span", {}, number === 1 ? noun.slice(0, -1) : noun));
+  return h("a.figure", { href }, number === null ? h("b.pending", {}, "…") : h("b.counted", {}, count(number)), h("span", {}, number === 1 ? noun.slice(0, -1) : noun));
 }
 
 /** @param {{waiting: number, dead: number, oldest: number|null, is_paused: boolean}} outbox */
