@@ -15,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-queries bench-console bench-spark golden docs lock clean
+.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-console bench-spark golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -82,6 +82,9 @@ bench-serve: $(VENV)/.dev  ## measure events over HTTP, from some senders at a t
 
 bench-console: $(VENV)/.dev browser  ## measure the console on a large catalogue in Chromium (10 minutes, 5 GB of disk; ARGS="--runs 10000 --datasets 1000")
 	@$(BIN)/python benchmarks/console.py $(ARGS)
+
+bench-log: $(VENV)/.dev  ## measure the event log: appends, merges, replay, and `dh-bridge serve` with and without it
+	@$(BIN)/python benchmarks/event_log.py $(ARGS)
 
 bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)

@@ -28,6 +28,16 @@ def lines(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
+def test_log_of_a_ledger_is_used_by_later_commands(run, ledger):
+    later = event("COMPLETE", "2026-11-20T03:00:00Z", job="etl.later", run="01a1f6ae-0000-7000-8000-000000000003")
+    Path("later.ndjson").write_text(json.dumps(later))
+    assert run("emit", "later.ndjson", "--to", "file:out.ndjson", "--ledger", ledger).exit_code == 0
+    assert "3 events replayed: 0 differences" in run("replay", ledger, "--dry-run").stderr
+    off = ("--set", "log.enabled=false")
+    assert run("emit", "later.ndjson", "--to", "file:out.ndjson", "--ledger", ledger, *off).exit_code == 0
+    assert "The log does not have all events of the ledger" in run("replay", ledger, "--dry-run").stderr
+
+
 def test_dry_run_shows_nothing_if_nothing_changes(run, ledger):
     result = run("replay", ledger, "--dry-run")
     assert (result.exit_code, result.stdout) == (0, "")

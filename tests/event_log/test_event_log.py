@@ -290,7 +290,7 @@ def test_full_disk_refuses_events_and_recovers(tmp_path, monkeypatch):
         log.append([logged(1)])
         with monkeypatch.context() as patched:
             patched.setattr(segment_writer, "os", _os_with(write=write_in_part))
-            with pytest.raises(SinkError, match="cannot write the event log: No space left on device") as caught:
+            with pytest.raises(SinkError, match="cannot write the event log: the disk is full") as caught:
                 log.append([logged(2), logged(3)])
         assert caught.value.retryable
         assert log.append([logged(4)]) == range(2, 3)

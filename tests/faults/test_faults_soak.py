@@ -132,9 +132,10 @@ def test_nothing_is_lost_and_memory_is_flat_under_load(gms, tmp_path, noted):
 
 
 @pytest.mark.parametrize("damage", ["overwritten", "emptied"])
-def test_damaged_ledger_acknowledges_no_events(gms, tmp_path, damage):
+def test_damaged_ledger_without_a_log_acknowledges_no_events(gms, tmp_path, damage):
     file = tmp_path / "runs.db"
-    with serving("--to", f"rest:{gms.url}", "--ledger", str(file), *FREE) as server:
+    no_log = ("--set", "log.enabled=false")
+    with serving("--to", f"rest:{gms.url}", "--ledger", str(file), *no_log, *FREE) as server:
         (body,) = packed([event(run="018cc251-f400-734d-88b3-000000000001", job="before")])
         assert ask(server, body)[0] == 200
         until(lambda: health(server)["waiting"] == 0)

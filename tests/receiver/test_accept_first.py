@@ -7,10 +7,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -227,6 +229,25 @@ def test_inbox_of_an_earlier_version_is_taken_over(tmp_path):
         until(lambda: points(target) == ["STARTED"])
     with Inbox(tmp_path / "all.db.inbox", parse_event, bytes) as inbox:
         assert list(inbox.pending()) == []
+
+
+def test_damaged_ledger_loses_nothing_and_a_new_one_is_made_of_the_log(tmp_path):
+    target = tmp_path / "all.db"
+    with served(f"catalog:{target}", log=LOG) as found:
+        assert post(found, START)[0] == 200
+        until(lambda: cursor(target) == 1)
+        with closing(sqlite3.connect(target)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with target.open("r+b") as file:
+            file.write(os.urandom(target.stat().st_size))
+        assert post(found, COMPLETE)[0] == 200
+        assert until(lambda: health(found).get("why", "")).startswith("accepted events wait in the event log")
+    for file in tmp_path.glob("all.db*"):
+        if file.is_file():
+            file.unlink()
+    with served(f"catalog:{target}", log=LOG):
+        until(lambda: cursor(target) == 2)
+        assert sorted(points(target)) == ["COMPLETE", "STARTED"]
 
 
 def test_secrets_are_not_in_the_log(tmp_path):

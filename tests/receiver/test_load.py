@@ -161,10 +161,10 @@ def test_full_disk_accepts_no_event_and_loses_none(gms, tmp_path, scheme):
                 grow()
                 until(load.seen(200))
                 until(lambda: load.answers[200] > 500)
-                assert health(server)["status"] == "ok"
+                until(lambda: health(server)["status"] == "ok", seconds=60)
             assert set(load.answers) == {200, 503}
             assert load.longest < PATIENT
-            until(lambda: health(server)["waiting"] == 0)
+            until(lambda: metrics(server)["unfolded_events"] == 0 and health(server)["waiting"] == 0, seconds=60)
             counted = metrics(server)
             assert counted["events_total"] == load.answers[200] == len(load.taken)
             assert counted['requests_total{status="503"}'] == load.answers[503]

@@ -19,6 +19,7 @@ from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import say_connecting
 from dh_bridge.cli.terminal import json_line, say
 from dh_bridge.cli.verbose import add_handler
+from dh_bridge.ledger.ledger_log import with_event_log
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import EventMasker
 from dh_bridge.receiver.running import run_receiver
@@ -71,7 +72,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         receiver = stack.enter_context(
             run_receiver(
                 target,
-                settings,
+                with_event_log(settings),
                 ledger,
                 on_dead_letter=on_dead_letter,
                 before_listening=partial(_on_signals, stop.set),  # a client that sees the open port may send a signal

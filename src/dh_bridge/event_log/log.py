@@ -5,6 +5,7 @@ A position is the number of an event; it grows by one from event to event, and i
 
 from __future__ import annotations
 
+import errno
 import logging
 import time
 from contextlib import suppress
@@ -35,6 +36,7 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 SEGMENT_DAYS = 1
 """A segment ends when it is this old, so that old events can be deleted."""
 _SEGMENTS_PER_LOG = 8
+_FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 _DAY_SECONDS = 86_400
 _MICROS = 1_000_000
 
@@ -107,8 +109,9 @@ class EventLog:
                     self._begin_due_segment(now, min_position)
                     return self._append_records(events)
             except OSError as error:
+                reason = "the disk is full" if error.errno in _FULL_DISK_ERRNOS else error.strerror or str(error)
                 raise SinkError(
-                    f"cannot write the event log: {error.strerror or error}",
+                    f"cannot write the event log: {reason}",
                     location=str(self.folder),
                     remedy="make room, or check the permissions of the folder",
                     retryable=True,

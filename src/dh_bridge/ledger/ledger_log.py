@@ -46,17 +46,27 @@ def log_folder(ledger_path: str | Path) -> Path:
     >>> log_folder("runs.db").name
     'runs.db.log'
     """
-    path = Path(ledger_path)
+    path = Path(ledger_path).resolve()  # a link leads to the same log
     return path.with_name(f"{path.name}.log")
 
 
 def open_event_log(
     ledger_path: str | Path, settings: Settings, *, clock: Callable[[], float] = time.time
 ) -> EventLog | None:
-    """Return the event log of a ledger; None if the settings turn it off, or the ledger is in memory."""
-    if not settings.log.enabled or str(ledger_path) == MEMORY_PATH:
+    """Return the event log of a ledger; None if it has none: the settings decide, else whether there is a log."""
+    if str(ledger_path) == MEMORY_PATH:
         return None
-    return EventLog(log_folder(ledger_path), max_bytes=settings.log.max_bytes, clock=clock)
+    folder, is_enabled = log_folder(ledger_path), settings.log.enabled
+    if is_enabled is None:
+        is_enabled = folder.is_dir()
+    return EventLog(folder, max_bytes=settings.log.max_bytes, clock=clock) if is_enabled else None
+
+
+def with_event_log(settings: Settings) -> Settings:
+    """Return the settings of a process that begins an event log, unless they turn it off."""
+    if settings.log.enabled is not None:
+        return settings
+    return settings.model_copy(update={"log": settings.log.model_copy(update={"enabled": True})})
 
 
 def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:

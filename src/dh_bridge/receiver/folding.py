@@ -42,9 +42,11 @@ POLL_SECONDS = 2.0
 """Seconds after which it looks by itself: another process may have appended events."""
 LAST_FOLD_SECONDS = 1.0
 """Seconds in which pending events are still merged when the receiver ends; the others stay in the log."""
+LAST_DELIVERY_SECONDS = 6.0
+"""Seconds in which proposals are still delivered then: who ends a container waits for ten in total."""
 SLOW_EVENT_SECONDS = 1.0
 """CPU seconds that an event may take before it is reported."""
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 5.0
 """Seconds between two tries to open the target or to write the ledger (they double)."""
 
 
@@ -111,7 +113,9 @@ class FoldingProcess:
             self._backoff.reset()
             worker = None
             if self._config.ledger_path is not None:
-                worker = DeliveryWorker(self._config.ledger_path, target, self._metrics)
+                worker = DeliveryWorker(
+                    self._config.ledger_path, target, self._metrics, last_delivery_seconds=LAST_DELIVERY_SECONDS
+                )
                 stack.callback(worker.close)
             while not self._end.is_set():
                 self._fold(ledger, worker)

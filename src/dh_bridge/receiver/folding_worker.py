@@ -29,7 +29,7 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 60.0
 """Seconds before the process is started again (they double)."""
 STEADY_SECONDS = 60.0
 """A process that ran for so long is started again after the first pause."""
-END_SECONDS = 13.0
+END_SECONDS = 8.5
 """Seconds in which the process has to end; events that it did not process stay in the log."""
 
 

@@ -60,7 +60,16 @@ def delivery_ledger(target: DeliveryTarget, ledger_path: Path | None) -> Iterato
 class DeliveryWorker(Closable):
     """Delivers from the ledger ``ledger_path`` by a thread of its own, whenever it is woken, and every few seconds."""
 
-    def __init__(self, ledger_path: Path, target: DeliveryTarget, metrics: ReceiverMetrics) -> None:
+    def __init__(
+        self,
+        ledger_path: Path,
+        target: DeliveryTarget,
+        metrics: ReceiverMetrics,
+        *,
+        last_delivery_seconds: float | None = None,
+    ) -> None:
+        """``last_delivery_seconds``: how long :meth:`close` delivers; None: as long as who ends a container allows."""
+        self._last_delivery_seconds = last_delivery_seconds
         self._ledger_path = ledger_path
         self._target = target
         self._metrics = metrics
@@ -86,11 +95,12 @@ class DeliveryWorker(Closable):
 
     def close(self) -> None:
         """Deliver waiting proposals once more, within the time limit, and end; the rest stays in the ledger."""
-        self._deadline = time.monotonic() + _LAST_DELIVERY_SECONDS
+        seconds = self._last_delivery_seconds or _LAST_DELIVERY_SECONDS
+        self._deadline = time.monotonic() + seconds
         set_deadline(self._target.sink, self._deadline)  # or it would retry after the time limit
         self._end_event.set()
         self._wake_event.set()
-        self._thread.join(_LAST_DELIVERY_SECONDS + _MARGIN_SECONDS)
+        self._thread.join(seconds + _MARGIN_SECONDS)
         self._refusals.flush()
 
     def _run(self) -> None:
