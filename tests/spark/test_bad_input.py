@@ -50,10 +50,10 @@ def test_stream_reports_unusable_records_and_continues(session, held, tmp_path):
         proposals.extend(found.collect())
         bad.extend((row.location, row.reason, bytes(row.raw)) for row in unusable.collect())
 
-    query = stream(
-        stream_files(session, str(landing)), take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1
-    )
-    query.awaitTermination()
+    events = stream_files(session, str(landing))
+    stream(events, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).to(
+        take
+    ).start().awaitTermination()
     one = Bridge(SETTINGS).translate(read_events([landing]))
     assert len(one.dead) >= 5
     assert {place_and_reason[:2] for place_and_reason in bad} == {

@@ -155,7 +155,14 @@ def test_report_counts_the_fields_that_explain_counts(session):
     assert {"job.facets.documentation", ""} & {row.facet for row in rows}
 
 
-def test_translate_returns_proposals(session):
-    found = translate(read(session, str(EXAMPLES / "great_expectations.ndjson")), SETTINGS, partitions=1)
-    assert found.columns[:4] == ["entity_type", "entity_urn", "aspect_name", "change_type"]
-    assert found.count() > 10
+def test_translation_is_one_verb_with_all_results(session, tmp_path):
+    events = read(session, str(EXAMPLES / "great_expectations.ndjson"))
+    with translate(events, SETTINGS, partitions=1) as translation:
+        assert translation.proposals.columns[:4] == ["entity_type", "entity_urn", "aspect_name", "change_type"]
+        count = translation.proposals.count()
+        assert translation.counts().proposals == count > 10
+        assert translation.bad_records.count() == 0
+        assert translation.checks().count() > 0
+        delivery = translation.deliver(f"catalog:{tmp_path / 'c.db'}")
+        assert (delivery.delivered_count, delivery.failed_count) == (count, 0)
+        assert translation.current().filter("refused IS NOT NULL").count() == 0

@@ -18,10 +18,10 @@ from dh_bridge.spark.checkpoint_lock import FileLock, Lease
 
 
 def start(session, folder, home, seen=None, interval="1 second"):
-    return stream(
-        stream_files(session, str(folder)), lambda proposals, _bad, number: seen.append((number, proposals.count())),
-        checkpoint=str(home / "state"), settings=Settings(datahub_version="1.7"), partitions=1, interval=interval,
-    )  # fmt: skip
+    events = stream_files(session, str(folder))
+    streamed = stream(events, checkpoint=str(home / "state"), settings=Settings(datahub_version="1.7"), partitions=1)
+    streamed.to(lambda proposals, _bad, number: seen.append((number, proposals.count())))
+    return (streamed.every(interval) if interval else streamed).start()
 
 
 def test_second_stream_of_a_checkpoint_is_refused_and_the_first_goes_on(session, tmp_path):

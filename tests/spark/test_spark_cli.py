@@ -25,7 +25,6 @@ from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.cli.spark import open_checkpoint
-from dh_bridge.cli.spark_errors import innermost_cause
 from dh_bridge.cli.spark_targets import report_rejections
 from dh_bridge.cli.summary import CommandOutcome
 from dh_bridge.errors import SinkError
@@ -34,6 +33,7 @@ from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.spark import folder_files, targets
 from dh_bridge.spark.executors import deliver_from_executors
+from dh_bridge.spark.problems import innermost_cause
 from dh_bridge.spark.state import StreamState
 
 KILLS = int(os.environ.get("TESTS_KILLS", "1"))
@@ -299,7 +299,10 @@ def test_invalid_options_are_refused_before_spark_starts():
             ("batch", "--events", "x", "--to", "parquet:y", "--bad-records", "x"),
             "--bad-records x lies in x, of which all is read",
         ),
-        (("stream", *two, "--to", "parquet:x", "--checkpoint", "c"), "a stream follows one folder"),
+        (
+            ("stream", *two, "--format", "text", "--to", "parquet:x", "--checkpoint", "c"),
+            "a stream with --format reads one folder or table",
+        ),
     ):
         done = invoke(*arguments)
         assert done.exit_code == 2

@@ -26,7 +26,7 @@ from dh_bridge.spark.changes import diff_operations, diff_proposals
 from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import PROPOSAL, REJECTED, EntityChangeStep, RunStep
-from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, stream
+from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, start_stream
 from dh_bridge.spark.targets import deliver_from_driver
 from dh_bridge.spark.translation import as_rejected
 
@@ -59,7 +59,7 @@ def run(session, folder, database, checkpoint, *, files_a_batch=1, break_after=N
             raise BrokenOffError
 
     events = stream_files(session, str(folder), options={"maxFilesPerTrigger": str(files_a_batch)})
-    query = stream(events, take, checkpoint=str(checkpoint), settings=SETTINGS, partitions=2)
+    query = start_stream(events, take, checkpoint=str(checkpoint), settings=SETTINGS, partitions=2)
     query.awaitTermination()
 
 
@@ -301,7 +301,7 @@ def test_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
     kept_by = [getattr(scheduler, name) for name in books]
     before = [jobs().size() for jobs in kept_by]
     events = stream_files(session, str(tmp_path / "landing"), options={"maxFilesPerTrigger": "1"})
-    stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()
+    start_stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()
     first, _, third, _, _, last = held
     assert len(third - first) > 20
     assert third & last <= first
@@ -313,7 +313,7 @@ def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
     split(tmp_path / "in", sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]), 1)
     told = []
     events = stream_files(session, str(tmp_path / "in"))
-    stream(
+    start_stream(
         events, lambda *_: None, checkpoint=str(tmp_path / "c"), settings=SETTINGS, partitions=2,
         on_rejected=lambda rows: told.append((rows.count(), rows.columns)),
     ).awaitTermination()  # fmt: skip

@@ -19,7 +19,6 @@ from dh_bridge.openlineage.read import read_events
 from dh_bridge.spark import checks, column_edges, current, deliver, edges, points, runs, stream, stream_files
 from dh_bridge.spark.output_order import ORDER_NAMES, sort_by_entity
 from dh_bridge.spark.state import StreamState
-from dh_bridge.spark.targets import write_batch
 
 SETTINGS = Settings(datahub_version="1.7")
 BATCHES = 4
@@ -48,10 +47,8 @@ def output(session, events, tmp_path_factory):
 
     def run():
         rows = stream_files(session, str(events[0]), options={"maxFilesPerTrigger": "1"})
-        stream(
-            rows, lambda proposals, _bad, number: write_batch(proposals, f"parquet:{home / 'output'}", number),
-            checkpoint=str(home / "state"), settings=SETTINGS, partitions=2,
-        ).awaitTermination()  # fmt: skip
+        streamed = stream(rows, checkpoint=str(home / "state"), settings=SETTINGS, partitions=2)
+        streamed.to(f"parquet:{home / 'output'}").start().awaitTermination()
 
     def break_off(state):
         if state._number == 1:

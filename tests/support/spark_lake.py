@@ -35,10 +35,11 @@ def main(recipe: str, landing: str, home: Path) -> None:
 
         for _ in range(2):
             events = bridge.stream_files(session, landing, options={"maxFilesPerTrigger": "1"})
-            query = bridge.stream(
-                events, consume, checkpoint=str(home / f"state-{table_format}"), settings=Settings(datahub_version="1.7"),
-                partitions=1,
-            )  # fmt: skip
+            settings = Settings(datahub_version="1.7")
+            streamed = bridge.stream(
+                events, checkpoint=str(home / f"state-{table_format}"), settings=settings, partitions=1
+            )
+            query = streamed.to(consume).start()
             try:
                 query.awaitTermination()
             except Exception as error:

@@ -141,7 +141,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     **arguments: Any,
 ) -> None:
     """Follow a landing folder or a topic. After each batch, the target has the metadata of all events so far."""
-    from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
+    from dh_bridge.spark.streaming import start_stream  # noqa: PLC0415 - as above
 
     kind = find_kind(target)
     if kind is not None and kind.atomic_on_close:
@@ -161,7 +161,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
         batches = StreamBatchHandler(
             outcome, settings, deliver, None if dry_run else arguments["bad_records"], dry_run=dry_run
         )
-        query = started(
+        query = start_stream(
             events,
             batches.deliver,
             checkpoint=checkpoint_folder,
@@ -188,7 +188,7 @@ def _output_folders(arguments: dict[str, Any], target: str) -> dict[str, str | N
 @contextmanager
 def open_checkpoint(session: SparkSession, folder_name: str, *, is_copy: bool) -> Iterator[str]:
     """Yield the checkpoint of a stream, or a copy that goes afterwards."""
-    from dh_bridge.spark.stores import store_of  # noqa: PLC0415 - as above
+    from dh_bridge.spark.hadoop import store_of  # noqa: PLC0415 - as above
 
     if not is_copy:
         yield folder_name

@@ -13,9 +13,6 @@ from dh_bridge.errors import BridgeError, SinkError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_JAVA_PREFIX = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
-_TRACEBACK_HEADER, _CAUSE_PREFIX = "Traceback (most recent call last):", "Caused by: "
-_CLASS_PREFIXES = re.compile(r"\A(?:(?:[\w$]+\.)+[\w$]+: )+")
 _BRIDGE_ERROR = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
@@ -29,6 +26,10 @@ def with_short_errors(command: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if not _is_spark_error(error):
                 raise
+            from dh_bridge.spark.problems import innermost_cause, known_problem  # noqa: PLC0415 - Spark is loaded by the commands that need it
+
+            if (problem := known_problem(error, _spark_version())) is not None:
+                raise problem from error
             bridge_errors = _BRIDGE_ERROR.findall(str(error))
             if bridge_errors:
                 name, text = bridge_errors[-1]
@@ -46,6 +47,8 @@ def as_sink_errors(target: str) -> Iterator[None]:
     except Exception as error:
         if not _is_spark_error(error) or _BRIDGE_ERROR.search(str(error)):
             raise
+        from dh_bridge.spark.problems import innermost_cause  # noqa: PLC0415 - as above
+
         raise SinkError(innermost_cause(str(error)), location=target) from error
 
 
@@ -53,12 +56,8 @@ def _is_spark_error(error: Exception) -> bool:
     return type(error).__module__.startswith(("pyspark.", "py4j."))
 
 
-def innermost_cause(text: str) -> str:
-    """Return the innermost cause in Spark's message: Java's, else Python's, else the first line."""
-    text = _JAVA_PREFIX.sub("", text.strip())
-    _, separator, tail = text.rpartition(_TRACEBACK_HEADER)
-    lines = [line for line in tail.splitlines() if line[:1].strip()]
-    causes = [line.removeprefix(_CAUSE_PREFIX) for line in lines if line.startswith(_CAUSE_PREFIX)]
-    if causes or separator:
-        return _CLASS_PREFIXES.sub("", (causes[-1:] + lines)[0])
-    return text.partition("\n")[0]
+def _spark_version() -> str | None:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+
+    session = SparkSession.getActiveSession()
+    return None if session is None else str(session.version)

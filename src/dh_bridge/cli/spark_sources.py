@@ -24,8 +24,8 @@ def check_source(arguments: dict[str, Any], *, is_stream: bool = False) -> None:
         raise click.UsageError("name either --events or --kafka")
     if kafka and not arguments["topic"]:
         raise click.UsageError("--kafka needs --topic")
-    if is_stream and len(events) > 1:
-        raise click.UsageError("a stream follows one folder")
+    if is_stream and source_format and len(events) > 1:
+        raise click.UsageError("a stream with --format reads one folder or table: start one stream for each")
     has_column = click.get_current_context().get_parameter_source("column") is not ParameterSource.DEFAULT
     for is_unused, flag, partner in (
         (arguments["topic"] and not kafka, "--topic", "--kafka"),
@@ -76,12 +76,13 @@ def stream_events(session: SparkSession, arguments: dict[str, Any]) -> DataFrame
     options = split_pairs(arguments["pairs"], "--option")
     if arguments["kafka"]:
         return kafka(session, arguments["kafka"], arguments["topic"], options=options, stream=True)
-    (name,) = arguments["events"]
     if arguments["source_format"]:
+        (name,) = arguments["events"]
         return stream_rows(
             session, name, format=arguments["source_format"], column=arguments["column"], options=options
         )
-    rows = stream_files(session, name, options=options)
-    if not exists_in_store(session, name):
-        say(f"{name} matches no file yet")
+    rows = stream_files(session, arguments["events"], options=options)
+    for name in arguments["events"]:
+        if not exists_in_store(session, name):
+            say(f"{name} matches no file yet")
     return rows

@@ -2,19 +2,21 @@
 
     from dh_bridge import spark
     events = spark.read(session, "s3a://archive/events/")
-    spark.translate(events).write.parquet("s3a://archive/proposals/")
+    with spark.translate(events) as translation:
+        translation.deliver("parquet:s3a://archive/proposals")
 
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
 from dh_bridge.spark.current import CURRENT, POINTS, current, points
 from dh_bridge.spark.deliveries import deliver
+from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.executors import SparkDelivery, deliver_from_executors
 from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
 from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
-from dh_bridge.spark.sources import frame, partitions_for, read, stream_files, stream_rows
-from dh_bridge.spark.streaming import stream
+from dh_bridge.spark.sources import partitions_for, read, stream_files, stream_rows
+from dh_bridge.spark.stream_builder import EventStream, batch_function, stream
 from dh_bridge.spark.targets import write_batch, write_folder
 from dh_bridge.spark.topics import kafka
 from dh_bridge.spark.translation import SparkTranslation, translate
@@ -22,8 +24,10 @@ from dh_bridge.spark.translation import SparkTranslation, translate
 __all__ = [
     "CURRENT",
     "POINTS",
+    "EventStream",
     "SparkDelivery",
     "SparkTranslation",
+    "batch_function",
     "checks",
     "column_edges",
     "current",

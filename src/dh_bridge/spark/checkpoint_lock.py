@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.spark.stores import store_of
+from dh_bridge.spark.hadoop import read_bytes, store_of
 
 try:
     import fcntl
@@ -157,14 +157,7 @@ class Lease:
             store.delete(path, False)  # noqa: FBT003 - Java's
 
     def _read(self) -> str:
-        store, path = store_of(self._spark, self._name)
-        if not store.exists(path):
-            return ""
-        stream = store.open(path)
-        try:
-            return bytes(stream.readAllBytes()).decode("utf-8", "replace")
-        finally:
-            stream.close()
+        return (read_bytes(self._spark, self._name) or b"").decode("utf-8", "replace")
 
 
 def describe_holder() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dh_bridge.spark.targets import (
     MAX_ATTEMPTS,
     deliver_from_driver,
     filter_writes,
+    write_batch,
     write_folder,
 )
 
@@ -50,14 +51,29 @@ def deliver(
     Example:
         ``deliver(session.read.parquet("proposals"), "catalog:shop.db").delivered_count``
     """
-    resolved_settings = settings_of(settings)
+    return deliver_rows(proposals, target, settings_of(settings), attempts=attempts)
+
+
+def deliver_rows(
+    proposals: DataFrame,
+    target: str,
+    settings: Settings,
+    *,
+    batch: int | None = None,
+    attempts: int = MAX_ATTEMPTS,
+) -> SparkDelivery:
+    """Deliver as :func:`deliver`; ``batch`` is the number of a stream's batch, whose rows are in order."""
     if target.partition(":")[0] in FOLDER_SCHEMES and address_of(target):
-        allowed_proposals, filtered = filter_writes(proposals, resolved_settings.writes)
-        count = write_folder(allowed_proposals, target)
+        allowed_proposals, filtered = filter_writes(proposals, settings.writes)
+        if batch is None:
+            count = write_folder(allowed_proposals, target)
+        else:
+            count = write_batch(allowed_proposals, target, batch)
         return SparkDelivery(count, 0, 0, filtered, failures_frame(proposals.sparkSession, ()))
-    require_ledger(target, resolved_settings)
-    kind = target_kind(target)
-    return (_from_executors if kind.is_parallel else _from_driver)(proposals, target, resolved_settings, attempts)
+    require_ledger(target, settings)
+    if target_kind(target).is_parallel:
+        return _from_executors(proposals, target, settings, attempts)
+    return _from_driver(proposals, target, settings, attempts, is_batch=batch is not None)
 
 
 def _from_executors(proposals: DataFrame, target: str, settings: Settings, attempts: int) -> SparkDelivery:
@@ -72,13 +88,17 @@ def _from_executors(proposals: DataFrame, target: str, settings: Settings, attem
     return delivery._replace(filtered=filtered)
 
 
-def _from_driver(proposals: DataFrame, target: str, settings: Settings, attempts: int) -> SparkDelivery:
+def _from_driver(
+    proposals: DataFrame, target: str, settings: Settings, attempts: int, *, is_batch: bool
+) -> SparkDelivery:
     allowed_proposals, filtered = filter_writes(proposals, settings.writes)
     failures: list[Failure] = []
     delivered_count = failed_count = retryable_count = 0
     # a stream has the state of its runs, as a ledger has: it need not read the target to complete a run
-    with open_target(target, settings, ledger=_has_batches(proposals)).sink as sink:
-        for batch_delivery in deliver_from_driver(sort_by_entity(allowed_proposals), sink, attempts=attempts):
+    has_run_states = is_batch or _has_batches(proposals)
+    rows = allowed_proposals if is_batch else sort_by_entity(allowed_proposals)
+    with open_target(target, settings, ledger=has_run_states).sink as sink:
+        for batch_delivery in deliver_from_driver(rows, sink, attempts=attempts):
             delivered_count += batch_delivery.delivered_count
             failed_count += len(batch_delivery.failures)
             retryable_count += sum(failure.retryable for failure in batch_delivery.failures)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,8 @@ def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int,
 
 
 def list_files(paths: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that ``dh-bridge emit`` would read; a SettingsError if a path does not exist."""
-    for path in map(Path, paths):
-        if not path.exists():
-            raise SettingsError(
-                f"{path} does not exist", location="--events", remedy="use the path of a file or folder"
-            )
+    """Yield the files that ``dh-bridge emit`` would read; a SettingsError if a path does not exist, or a pattern has no match."""
+    for path in (match for name in paths for match in _expand(name)):
         outside_links: list[Path] = []
         yield from event_files(path, on_outside_link=outside_links.append)
         if outside_links:
@@ -76,6 +73,16 @@ def list_files(paths: Sequence[str]) -> Iterator[Path]:
                 "ignored %d links in %s that point out of it, e.g. %s: pass their targets as events, too",
                 len(outside_links), path, outside_links[0],
             )  # fmt: skip
+
+
+def _expand(name: str) -> list[Path]:
+    """Return the path ``name``, or the paths that it matches as a pattern if no file has this very name."""
+    if Path(name).exists():
+        return [Path(name)]
+    matches = sorted(glob(name, recursive=True)) if has_magic(name) else []  # noqa: PTH207 - absolute patterns, too
+    if not matches:
+        raise SettingsError(f"{name} does not exist", location="--events", remedy="use the path of a file or folder")
+    return [Path(match) for match in matches]
 
 
 def unzipped_size(paths: Sequence[str]) -> int:

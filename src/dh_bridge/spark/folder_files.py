@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
-from dh_bridge.spark.stores import escape_glob, store_of
+from dh_bridge.spark.hadoop import store_of
+from dh_bridge.spark.stores import escape_glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.spark.problems import known_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,10 @@ def session(
     """Return the active session, or make one; ``master`` and ``conf`` as of Spark.
 
     Without a master, and outside of spark-submit, it is a local one on all cores, bound to the loopback, with this Python
-    for its workers. A SettingsError says when pyspark is not installed.
+    for its workers.
+
+    Raises:
+        SettingsError: PySpark is not installed, or Java cannot be started.
     """
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra, loaded when it is asked for
@@ -63,7 +67,11 @@ def session(
                 builder = builder.config(key, value)
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        problem = known_problem(error)
+        raise error if problem is None else problem from error
 
 
 def _session_of_another_thread() -> SparkSession | None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.errors import SettingsError
+from dh_bridge.spark.damaged_files import FileReader, readers_of, with_readers
+from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.files import encode_parts, local_paths, unzipped_size
+from dh_bridge.spark.problems import known_problem
 from dh_bridge.spark.stores import (
     NO_DUPLICATES,
+    NO_GLOB,
     as_pattern,
     landing_pattern,
     max_content_bytes,
@@ -24,7 +27,7 @@ from dh_bridge.spark.translation import default_partitions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _MAX_TASKS = 64
 _PARTITION_BYTES = 32 << 20  # parts of 128 MB took 0.6 GB more of the JVM, and were not faster
@@ -32,7 +35,6 @@ _MAX_PARTITIONS = 2_000  # with more parts, the shuffle's own bookkeeping is lar
 _FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv", "xml", "text")
 """File formats whose columns a stream does not infer itself."""
 _MAX_FILE_AGE = "36500d"
-_MICROSECOND_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
 
 def read(
@@ -53,15 +55,35 @@ def read(
         return _read_files(spark, names)
     if format == "table":
         tables = [spark.read.options(**dict(options or {})).table(name) for name in names]
-        frames = [frame(table, column, location=name) for table, name in zip(tables, names, strict=True)]
-    else:
-        patterns = [as_pattern(spark, name) for name in names] if format.lower() in _FILE_FORMATS else names
-        loaded = spark.read.format(format).options(**dict(options or {})).load(patterns)
-        frames = [frame(loaded, column, location=format)]
+        return _union([frame(table, column, location=name) for table, name in zip(tables, names, strict=True)])
+    if format.lower() not in _FILE_FORMATS:
+        return frame(_load(spark, format, names, options), column, location=format)
+    patterns = [as_pattern(spark, name) for name in names]
+    loaded = _load(spark, format, patterns, options)
+    events = frame(loaded, column, location=format)
+    literal_reader = spark.read.format(format).options(**dict(options or {}), **NO_GLOB).schema(loaded.schema)
+    file_reader = FileReader(
+        lambda paths: frame(literal_reader.load(paths), column, location=format), lambda: list(loaded.inputFiles())
+    )
+    return with_readers(events, [(events, file_reader)])
+
+
+def _load(spark: SparkSession, name: str, paths: Sequence[str], options: Mapping[str, str] | None) -> DataFrame:
+    """Return the rows of a data source; a SettingsError if Spark does not have it."""
+    try:
+        return spark.read.format(name).options(**dict(options or {})).load(list(paths))
+    except Exception as error:
+        problem = known_problem(error, spark.version)
+        raise error if problem is None else problem from error
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of all frames, with the readers of their files."""
     events = frames[0]
     for part in frames[1:]:
         events = events.unionByName(part)
-    return events
+    readers = [reader for frame in frames for reader in readers_of(frame) or ((frame, None),)]
+    return with_readers(events, readers)
 
 
 def partitions_for(spark: SparkSession, paths: str | Sequence[str]) -> int:
@@ -71,41 +93,6 @@ def partitions_for(spark: SparkSession, paths: str | Sequence[str]) -> int:
     """
     size = unzipped_size(local_paths([paths] if isinstance(paths, str) else paths))
     return max(default_partitions(spark), min(-(-size // _PARTITION_BYTES), _MAX_PARTITIONS))
-
-
-def frame(events: DataFrame, column: str = "value", *, location: str | Column = "row") -> DataFrame:
-    """Return a DataFrame of events, one to a row in ``column`` (string, binary or a struct).
-
-    In the form that the steps read.
-
-    ``location`` is a column with the location of a row, or one text for all of them.
-    """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
-
-    if column not in events.columns:
-        raise SettingsError(
-            f"unknown column {column!r}; the columns are {', '.join(events.columns)}",
-            location="--column",
-            remedy="pass the column that contains the events",
-        )
-    kind = events.schema[column].dataType.typeName()
-    value: Column = F.col(f"`{column}`")
-    if kind == "string":
-        value = value.cast("binary")  # one invalid byte in a string would end the task
-    elif kind == "struct":  # Spark's own form of times stops at milliseconds
-        times = {"timestampFormat": f"{_MICROSECOND_FORMAT}ZZZZZ", "timestampNTZFormat": _MICROSECOND_FORMAT}
-        value = F.to_json(value, times).cast("binary")
-    elif kind != "binary":
-        raise SettingsError(
-            f"column {column!r} has the type {kind}",
-            location="--column",
-            remedy="use a column of type string, binary or struct",
-        )
-    if isinstance(location, str):
-        # the rows of a stream have no numbers
-        row = F.lower(F.hex(F.xxhash64(value))) if events.isStreaming else F.monotonically_increasing_id()
-        location = F.concat(F.lit(f"{location}["), row, F.lit("]"))
-    return events.select(location.alias("location"), value.alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
 
 
 def stream_rows(
@@ -125,24 +112,35 @@ def stream_rows(
     reader = spark.readStream.options(**reader_options)
     if format == "table":
         return frame(reader.table(name), column, location=name)
-    path = name
-    if format.lower() in _FILE_FORMATS:
-        path = as_pattern(spark, name)
-        if path != name:
-            reader_options = {**NO_DUPLICATES, **reader_options}
-        existing = spark.read.format(format).options(**reader_options).load(path)
-        reader = reader.options(**{"maxFileAge": _MAX_FILE_AGE, **reader_options}).schema(existing.schema)
-    return frame(reader.format(format).load(path), column, location=format)
+    if format.lower() not in _FILE_FORMATS:
+        try:
+            return frame(reader.format(format).load(name), column, location=format)
+        except Exception as error:
+            problem = known_problem(error, spark.version)
+            raise error if problem is None else problem from error
+    path = as_pattern(spark, name)
+    if path != name:
+        reader_options = {**NO_DUPLICATES, **reader_options}
+    schema = spark.read.format(format).options(**reader_options).load(path).schema
+    reader = reader.options(**{"maxFileAge": _MAX_FILE_AGE, **reader_options}).schema(schema)
+    events = frame(reader.format(format).load(path), column, location=format)
+    literal_reader = spark.read.format(format).options(**reader_options, **NO_GLOB).schema(schema)
+    file_reader = FileReader(lambda paths: frame(literal_reader.load(paths), column, location=format))
+    return with_readers(events, [(events, file_reader)])
 
 
-def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Return a landing folder as a stream: every new file whole; gzip and arrays are read as :func:`read` does.
+def stream_files(
+    spark: SparkSession, paths: str | Sequence[str], *, options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Return landing folders as a stream: every new file whole; gzip and arrays are read as :func:`read` does.
 
     Files of any age are new: Spark's own ``maxFileAge`` would skip those that are a week older than the newest one, without a
     message.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+    return _union([_stream_folder(spark, path, options) for path in ([paths] if isinstance(paths, str) else paths)])
 
+
+def _stream_folder(spark: SparkSession, path: str, options: Mapping[str, str] | None) -> DataFrame:
     schema = "path string, modificationTime timestamp, length long, content binary"
     reader_options = {**NO_DUPLICATES, "maxFileAge": _MAX_FILE_AGE, **(options or {})}
     pattern, is_event_file = landing_pattern(spark, path)
@@ -153,10 +151,18 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
         .load(pattern)
         .filter(is_event_file)
     )
-    # Spark would fail for such files; the worker reports them: content that is not requested is not read
-    max_bytes = max_content_bytes(spark)
+    literal_reader = spark.read.format("binaryFile").options(**NO_DUPLICATES, **NO_GLOB)
+    events = _whole_files(files)
+    return with_readers(events, [(events, FileReader(lambda names: _whole_files(literal_reader.load(names))))])
+
+
+def _whole_files(files: DataFrame) -> DataFrame:
+    """Return files of Spark's binary format as events. Spark would fail for files that are too large; the worker reports them."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    max_bytes = max_content_bytes(files.sparkSession)
     contents = (
-        (F.col("length") <= max_bytes, F.col("content")),
+        (F.col("length") <= max_bytes, F.col("content")),  # content that is not requested is not read
         (F.col("length") > max_bytes, F.lit(None).cast("binary")),
     )
     small, large = (
@@ -172,10 +178,7 @@ def _read_files(spark: SparkSession, paths: list[str]) -> DataFrame:
     parts = ([_read_local_files(spark, local)] if local else []) + (
         [read_stored_files(spark, remote)] if remote else []
     )
-    events = parts[0]
-    for part in parts[1:]:
-        events = events.unionByName(part)
-    return events
+    return _union(parts)
 
 
 def _read_local_files(spark: SparkSession, paths: list[str]) -> DataFrame:

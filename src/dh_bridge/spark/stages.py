@@ -35,6 +35,7 @@ from dh_bridge.partitioned.runs import (
 from dh_bridge.session import Counts
 from dh_bridge.settings import Settings
 from dh_bridge.spark.changes import AFTER, BEFORE, diff_proposals
+from dh_bridge.spark.damaged_files import UNREADABLE_MARK
 from dh_bridge.spark.files import decode_part
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, Row, rows_of, to_record_batches
 from dh_bridge.state_codec.codec import decode_registers, encode_registers, encode_run
@@ -106,6 +107,8 @@ class RecordStep(Step):
 def _read_items(location: str, value: bytes | None, bridge: Bridge, *, is_file: bool | None) -> Iterator[Any]:
     if value is None:
         yield DeadLetter(location, _TOO_LARGE_REASON if is_file else "no event: the column is null", b"")
+    elif is_file is None and value.startswith(UNREADABLE_MARK):
+        yield DeadLetter(location, value.removeprefix(UNREADABLE_MARK).decode(), b"")
     elif is_file is None:
         yield from _read_part(*decode_part(value), bridge)
     elif is_file:

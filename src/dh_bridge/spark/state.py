@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.partitioned.entities import merge_pieces
 from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files
+from dh_bridge.spark.hadoop import store_of
 from dh_bridge.spark.rows import Row, rows_of, to_record_batches
-from dh_bridge.spark.stores import store_of
 from dh_bridge.state_codec.codec import VERSION, StateVersionError, decode_registers, encode_registers
 
 if TYPE_CHECKING:

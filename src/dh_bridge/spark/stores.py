@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.folders import SUFFIXES
+from dh_bridge.spark.damaged_files import FileReader, with_readers
+from dh_bridge.spark.hadoop import store_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,7 @@ MAX_GZIP_BYTES = 512 << 20
 """Gzip cannot be split: it is read whole up to this size, so that a truncated file is reported and affects no others."""
 MAX_CONTENT_OPTION = "spark.sql.sources.binaryFile.maxLength"
 _MAX_VECTOR_BYTES = 1 << 30
-_NO_GLOB = {"__globPaths__": "false"}
+NO_GLOB = {"__globPaths__": "false"}
 """Spark's own option: names are literal, also with [ ] { }."""
 NO_DUPLICATES = {"recursiveFileLookup": "true"}
 """Of several files with [ ] { } * ? in their paths Spark otherwise reads each as often as there are such files
@@ -30,14 +32,26 @@ _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Return the files of a store: named files with any ending, and those of folders whose ending is one of events."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
-
     folders, file_paths = _find_paths(spark, paths)
-    reader = spark.read.format("binaryFile").options(**NO_DUPLICATES, **_NO_GLOB)
+    reader = spark.read.format("binaryFile").options(**NO_DUPLICATES, **NO_GLOB)
     parts = ([reader.load(folders).filter(has_suffix())] if folders else []) + (
         [reader.load(file_paths)] if file_paths else []
     )
     files = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+
+    def list_files() -> list[str]:
+        below_folders = reader.load(folders).inputFiles() if folders else []
+        named = reader.load(file_paths).inputFiles() if file_paths else []
+        return [uri for uri in below_folders if uri.lower().endswith(SUFFIXES)] + list(named)
+
+    events = _events_of_files(spark, files)
+    file_reader = FileReader(lambda names: _events_of_files(spark, reader.load(names)), list_files)
+    return with_readers(events, [(events, file_reader)])
+
+
+def _events_of_files(spark: SparkSession, files: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
     gzipped = F.lower("path").endswith(".gz")
     is_read_at_once = ((F.col("length") <= MAX_WHOLE_BYTES) & ~gzipped) | (
         gzipped & (F.col("length") <= MAX_GZIP_BYTES)
@@ -50,7 +64,7 @@ def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     )
     if not large:
         return events
-    lines = spark.read.options(lineSep="\n", **NO_DUPLICATES, **_NO_GLOB).text(large)
+    lines = spark.read.options(lineSep="\n", **NO_DUPLICATES, **NO_GLOB).text(large)
     # the location of a line is its block: Spark does not know line numbers
     location = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
     return events.unionByName(
@@ -123,18 +137,6 @@ def exists_in_store(spark: SparkSession, path: str) -> bool:
     """Return whether ``path``, a name or a pattern, matches anything."""
     store, hadoop_path = store_of(spark, path)
     return bool(store.exists(hadoop_path) or store.globStatus(hadoop_path))
-
-
-def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """Return Hadoop's file system of a name, and its whole path there, as Spark's own readers and writers find them.
-
-    Settings of the session only (``spark.conf.set("fs.azure.account.key…")``) apply, too.
-    """
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
-    conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
-    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
-    store = hadoop_path.getFileSystem(conf)
-    return store, store.makeQualified(hadoop_path)
 
 
 def max_content_bytes(spark: SparkSession) -> int:

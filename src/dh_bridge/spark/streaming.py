@@ -17,7 +17,9 @@ from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.checkpoint_lock import hold_for, lock_checkpoint, release
+from dh_bridge.spark.damaged_files import add_missing_files, readable_batch
 from dh_bridge.spark.folder_files import RowStats
+from dh_bridge.spark.problems import is_spark_error, known_problem
 from dh_bridge.spark.rows import RECORD, STEP_OUTPUT
 from dh_bridge.spark.stages import CROSS_RUN, PIECE, PROPOSAL, EntityChangeStep, RecordStep, RunStep
 from dh_bridge.spark.state import StreamState
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 BatchConsumer = Callable[["DataFrame", "DataFrame", int], None]
 
 
-def stream(  # noqa: PLR0913 - what a stream needs
+def start_stream(  # noqa: PLR0913 - what a stream needs
     events: DataFrame,
     consume: BatchConsumer,
     *,
@@ -71,15 +73,18 @@ def stream(  # noqa: PLR0913 - what a stream needs
     reject_grouping(resolved_settings)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
+    spark_folder = f"{checkpoint.rstrip('/')}/spark"
+
     def batch(rows: DataFrame, number: int) -> None:
         gc.collect()  # frames of earlier batches: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
-        StreamBatch(rows, number, folder, resolved_settings, partitions=partitions, retention_days=retention_days).run(
-            consume, on_rejected
+        rows = add_missing_files(rows, events, spark_folder, number)
+        stream_batch = StreamBatch(
+            rows, number, folder, resolved_settings, partitions=partitions, retention_days=retention_days
         )
+        stream_batch.run(consume, on_rejected, lambda: readable_batch(events, spark_folder, number))
 
-    spark = events.sparkSession
-    lock = lock_checkpoint(spark, checkpoint)
-    writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
+    lock = lock_checkpoint(events.sparkSession, checkpoint)
+    writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", spark_folder)
     writer = writer.trigger(availableNow=True) if interval is None else writer.trigger(processingTime=interval)
     try:
         query = writer.start()
@@ -114,7 +119,11 @@ class StreamBatch:
         self._parts = partitions or default_partitions(self._spark)
         self._state = StreamState(self._spark, folder, number)
         self._cached_frames: list[DataFrame] = []
-        records = self._cache(rows.select("location", "value", "whole").mapInArrow(RecordStep(settings), RECORD))
+        self._set_rows(rows)
+
+    def _set_rows(self, rows: DataFrame) -> None:
+        """Set the events of the batch, in the form of a source."""
+        records = self._cache(rows.select("location", "value", "whole").mapInArrow(RecordStep(self._settings), RECORD))
         self._dead_letters = records.filter("reason IS NOT NULL").selectExpr("location", "reason", "raw")
         self._new_events = records.filter("reason IS NULL").drop("reason")
 
@@ -122,13 +131,17 @@ class StreamBatch:
         self,
         consume: BatchConsumer,
         on_rejected: Callable[[DataFrame], None] | None = None,
+        read_again: Callable[[], DataFrame | None] | None = None,
     ) -> None:
-        """Translate, pass the changes to ``consume`` and the rest to the other functions; then store the state."""
+        """Translate, pass the changes to ``consume`` and the rest to the other functions; then store the state.
+
+        ``read_again`` returns the events if files of the batch are damaged, without these; None if none is.
+        """
         state = self._state
         try:
+            size, first_key, last_key = self._measure_readable_events(read_again)
             earlier_events = state.read("events")
             batch_keys = self._cache(self._new_events.select("key").distinct())
-            size, first_key, last_key = self._measure_events()
             file_count = RowStats(0, size).file_count(kept.BYTES_PER_BATCH_FILE)
             batch_output, repeated_output, repeated_keys = self._aggregate_runs(
                 earlier_events, batch_keys, (first_key, last_key)
@@ -164,6 +177,19 @@ class StreamBatch:
         finally:
             for frame in self._cached_frames:
                 frame.unpersist()
+
+    def _measure_readable_events(self, read_again: Callable[[], DataFrame | None] | None) -> tuple[int, str, str]:
+        """Return the same as :meth:`_measure_events`; it is the first one that reads the events."""
+        try:
+            return self._measure_events()
+        except Exception as error:
+            if (problem := known_problem(error, self._spark.version)) is not None:
+                raise problem from error
+            rows = read_again() if read_again is not None and is_spark_error(error) else None
+            if rows is None:
+                raise
+            self._set_rows(rows)
+            return self._measure_events()
 
     def _measure_events(self) -> tuple[int, str, str]:
         """Return the bytes of the events of the batch, and the first and last key of their runs."""

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import BridgeError, SettingsError
-from dh_bridge.spark.sources import frame
+from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.translation import parse_micros
 
 if TYPE_CHECKING:

@@ -11,7 +11,13 @@ from dh_bridge.partitioned.families import group_runs, grouping_setting
 from dh_bridge.partitioned.others import named_run_urns
 from dh_bridge.session import Counts
 from dh_bridge.settings.loading import settings_of
+from dh_bridge.spark.current import current, points
+from dh_bridge.spark.damaged_files import readable_events
+from dh_bridge.spark.deliveries import deliver
+from dh_bridge.spark.event_columns import frame
+from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
 from dh_bridge.spark.output_order import ORDER_COLUMNS, with_order
+from dh_bridge.spark.problems import is_spark_error, known_problem
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, fetch_rows
 from dh_bridge.spark.stages import (
     COUNTS,
@@ -30,10 +36,14 @@ from dh_bridge.spark.stages import (
 from dh_bridge.state_codec.codec import decode_run
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Self
 
     from dh_bridge.settings import Settings
     from dh_bridge.settings.loading import SettingsLike
+    from dh_bridge.spark.executors import SparkDelivery
 
 PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
@@ -71,11 +81,10 @@ class SparkTranslation:
         self.settings = settings_of(settings)
         self._spark = events.sparkSession
         self._partitions = partitions or default_partitions(self._spark)
-        self._run_output, repeated_output = self._aggregate_runs(events)
+        self._run_output, repeated_output = self._aggregate_readable_runs(events)
         self._entity_output = self._aggregate_entities(repeated_output)
-        self._cached_frames = [
-            frame for frame in (self._run_output, repeated_output, self._entity_output) if frame is not None
-        ]
+        outputs = (self._run_output, repeated_output, self._entity_output)
+        self._cached_frames = [output for output in outputs if output is not None]
         self._output = self._combine_output(repeated_output)
         self._proposals = as_proposals(self._output.filter(f"kind = '{PROPOSAL}'"))
 
@@ -106,10 +115,66 @@ class SparkTranslation:
         counts.rejected = self._output.filter(f"kind = '{REJECTED}'").count()
         return counts
 
+    def current(self) -> DataFrame:
+        """Return the latest value of each aspect, with all patches applied (see CURRENT)."""
+        return current(self.proposals)
+
+    def points(self) -> DataFrame:
+        """Return the points of timeseries aspects (see POINTS)."""
+        return points(self.proposals)
+
+    def edges(self) -> DataFrame:
+        """Return the lineage between datasets and jobs (see EDGES)."""
+        return edges(self.proposals)
+
+    def column_edges(self) -> DataFrame:
+        """Return the lineage between columns (see COLUMN_EDGES)."""
+        return column_edges(self.proposals)
+
+    def runs(self) -> DataFrame:
+        """Return the runs (see RUNS)."""
+        return runs(self.proposals)
+
+    def checks(self) -> DataFrame:
+        """Return the data quality checks with their latest results (see CHECKS)."""
+        return checks(self.proposals)
+
+    def deliver(self, target: str, settings: SettingsLike = None) -> SparkDelivery:
+        """Deliver the proposals.
+
+        Args:
+            target: As of :func:`dh_bridge.spark.deliver`.
+            settings: Settings of the delivery (default: those of the translation).
+
+        Returns:
+            The counts and the failures.
+        """
+        return deliver(self.proposals, target, self.settings if settings is None else settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
     def close(self) -> None:
         """Delete the merged runs; the DataFrames cannot be used afterwards."""
-        for frame in self._cached_frames:
-            frame.unpersist()
+        for cached_frame in self._cached_frames:
+            cached_frame.unpersist()
+
+    def _aggregate_readable_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
+        """Return the results of the runs; files that Spark cannot read are bad records."""
+        try:
+            return self._aggregate_runs(events)
+        except Exception as error:
+            if (problem := known_problem(error, self._spark.version)) is not None:
+                raise problem from error
+            readable = readable_events(events) if is_spark_error(error) else None
+            if readable is None:
+                raise
+            return self._aggregate_runs(readable)
 
     def _aggregate_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
         """Return the results of all runs, and those of runs that needed facts of other runs first."""
@@ -168,9 +233,33 @@ class SparkTranslation:
         )
 
 
-def translate(events: DataFrame, settings: SettingsLike = None, *, partitions: int | None = None) -> DataFrame:
-    """Return the proposals of ``events`` (see PROPOSALS). :class:`SparkTranslation` gives bad records and counts as well."""
-    return SparkTranslation(events, settings, partitions=partitions).proposals
+def translate(
+    events: DataFrame,
+    settings: SettingsLike = None,
+    *,
+    column: str | None = None,
+    partitions: int | None = None,
+    between: tuple[str | None, str | None] = (None, None),
+) -> SparkTranslation:
+    """Translate a DataFrame of events.
+
+    Args:
+        events: The events: of :func:`dh_bridge.spark.read`, of a topic, or any DataFrame with one in each row.
+        settings: The settings.
+        column: The column that holds the events; see :func:`dh_bridge.spark.frame` for what is used without it.
+        partitions: The number of partitions of the shuffles (default: three for each core).
+        between: Only events from the first time on, and before the second (ISO 8601).
+
+    Returns:
+        The translation, a context manager: at the end of ``with`` its disk space is freed.
+
+    Raises:
+        SettingsError: A setting is not valid, or no column has events.
+
+    Example:
+        ``with translate(events) as translation: translation.deliver("catalog:shop.db")``
+    """
+    return SparkTranslation(frame(events, column), settings, partitions=partitions, between=between)
 
 
 def collect_cross_run_facts(output: DataFrame) -> tuple[list[bytes], set[str]]:
