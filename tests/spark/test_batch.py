@@ -139,7 +139,7 @@ def test_table_events_are_read_from_the_named_column(session, tmp_path):
     with pytest.raises(SettingsError, match="--from"):
         SparkTranslation(events, SETTINGS, between=("then", None))
     with pytest.raises(SettingsError, match="unknown column 'value'; the columns are id, payload"):
-        frame(table)
+        frame(table, "value")
     with pytest.raises(SettingsError, match="'id' has the type integer"):
         frame(table, "id")
     with pytest.raises(SettingsError, match="nothing does not exist"):
