@@ -8,6 +8,7 @@ are tried in groups, until the damaged ones are known.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.spark.hadoop import read_bytes, store_of
@@ -61,8 +62,8 @@ def readable_events(events: DataFrame) -> DataFrame | None:
             parts.append(frame)
             continue
         paths = _literal_paths(events.sparkSession, reader.list_files())
-        damaged |= (found := find_damaged(reader.load, paths))
-        parts += [reader.load(readable)] if (readable := [path for path in paths if path not in found]) else []
+        damaged |= find_damaged(reader.load, paths)
+        parts += [reader.load(readable)] if (readable := [path for path in paths if path not in damaged]) else []
     return _union(events.sparkSession, parts, damaged) if damaged else None
 
 
@@ -75,8 +76,8 @@ def readable_batch(events: DataFrame, checkpoint: str, number: int) -> DataFrame
     damaged: dict[str, str] = {}
     for (_, reader), paths in zip(readers, batch_files(spark, checkpoint, number), strict=True):
         if reader is not None and paths:
-            damaged |= (found := find_damaged(reader.load, paths))
-            parts += [reader.load(readable)] if (readable := [path for path in paths if path not in found]) else []
+            damaged |= find_damaged(reader.load, paths)
+            parts += [reader.load(readable)] if (readable := [path for path in paths if path not in damaged]) else []
     return _union(spark, parts, damaged) if damaged else None
 
 
@@ -164,4 +165,4 @@ def _union(spark: SparkSession, parts: list[DataFrame], damaged: dict[str, str])
 
 def _shown_path(path: str) -> str:
     """Return a local path without its scheme, as other locations show it."""
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+    return re.sub("^file:/+", "/", path)

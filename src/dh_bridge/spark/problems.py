@@ -84,8 +84,8 @@ _KNOWN_FORMATS = "parquet, orc, json, csv, text, avro, delta, iceberg, table"
 def packages_for(version: str) -> SparkPackages:
     """Return the packages for a version of Spark: those of its minor version, or of the newest known one below it."""
     number = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    known = [name for name in PACKAGES if tuple(map(int, name.split("."))) <= number]
-    return PACKAGES[known[-1] if known else next(iter(PACKAGES))]
+    earlier_versions = [name for name in PACKAGES if tuple(map(int, name.split("."))) <= number]
+    return PACKAGES[earlier_versions[-1] if earlier_versions else next(iter(PACKAGES))]
 
 
 def known_problem(error: Exception, version: str | None = None) -> SettingsError | None:
