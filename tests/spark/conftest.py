@@ -62,7 +62,7 @@ def session(tmp_path_factory):
         conf={
             "spark.driver.memory": "2g",
             "spark.sql.shuffle.partitions": "2",
-            "spark.ui.showConsoleProgress": "false",
+            "spark.ui.enabled": "false",
             "spark.log.level": "ERROR",
             **SMALL,
             **connector(),

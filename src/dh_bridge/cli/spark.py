@@ -122,6 +122,11 @@ def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arg
     help="Evict runs this long after their last event (default: never; the checkpoint then grows without limit).",
 )
 @click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="Start although the checkpoint is for another DataHub version, source, target, or other settings.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Translate and count existing events, on a copy of the checkpoint; deliver nothing."
 )
 @datahub_version_option
@@ -136,6 +141,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     checkpoint: str,
     every: str | None,
     retain: float | None,
+    accept_changes: bool,
     dry_run: bool,
     fail_on: str,
     **arguments: Any,
@@ -170,6 +176,8 @@ def stream(  # noqa: PLR0913 - one parameter per option
             interval=None if dry_run else every,
             retention_days=retain,
             on_rejected=batches.report_rejections,
+            target=None if dry_run else target,
+            accept_changes=accept_changes,
         )
         query.awaitTermination()
         batches.report_end()

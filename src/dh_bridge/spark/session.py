@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOCAL_CONF = {
-    "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     # The JVM only moves rows here. Its second compiler took more processor time than the rows of a small batch, and G1 filled
-    # a heap of 1 GB with rows of megabytes; this heap is enough for a million events.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # a heap of 1 GB with rows of megabytes; this heap is enough for a million events. With the first compiler alone Java reserves
+    # 48 MB for code: a stream fills it within a minute, and nothing is compiled any more.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     # Almost all data on disk are aspects: a dictionary encoding costs more than it saves,
     # and the garbage collector copies ten thousand of them at once again and again.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
@@ -65,6 +65,7 @@ def session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             for key, value in _LOCAL_CONF.items():
                 builder = builder.config(key, value)
+            builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.spark.checkpoint_notes import with_source
 from dh_bridge.spark.damaged_files import FileReader, readers_of, with_readers
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.files import encode_parts, local_paths, unzipped_size
@@ -111,10 +112,10 @@ def stream_rows(
     reader_options = dict(options or {})
     reader = spark.readStream.options(**reader_options)
     if format == "table":
-        return frame(reader.table(name), column, location=name)
+        return with_source(frame(reader.table(name), column, location=name), name)
     if format.lower() not in _FILE_FORMATS:
         try:
-            return frame(reader.format(format).load(name), column, location=format)
+            return with_source(frame(reader.format(format).load(name), column, location=format), name)
         except Exception as error:
             problem = known_problem(error, spark.version)
             raise error if problem is None else problem from error
@@ -126,7 +127,7 @@ def stream_rows(
     events = frame(reader.format(format).load(path), column, location=format)
     literal_reader = spark.read.format(format).options(**reader_options, **NO_GLOB).schema(schema)
     file_reader = FileReader(lambda paths: frame(literal_reader.load(paths), column, location=format))
-    return with_readers(events, [(events, file_reader)])
+    return with_source(with_readers(events, [(events, file_reader)]), name)
 
 
 def stream_files(
@@ -137,7 +138,8 @@ def stream_files(
     Files of any age are new: Spark's own ``maxFileAge`` would skip those that are a week older than the newest one, without a
     message.
     """
-    return _union([_stream_folder(spark, path, options) for path in ([paths] if isinstance(paths, str) else paths)])
+    names = [paths] if isinstance(paths, str) else list(paths)
+    return with_source(_union([_stream_folder(spark, name, options) for name in names]), *names)
 
 
 def _stream_folder(spark: SparkSession, path: str, options: Mapping[str, str] | None) -> DataFrame:

@@ -10,6 +10,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.partitioned.families import reject_grouping
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import address_of
+from dh_bridge.spark.checkpoint_notes import source_names, with_source
 from dh_bridge.spark.deliveries import deliver_rows
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.streaming import BatchConsumer, StreamBatch, start_stream
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("dh_bridge.spark")
 
 
-def stream(
+def stream(  # noqa: PLR0913 - what a stream needs
     events: DataFrame,
     *,
     checkpoint: str,
     settings: SettingsLike = None,
     column: str | None = None,
     partitions: int | None = None,
+    accept_changes: bool = False,
 ) -> EventStream:
     """Return a stream of events, to be started.
 
@@ -45,6 +47,8 @@ def stream(
         settings: The settings.
         column: The column that holds the events; see :func:`dh_bridge.spark.frame` for what is used without it.
         partitions: The number of partitions of the shuffles (default: three for each core).
+        accept_changes: Whether the stream starts although the checkpoint belongs to another DataHub version, other settings,
+            another source or target.
 
     Returns:
         The stream: name its target with ``to``, then ``start`` it.
@@ -55,13 +59,25 @@ def stream(
     Example:
         ``stream(events, checkpoint="state").to("parquet:proposals").every("1 minute").start()``
     """
-    return EventStream(frame(events, column), checkpoint, settings_of(settings), partitions)
+    rows = frame(events, column)
+    names = source_names(events)
+    named_rows = rows if names is None else with_source(rows, *names)
+    return EventStream(named_rows, checkpoint, settings_of(settings), partitions, accept_changes=accept_changes)
 
 
 class EventStream:
     """A stream that is not started; see :func:`stream`. Its methods return it, so that calls can be chained."""
 
-    def __init__(self, events: DataFrame, checkpoint: str, settings: Settings, partitions: int | None) -> None:
+    def __init__(
+        self,
+        events: DataFrame,
+        checkpoint: str,
+        settings: Settings,
+        partitions: int | None,
+        *,
+        accept_changes: bool = False,
+    ) -> None:
+        self._accept_changes = accept_changes
         self._events = events
         self._checkpoint = checkpoint
         self._settings = settings
@@ -117,6 +133,7 @@ class EventStream:
         return start_stream(
             self._events, consume, checkpoint=self._checkpoint, settings=settings, partitions=self._partitions,
             interval=self._interval, retention_days=self._retention_days,
+            target=self._target if isinstance(self._target, str) else None, accept_changes=self._accept_changes,
         )  # fmt: skip
 
     def _prepare(self, target: str) -> tuple[Settings, BatchConsumer]:

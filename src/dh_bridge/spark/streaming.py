@@ -17,6 +17,7 @@ from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.checkpoint_lock import hold_for, lock_checkpoint, release
+from dh_bridge.spark.checkpoint_notes import check_notes, notes_of
 from dh_bridge.spark.damaged_files import add_missing_files, readable_batch
 from dh_bridge.spark.folder_files import RowStats
 from dh_bridge.spark.problems import is_spark_error, known_problem
@@ -57,6 +58,8 @@ def start_stream(  # noqa: PLR0913 - what a stream needs
     interval: str | None = None,
     retention_days: float | None = None,
     on_rejected: Callable[[DataFrame], None] | None = None,
+    target: str | None = None,
+    accept_changes: bool = False,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
@@ -65,9 +68,10 @@ def start_stream(  # noqa: PLR0913 - what a stream needs
     days older than the newest one, or than the present time if that is earlier, is evicted: what it stated about jobs and
     datasets stays, and later events of it are a run of their own. ``on_rejected`` gets the proposals of each batch that violate
     their schema (columns as of ``SparkTranslation.rejected``): they are left out, and the others are delivered.
+    ``target`` is noted in the checkpoint; ``accept_changes`` as of :func:`dh_bridge.spark.checkpoint_notes.check_notes`.
 
     Raises:
-        SettingsError: A setting is not supported, or another stream uses the checkpoint.
+        SettingsError: A setting is not supported, another stream uses the checkpoint, or it belongs to something else.
     """
     resolved_settings = settings_of(settings)
     reject_grouping(resolved_settings)
@@ -83,10 +87,13 @@ def start_stream(  # noqa: PLR0913 - what a stream needs
         )
         stream_batch.run(consume, on_rejected, lambda: readable_batch(events, spark_folder, number))
 
-    lock = lock_checkpoint(events.sparkSession, checkpoint)
+    spark = events.sparkSession
+    lock = lock_checkpoint(spark, checkpoint)
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", spark_folder)
     writer = writer.trigger(availableNow=True) if interval is None else writer.trigger(processingTime=interval)
     try:
+        notes = notes_of(resolved_settings, events, target)
+        check_notes(spark, checkpoint, notes, accept_changes=accept_changes)
         query = writer.start()
     except BaseException:
         release(lock)

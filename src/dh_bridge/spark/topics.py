@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import BridgeError, SettingsError
+from dh_bridge.spark.checkpoint_notes import with_source
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.translation import parse_micros
 
@@ -59,7 +60,7 @@ def kafka(  # noqa: PLR0913 - the options of a topic
         raise
     if not stream and (bounds := _missing_bounds(spark, reader_options, since)):
         rows = reader.format("kafka").options(**reader_options, **bounds).load()
-    return to_events(rows)
+    return with_source(to_events(rows), f"kafka {servers} {topic}")
 
 
 def connector_coordinates(spark: SparkSession) -> str:
