@@ -109,10 +109,12 @@ def check_notes(spark: SparkSession, checkpoint: str, notes: CheckpointNotes, *,
             remedy="use a new checkpoint, which reads all events again, or pass --accept-changes (accept_changes=True)",
         )
     if earlier != notes:
-        known = {field: value for field in notes.__struct_fields__ if (value := getattr(notes, field)) is not None}
+        stated_values = {
+            field: value for field in notes.__struct_fields__ if (value := getattr(notes, field)) is not None
+        }
         store, path = store_of(spark, name)
         stream = store.create(path, True)  # noqa: FBT003 - Java's
-        stream.write(bytearray(msgspec.json.encode(msgspec.structs.replace(earlier, **known))))
+        stream.write(bytearray(msgspec.json.encode(msgspec.structs.replace(earlier, **stated_values))))
         stream.close()
 
 

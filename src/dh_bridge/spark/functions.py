@@ -57,15 +57,15 @@ def _vectorised(settings: Settings, urn_of: Callable[..., str | None]) -> Callab
 
 def _urns(urn_of: Callable[..., str | None], rows: Iterable[tuple[Any, ...]]) -> list[str | None]:
     """Return the URN of each row; equal rows are resolved once."""
-    known: dict[tuple[Any, ...], str | None] = {}
+    urn_by_row: dict[tuple[Any, ...], str | None] = {}
     urns = []
     for row in rows:
-        if row not in known:
+        if row not in urn_by_row:
             try:
-                known[row] = urn_of(*row) if all(isinstance(part, str) for part in row) else None
+                urn_by_row[row] = urn_of(*row) if all(isinstance(part, str) for part in row) else None
             except BridgeError:
-                known[row] = None
-        urns.append(known[row])
+                urn_by_row[row] = None
+        urns.append(urn_by_row[row])
     return urns
 
 
