@@ -68,7 +68,10 @@ def test_wheel_contains_modules_types_page_and_licence_only(built):
     rest = {name for name in names - modules - page if not name.startswith("dh_bridge/_bundled/")}
     info = f"dh_bridge-{dh_bridge.__version__}.dist-info"
     files = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE")
-    assert rest == {f"{info}/{name}" for name in files} | {"dh_bridge/event_log/events.zdict"}
+    assert rest == {f"{info}/{name}" for name in files} | {
+        "dh_bridge/event_log/events.zdict",
+        "dh_bridge/ledger/states.zdict",
+    }
 
 
 def test_source_distribution_has_what_both_commands_need(built):

@@ -11,6 +11,7 @@ from support.sample_events import dataset, event
 
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -260,3 +261,20 @@ def test_prune_reports_why_assertions_cannot_be_removed(run, checks, monkeypatch
         "this setting is off, so no assertion can be removed"
         in run("prune", *SERVER, "--expired", "--hard", "urns.txt").stderr
     )
+
+
+def test_pruned_runs_give_their_space_back(run):
+    runs = [f"{DPI}{key(number)}" for number in range(300)]
+    value = {
+        "name": "r",
+        "customProperties": {"text": "x" * 9_000},
+        "type": "BATCH_SCHEDULED",
+        "created": {"time": 5, "actor": "urn:li:corpuser:a"},
+    }
+    with Catalog("old.db") as catalog:
+        catalog.apply([upsert("dataProcessInstance", urn, "dataProcessInstanceProperties", value) for urn in runs])
+    size = Path("old.db").stat().st_size
+    result = run("prune", "--to", "catalog:old.db", "--runs-older-than", "1d", "--keep-last", "5")
+    assert "295 runs removed" in result.stderr
+    assert "old.db is 3." in result.stderr
+    assert Path("old.db").stat().st_size < size / 5

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
+    from dh_bridge.storage.database import Database
 
 _MILLIS_PER_UNIT = {"h": 3_600_000, "d": 86_400_000}
 _RUN_TYPE = "dataProcessInstance"
+_MIN_REPORTED_BYTES = 1_000_000
 _URNS_PER_BATCH = 1_000
 _MAX_SHOWN_FAILURES = 20
 
@@ -116,9 +118,21 @@ def prune(  # noqa: PLR0913 - one parameter per option
                     else:
                         prune_runs(file, removed_urns, settings.ledger, removed_at=None if sink is None else now)
                 failed_count += len(refused_urns)
+        released_bytes = _release_space(file)
     say(f"{len(urns) - failed_count:,} {label} {'are listed in ' + hard if hard is not None else 'removed'}")
+    if released_bytes >= _MIN_REPORTED_BYTES:
+        say(f"{ledger_path} is {released_bytes / 1e6:,.1f} MB smaller")
     if failed_count:
         raise click.exceptions.Exit(EXIT_DELIVERY)
+
+
+def _release_space(file: Database) -> int:
+    """Return the space of the deleted rows to the disk; if another process uses the file, print so."""
+    try:
+        return file.release_free_pages()
+    except SinkError as error:
+        say(str(error))
+        return 0
 
 
 def _ledger_path(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:

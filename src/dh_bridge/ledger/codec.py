@@ -12,6 +12,8 @@ from dh_bridge.storage.damage import DamageError, OtherVersionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dh_bridge.ledger.compression import Compression
+
 _Value = TypeVar("_Value")
 
 _CHECKSUM_MARKER = b"\x01"
@@ -19,12 +21,13 @@ _CHECKSUM_MARKER = b"\x01"
 _HEADER_BYTES = 5
 
 
-def add_checksum(data: bytes) -> bytes:
-    """Return the bytes of a state with their checksum before them."""
+def seal(data: bytes, compression: Compression) -> bytes:
+    """Return the bytes of a state, compressed, with their checksum before them."""
+    data = compression.compress(data)
     return _CHECKSUM_MARKER + crc32(data).to_bytes(4, "big") + data
 
 
-def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: str) -> _Value:
+def decode_verified(data: Any, decode: Callable[[bytes], _Value], compression: Compression, *, location: str) -> _Value:
     """Decode a sealed state.
 
     Raises:
@@ -38,7 +41,7 @@ def decode_verified(data: Any, decode: Callable[[bytes], _Value], *, location: s
             raise DamageError("the checksum of a stored state does not match", where=location)
         data = data[_HEADER_BYTES:]
     try:
-        return decode(data)
+        return decode(compression.decompress(data))
     except StateVersionError as error:
         raise OtherVersionError(error.format_name, where=location) from error
     except DamageError:

@@ -11,7 +11,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.ledger.codec import add_checksum, decode_verified
+from dh_bridge.ledger.codec import decode_verified, seal
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.state_codec.codec import decode_object, decode_run, encode_object, encode_run
 from dh_bridge.storage.damage import DamageError
 
@@ -47,6 +48,7 @@ class StateObjectStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         self._by_identity: OrderedDict[int, _CachedObject] = OrderedDict()
         self._by_number: dict[int, Any] = {}
         self._now = 0
@@ -55,11 +57,11 @@ class StateObjectStore:
     def encode_state(self, state: RunState, contribution: FactsByEntity, now: int) -> bytes:
         """Encode a run and its contribution, at ``now`` (milliseconds)."""
         self._now = now
-        return add_checksum(encode_run(state, contribution, store_object=self._store_object))
+        return seal(encode_run(state, contribution, store_object=self._store_object), self._compression)
 
     def decode_state(self, data: bytes, *, location: str) -> tuple[RunState, FactsByEntity]:
         """Decode a run and its contribution; a SinkError if ``data`` is invalid."""
-        return decode_verified(data, self._decode, location=location)
+        return decode_verified(data, self._decode, self._compression, location=location)
 
     def delete_unused(self, now: int) -> None:
         """Delete the facts that no run refers to."""
@@ -81,7 +83,7 @@ class StateObjectStore:
         cached = self._by_identity.get(id(value))
         if cached is None or cached.last_used < self._now - DAY_MILLIS:
             data = encode_object(value)
-            row = (blake2b(data, digest_size=16).digest(), add_checksum(data), self._now)
+            row = (blake2b(data, digest_size=16).digest(), seal(data, self._compression), self._now)
             (number,) = self._connection.execute(_WRITE_OBJECT, row).fetchone()
             cached = self._cache(number, value, self._now)
         return cached.number
@@ -98,6 +100,6 @@ class StateObjectStore:
             row = self._connection.execute("SELECT value, touched FROM state_object WHERE id = ?", (number,)).fetchone()
             if row is None:
                 raise DamageError(f"fact {number} is missing", where=f"fact {number}")
-            stored_object = decode_verified(row[0], decode_object, location=f"fact {number}")
+            stored_object = decode_verified(row[0], decode_object, self._compression, location=f"fact {number}")
             self._cache(number, stored_object, row[1])
         return stored_object

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.ledger.batch_source import ReceivedItems
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.fold import StatefulAggregator
 from dh_bridge.ledger.ledger_log import LedgerLog, note_unlogged_events
 from dh_bridge.ledger.log_folder import LogFolder
@@ -96,6 +97,7 @@ class Ledger:
             is_withheld=self._withheld.check_withheld,
         )
         self._history_writer = RunHistoryWriter(file.connection)
+        self._compression = compression_of(file.connection)
         self._data_version: int | None = None
         self.relay = OutboxRelay(
             file,
@@ -249,12 +251,14 @@ class Ledger:
                     self.relay.add(translation.proposals, self._fingerprints.first_sent_urns, now)
                 if self._log is None and not is_rerender:
                     note_unlogged_events(self._file.connection)
+                self._compression.train_if_due()
                 source.record(translation, now)  # last: an event that cannot be processed is not stored in the log
         except BaseException as error:
             self._aggregator.clear_cache()
             self._session.discard()
             self._history_writer.discard()
             self._withheld.discard_counts()
+            self._compression.forget()
             self._raise_if_damaged(error)
             raise
         if self._log is not None:
@@ -282,4 +286,5 @@ class Ledger:
         (data_version,) = self._file.connection.execute("PRAGMA data_version").fetchone()
         if data_version != self._data_version:
             self._aggregator.clear_cache()
+            self._compression.forget()
             self._data_version = data_version

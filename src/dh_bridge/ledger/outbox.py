@@ -13,15 +13,17 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 from dh_bridge.datahub.timeseries import document_id, is_timeseries
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.row_estimate import RowEstimate
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dh_bridge.ledger.compression import Compression
     from dh_bridge.sinks.base import Failure
 
-_decode = msgspec.json.Decoder(Proposal).decode
+_decode_json = msgspec.json.Decoder(Proposal).decode
 _UPSERT, _PATCH = "UPSERT", "PATCH"
 _PAUSED_NOTE = "paused"
 _COUNT_ROWS = "SELECT count(*) FROM outbox"
@@ -31,6 +33,10 @@ _WAITING_GROUPS = """
     WHERE dead = 0 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ?
 """
 _SELECT_LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+
+
+def _decode(data: bytes, compression: Compression) -> Proposal:
+    return _decode_json(compression.decompress(data))
 
 
 class QueuedProposal(NamedTuple):
@@ -56,8 +62,8 @@ class WaitingGroup(NamedTuple):
     oldest: int
 
 
-def _queued_proposal(row: tuple[Any, ...]) -> QueuedProposal:
-    return QueuedProposal(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5]))
+def _queued_proposal(row: tuple[Any, ...], compression: Compression) -> QueuedProposal:
+    return QueuedProposal(row[0], _decode(row[1], compression), row[2], row[3], row[4], bool(row[5]))
 
 
 def _encode_numbers(numbers: Sequence[int] | None) -> str | None:
@@ -81,6 +87,7 @@ class _QueuedPoints:
 
     def __init__(self, connection: sqlite3.Connection, *, is_dead: bool) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         self._is_dead = is_dead
         self._ids_by_aspect: dict[tuple[str, str], dict[bytes, list[int]]] = {}
 
@@ -93,7 +100,8 @@ class _QueuedPoints:
             # +: use the index of entities, not that of dead letters, which may be nearly all rows
             query = "SELECT id, proposal FROM outbox WHERE urn = ? AND aspect = ? AND +dead = ?"
             for number, data in self._connection.execute(query, (*entity_aspect, self._is_dead)):
-                ids_by_document.setdefault(document_id(entity_aspect[0], _decode(data).value), []).append(number)
+                proposal_value = _decode(data, self._compression).value
+                ids_by_document.setdefault(document_id(entity_aspect[0], proposal_value), []).append(number)
         return ids_by_document.get(document_id(entity_aspect[0], proposal.value), [])
 
 
@@ -102,6 +110,7 @@ class Outbox:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         #: upper bound of the waiting and dead proposals
         self.row_estimate = RowEstimate(connection, "outbox", count_query=_COUNT_ROWS, last_id_query=_SELECT_LAST_ID)
 
@@ -152,14 +161,20 @@ class Outbox:
                 )
             self._connection.execute(
                 "INSERT INTO outbox (urn, aspect, proposal, since) VALUES (?, ?, ?, ?)",
-                (urn, aspect, ndjson_line(proposal), now),
+                (urn, aspect, self._compression.compress_proposal(ndjson_line(proposal)), now),
             )
 
     def add_dead_letter(self, proposal: Proposal, reason: str, now: int) -> None:
         """Add a proposal that the server rejected permanently after it had left the outbox."""
         self._connection.execute(
             "INSERT INTO outbox (urn, aspect, proposal, since, tries, reason, dead) VALUES (?, ?, ?, ?, 1, ?, 1)",
-            (proposal.entity_urn, proposal.aspect_name, ndjson_line(proposal), now, reason),
+            (
+                proposal.entity_urn,
+                proposal.aspect_name,
+                self._compression.compress_proposal(ndjson_line(proposal)),
+                now,
+                reason,
+            ),
         )
 
     def list_queued(
@@ -175,7 +190,7 @@ class Outbox:
             " ORDER BY id LIMIT ?",
             (is_dead, after_id, include_held, limit),
         )
-        return [_queued_proposal(row) for row in rows]
+        return [_queued_proposal(row, self._compression) for row in rows]
 
     def record_delivery(self, attempted_items: Sequence[QueuedProposal], failures: Sequence[Failure]) -> None:
         """Remove those of ``attempted_items`` that arrived; store the reasons of the others.
@@ -211,7 +226,7 @@ class Outbox:
         newer_rows = self._connection.execute(
             "SELECT proposal FROM outbox WHERE urn = ? AND aspect = ? AND id > ?", (urn, aspect, item.number)
         )
-        return any(_supersedes(_decode(row[0]), item.proposal) for row in newer_rows)
+        return any(_supersedes(_decode(row[0], self._compression), item.proposal) for row in newer_rows)
 
     def record_failure(self, attempted_items: Sequence[QueuedProposal], reason: str) -> None:
         """Store the reason why ``attempted_items`` do not count as delivered; all of them keep waiting."""
@@ -266,7 +281,7 @@ class Outbox:
             f"SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead AND {_HAS_NUMBER} ORDER BY id",
             {"numbers": _encode_numbers(numbers)},
         )
-        return [_queued_proposal(row) for row in rows]
+        return [_queued_proposal(row, self._compression) for row in rows]
 
     def waiting_groups(self, limit: int) -> list[WaitingGroup]:
         """Return the waiting proposals by entity type and reason, the largest number first."""

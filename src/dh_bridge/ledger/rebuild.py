@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.ledger_log import LedgerLog, has_all_events, log_folder
@@ -168,6 +169,8 @@ def adopt_states(file: Database, event_log: EventLog, rebuilt: RebuiltStates, se
         with file.transaction():
             for table in reversed(STATE_TABLES):
                 file.connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - constants of the schema
+            file.connection.execute("INSERT OR IGNORE INTO main.dictionary SELECT * FROM rebuilt.dictionary")
+            compression_of(file.connection).forget()
             for table in STATE_TABLES:
                 file.connection.execute(f"INSERT INTO main.{table} SELECT * FROM rebuilt.{table}")  # noqa: S608 - as above
             options = Options(settings, is_stateful=True)

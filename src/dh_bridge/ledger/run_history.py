@@ -18,6 +18,7 @@ from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.aggregate.run_history import History
 from dh_bridge.closing import close_runs, resolve_own_facts
 from dh_bridge.errors import EventError
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.fold import LedgerClosingStore
 from dh_bridge.ledger.runs import RunStore
 from dh_bridge.ledger.shared import SharedEntityStore
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.ledger.compression import Compression
     from dh_bridge.openlineage.events import Event
     from dh_bridge.options import Options
 
@@ -63,18 +65,16 @@ _SELECT_OLDER = (
     "SELECT time, event, entry FROM run_history WHERE run = ? ORDER BY time DESC, event DESC LIMIT -1 OFFSET ?"
 )
 _UPDATE_ENTRY = "UPDATE run_history SET entry = ? WHERE run = ? AND time = ? AND event = ?"
-_MIN_COMPRESSED_BYTES = 512
 _ZLIB_PREFIX = b"x"
+"""First byte of long entries of earlier versions; MessagePack's arrays do not begin with it."""
 
 
-def _encode_entry(entry: RunHistoryEntry) -> bytes:
-    """Return a row's bytes: long ones, which name many URNs, compressed; msgpack's arrays do not begin as zlib does."""
-    data = _encode(entry)
-    return zlib.compress(data, 1) if len(data) > _MIN_COMPRESSED_BYTES else data
+def _encode_entry(entry: RunHistoryEntry, compression: Compression) -> bytes:
+    return compression.compress(_encode(entry))
 
 
-def _decode_entry(data: bytes) -> RunHistoryEntry:
-    return _decode(zlib.decompress(data) if data.startswith(_ZLIB_PREFIX) else data)
+def _decode_entry(data: bytes, compression: Compression) -> RunHistoryEntry:
+    return _decode(zlib.decompress(data) if data.startswith(_ZLIB_PREFIX) else compression.decompress(data))
 
 
 class RunHistoryWriter:
@@ -82,6 +82,7 @@ class RunHistoryWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         self._batch: dict[str, list[Event]] = {}
 
     def add_event(self, key: str | None, event: Event) -> None:
@@ -107,7 +108,15 @@ class RunHistoryWriter:
                 entry_aspects = own_aspects if event is events[-1] else {}
                 entry = RunHistoryEntry(now, event.type, event.namespace, event.name, event.producer, entry_aspects)
                 event_hash = blake2b(event.raw, digest_size=8).digest()
-                rows.append((record.run_id, event.time, event_hash, _encode_entry(entry), bool(entry_aspects)))
+                rows.append(
+                    (
+                        record.run_id,
+                        event.time,
+                        event_hash,
+                        _encode_entry(entry, self._compression),
+                        bool(entry_aspects),
+                    )
+                )
                 if not event_hash[0] % _EVENTS_PER_CHECK:
                     checked_ids.add(record.run_id)
         # a duplicate event keeps its first row, unless aspects were sent for it
@@ -124,7 +133,9 @@ class RunHistoryWriter:
     def _thin_run(self, run_id: int) -> None:
         """Delete the older events of a run between the first and the last of each day, except STARTs and ends."""
         rows = self._connection.execute(_SELECT_OLDER, (run_id, _UNTHINNED_EVENTS)).fetchall()
-        older_entries = [(time, event_hash, _decode_entry(data)) for time, event_hash, data in reversed(rows)]
+        older_entries = [
+            (time, event_hash, _decode_entry(data, self._compression)) for time, event_hash, data in reversed(rows)
+        ]
         deleted_keys: list[tuple[int, int, bytes]] = []
         for day, group in groupby(older_entries, key=lambda row: _day_of(row[0], row[2])):
             _, *later_entries = group
@@ -135,7 +146,9 @@ class RunHistoryWriter:
             all_aspects = _merge_aspects(later_entry.sent_aspects for *_, later_entry in later_entries)
             if all_aspects != entry.sent_aspects:
                 entry.sent_aspects = all_aspects
-                self._connection.execute(_UPDATE_ENTRY, (_encode_entry(entry), run_id, time, event_hash))
+                self._connection.execute(
+                    _UPDATE_ENTRY, (_encode_entry(entry, self._compression), run_id, time, event_hash)
+                )
         self._connection.executemany("DELETE FROM run_history WHERE run = ? AND time = ? AND event = ?", deleted_keys)
 
     def discard(self) -> None:
@@ -184,7 +197,8 @@ def read_history(connection: sqlite3.Connection, run: str, options: Options, *, 
     rows = connection.execute(
         "SELECT time, entry FROM run_history WHERE run = ? ORDER BY time, event", (record.run_id,)
     )
-    events = [(time, _decode_entry(data)) for time, data in rows]
+    compression = compression_of(connection)
+    events = [(time, _decode_entry(data, compression)) for time, data in rows]
     (closed,), _ = close_runs(
         resolve_own_facts([record.state.copy()]), LedgerClosingStore(SharedEntityStore(connection)), options
     )

@@ -80,6 +80,12 @@ MIGRATIONS = {
     CREATE INDEX run_time ON run ({RUN_TIME}) WHERE {IS_RUN};
     CREATE INDEX run_failed ON run ({RUN_TIME}) WHERE {IS_RUN} AND may_have_failed IS NOT 0;
     """,
+    13: """
+    -- Dictionaries of compressed values, see dh_bridge.ledger.compression.
+    CREATE TABLE dictionary (
+        id INTEGER PRIMARY KEY, data BLOB NOT NULL, run_count INTEGER NOT NULL -- runs of the ledger when it was made
+    );
+    """,
 }
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 

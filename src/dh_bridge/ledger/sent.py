@@ -24,6 +24,7 @@ from dh_bridge.datahub.patches import KEYED_ELEMENTS, REQUIRED_PATHS
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import entity_type
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.fingerprints import (
     NO_REFRESH_TIME,
     PATH_REMOVED,
@@ -86,6 +87,7 @@ class SentFingerprints:
         is_withheld: Callable[[Proposal], bool] = lambda _one: False,
     ) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         self._refresh_millis = refresh_millis
         self._point_millis = point_millis
         self._is_full = full
@@ -119,7 +121,8 @@ class SentFingerprints:
     def sent_between(self, first: int, last: int) -> Iterator[tuple[str, set[str]]]:
         """Yield the URNs and aspects (no points in time) that were last sent from ``first`` to ``last`` (milliseconds)."""
         for urn, aspects in self._connection.execute("SELECT urn, aspects FROM sent ORDER BY urn"):
-            if names := {name for name, aspect in _decode(aspects).items() if first <= aspect.time <= last}:
+            fingerprints = _decode(self._compression.decompress(aspects))
+            if names := {name for name, aspect in fingerprints.items() if first <= aspect.time <= last}:
                 yield urn, names
 
     def is_last_sent(self, proposal: Proposal) -> bool:
@@ -288,7 +291,7 @@ class SentFingerprints:
 
     def _read(self, urn: str) -> AspectFingerprints:
         row = self._connection.execute("SELECT aspects FROM sent WHERE urn = ?", (urn,)).fetchone()
-        return _decode(row[0]) if row is not None else {}
+        return _decode(self._compression.decompress(row[0])) if row is not None else {}
 
     def _read_removal(self, urn: str) -> AspectFingerprints:
         """Return the fingerprint of a pruned run: its removal, as long as it is stored."""
@@ -297,7 +300,8 @@ class SentFingerprints:
 
     def _write(self, urn: str, fingerprints: AspectFingerprints) -> None:
         self._connection.execute(
-            "INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(fingerprints))
+            "INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)",
+            (urn, self._compression.compress(_encode(fingerprints))),
         )
 
 

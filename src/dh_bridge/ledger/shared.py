@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.aggregate.edge_expiry import drop_expired_edges
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
-from dh_bridge.ledger.codec import add_checksum, decode_verified
+from dh_bridge.ledger.codec import decode_verified, seal
+from dh_bridge.ledger.compression import compression_of
 from dh_bridge.model.facts import EDGE_LAST_USED, INPUT_EDGE, LAST_COMPLETE_RUN, OUTPUT_EDGE
 from dh_bridge.state_codec.codec import decode_registers, encode_registers
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _MAX_CACHED_ENTITIES = 4_000
+EQUAL_BASE = b""
+"""What is stored as the base of an entity whose facts are all of evicted runs, of job events or of dataset events."""
 _NO_ELEMENTS: dict[Any, Versioned] = {}
 
 
@@ -51,6 +54,7 @@ class SharedEntityStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._compression = compression_of(connection)
         self._entities: OrderedDict[str, SharedEntity | None] = OrderedDict()
         self._stale_elements: dict[str, set[tuple[FactKind, Any]]] = {}
         self._new_contributors: dict[str, set[int]] = {}
@@ -143,8 +147,11 @@ class SharedEntityStore:
         rows = []
         for urn in self.changed_urns | self._unrendered:
             entity = self._load_or_create(urn)
-            base = add_checksum(encode_registers(entity.base)) if entity.base else None
-            rows.append((base, add_checksum(encode_registers(entity.registers)), entity.entity_id))
+            registers = encode_registers(entity.registers)
+            base = encode_registers(entity.base) if entity.base else None
+            if base is not None:
+                base = EQUAL_BASE if base == registers else seal(base, self._compression)
+            rows.append((base, seal(registers, self._compression), entity.entity_id))
         executemany("UPDATE shared SET base = ?, registers = ? WHERE id = ?", rows)
         executemany(
             "INSERT OR IGNORE INTO contribution (entity, run) VALUES (?, ?)",
@@ -230,10 +237,12 @@ class SharedEntityStore:
         entity = None
         if row is not None:
             location = f"the shared state of {urn}"
-            base = decode_verified(row[1], decode_registers, location=location) if row[1] is not None else {}
-            entity = SharedEntity(
-                row[0], base, decode_verified(row[2], decode_registers, location=location) if row[2] else {}
+            stored_base = row[2] if row[1] == EQUAL_BASE else row[1]
+            base, registers = (
+                decode_verified(data, decode_registers, self._compression, location=location) if data else {}
+                for data in (stored_base, row[2])
             )
+            entity = SharedEntity(row[0], base, registers)
         self._entities[urn] = entity
         return entity
 

@@ -6,10 +6,12 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from dh_bridge import private_files
 from dh_bridge.errors import SinkError
 from dh_bridge.storage.damage import OTHER_VERSION_REMEDY, DamageError
+from dh_bridge.storage.free_pages import allow_release
 from dh_bridge.storage.migrations import migrate, newest_version, oldest_version, user_version
 
 _APPLICATION_ID = 0x64684272
@@ -25,6 +27,14 @@ MEMORY_PATH = ":memory:"
 _BUSY_MILLIS = 30_000
 _CACHE_KIB = 64 * 1024
 """Cache of pages for a writer, which looks up keys in all parts of a large file."""
+
+
+class FileConnection(sqlite3.Connection):
+    """The connection of a file; ``extensions`` has the objects that all who use it share, by name."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.extensions: dict[str, object] = {}
 
 
 def copy(path: str | Path, copy_path: str | Path) -> None:
@@ -91,12 +101,14 @@ def _open(location: str, *, readonly: bool) -> sqlite3.Connection:
         path = Path(location)
         _check_header(path)
         uri = f"{path.absolute().as_uri()}?{_reader_mode(path)}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, factory=FileConnection
+        )
         connection.execute("PRAGMA query_only = ON")
     else:
         if location != MEMORY_PATH:
             private_files.create_private(location)
-        connection = sqlite3.connect(location, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(location, isolation_level=None, check_same_thread=False, factory=FileConnection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
     return connection
 
@@ -188,6 +200,8 @@ def _check_readable(connection: sqlite3.Connection, location: str, *, readonly: 
 
 def _prepare(connection: sqlite3.Connection) -> None:
     """Switch to WAL, and bring the tables of the file up to date."""
+    if not user_version(connection):
+        allow_release(connection)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.errors import SinkError
 from dh_bridge.storage.connection import connect
 from dh_bridge.storage.damage import DamageError, diagnose_error
+from dh_bridge.storage.free_pages import release_free_pages, release_on_close
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ class Database:
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
         """Open the file, and create it unless ``readonly``; ``:memory:`` is a database in memory. A SinkError describes the problem."""
         self.path = str(path)
+        self._is_readonly = readonly
         self.connection = connect(path, readonly=readonly)
 
     def __enter__(self) -> Self:
@@ -81,5 +83,26 @@ class Database:
             raise fault from error
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file; a second call does nothing. If many of its pages are free, they are returned to the disk."""
+        if not self._is_readonly:
+            release_on_close(self.connection)
         self.connection.close()
+
+    def release_free_pages(self) -> int:
+        """Return the free pages of the file to the disk.
+
+        Returns:
+            By how many bytes the file is smaller.
+
+        Raises:
+            SinkError: Another process uses the file, or the disk is full. The file is unchanged.
+        """
+        try:
+            return release_free_pages(self.connection)
+        except sqlite3.OperationalError as error:
+            raise SinkError(
+                f"cannot return free space to the disk: {error}",
+                location=self.path,
+                remedy="run the command again when no other process uses the file",
+                retryable=True,
+            ) from error
