@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dh_bridge.catalog.edges import column_edges, key_relations, relations
-from dh_bridge.catalog.run_index import CREATE_RUN_TRIGGERS, FILL_RUN_TABLES, RUN_TRIGGERS
-from dh_bridge.catalog.search_index import FILL_SEARCH_TABLES
+from dh_bridge.catalog.phrases import shorten
+from dh_bridge.catalog.run_index import CREATE_RUN_TRIGGERS, FILL_RUN_TABLES, RUN_TRIGGERS, RUN_TYPE
+from dh_bridge.catalog.search_index import URN_TEXT, search_form, text_rows, write_texts
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.timeseries import document_id
 from dh_bridge.datahub.urns import key_aspect
@@ -214,13 +215,16 @@ class _Writer:
     def write(self, entities: list[Entity]) -> None:
         """Write entities in one transaction."""
         self._entities: list[tuple[int, str, str]] = []
-        aspects, points, relationships, columns = [], [], [], []
+        aspects, points, relationships, columns, texts = [], [], [], [], []
         for entity in entities:
             entity_id = self._id_of(entity.urn)
             named = {name: relations(name, value) for name, value in entity.aspects.items()}
             named[key_aspect(entity.urn)] = key_relations(entity.urn)
+            if entity.type != RUN_TYPE:
+                texts.append((entity_id, URN_TEXT, search_form(entity.urn)))
             for name, value in entity.aspects.items():
-                aspects.append((entity_id, name, _encode(value)))
+                texts += text_rows(entity_id, name, value)
+                aspects.append((entity_id, name, shorten(name, _encode(value))))
                 columns += [
                     (entity_id, name, self._id_of(downstream), self._id_of(upstream), operation)
                     for downstream, upstream, operation in column_edges(value)
@@ -245,6 +249,7 @@ class _Writer:
             "INSERT INTO column_edge (owner, aspect, downstream, upstream, operation) VALUES (?, ?, ?, ?, ?)", columns
         )
         execute("INSERT INTO point (entity, aspect, document, time, value) VALUES (?, ?, ?, ?, ?)", points)
+        write_texts(self._connection, texts)
         self._connection.execute("COMMIT")
 
     def _id_of(self, urn: str) -> int:
@@ -270,7 +275,7 @@ def write_catalogue(path: Path, run_count: int, dataset_count: int) -> Shop:
         while chunk := list(islice(entities, ENTITIES_PER_TRANSACTION)):
             writer.write(chunk)
         connection.execute("BEGIN")
-        for statement in split_statements(FILL_RUN_TABLES + CREATE_RUN_TRIGGERS + FILL_SEARCH_TABLES):
+        for statement in split_statements(FILL_RUN_TABLES + CREATE_RUN_TRIGGERS):
             connection.execute(statement)
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dh_bridge.catalog.applier import ProposalApplier
 from dh_bridge.catalog.edges import column_edges, entity_type, key_relations, relations
+from dh_bridge.catalog.phrases import expand, shorten
 from dh_bridge.catalog.run_index import RUN_TYPE
 from dh_bridge.catalog.search_index import URN_TEXT, TextRow, search_form, text_rows, write_texts
 from dh_bridge.datahub.urns import key_aspect
@@ -56,7 +57,7 @@ class CatalogBatch:
     def _read_stored(self, urn: str, aspect: str) -> bytes | None:
         entity = self._stored_id(urn)
         row = entity and self._connection.execute(_READ_ASPECT, (entity, aspect)).fetchone()
-        return row[0] if row else None
+        return expand(row[0]) if row else None
 
     def _stored_id(self, urn: str) -> int | None:
         """Return the number of a URN that has a row."""
@@ -97,7 +98,7 @@ class CatalogBatch:
                 continue
             entity_id = id_of(urn)
             value = pending.value or {}
-            rows.append((entity_id, aspect, cast("bytes", pending.encoded_bytes)))
+            rows.append((entity_id, aspect, shorten(aspect, cast("bytes", pending.encoded_bytes))))
             texts.extend(text_rows(entity_id, aspect, value))
             relation_rows = {
                 (name, id_of(target), lineage) for (name, target), lineage in relations(aspect, value).items()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.catalog.phrases import expand
 from dh_bridge.catalog.run_index import CREATE_RUN_TABLES, CREATE_RUN_TRIGGERS, FILL_RUN_TABLES
 from dh_bridge.catalog.search_index import CREATE_SEARCH_TABLES, FILL_SEARCH_TABLES
-from dh_bridge.catalog.views import CREATE_VIEWS, DROP_VIEWS
+from dh_bridge.catalog.views import CREATE_VIEWS, DROP_VIEWS, VIEWS
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import validator
@@ -65,7 +66,11 @@ _INDEXES = f"""
     {CREATE_RUN_TABLES} {FILL_RUN_TABLES} {CREATE_RUN_TRIGGERS} {CREATE_SEARCH_TABLES} {FILL_SEARCH_TABLES} {CREATE_VIEWS};
     """
 
-MIGRATIONS = {11: _TABLES + CREATE_VIEWS, 12: _INDEXES}
+MIGRATIONS = {
+    11: _TABLES + CREATE_VIEWS,
+    12: _INDEXES,
+    13: f"DROP VIEW aspects; CREATE VIEW aspects AS {VIEWS['aspects']}",
+}
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
 
@@ -78,7 +83,7 @@ def find_fault(connection: sqlite3.Connection) -> str | None:
     )
     for urn, type_name, name, value in rows:
         try:
-            is_invalid = find_problem(upsert(type_name, urn, name, msgspec.json.decode(value))) is not None
+            is_invalid = find_problem(upsert(type_name, urn, name, msgspec.json.decode(expand(value)))) is not None
         except (msgspec.DecodeError, AspectError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
             is_invalid = True
         if is_invalid:

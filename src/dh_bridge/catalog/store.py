@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from dh_bridge.catalog.batch import CatalogBatch
+from dh_bridge.catalog.phrases import expand
 from dh_bridge.sinks.base import Delivery
 from dh_bridge.storage.database import Database
 
@@ -96,7 +97,7 @@ class Catalog(Database):
         rows = self.connection.execute(
             "SELECT name, value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY name", (urn,)
         )
-        return {name: _decode(value) for name, value in rows}
+        return {name: _decode(expand(value)) for name, value in rows}
 
     def aspect(self, urn: str, name: str) -> Any:
         """Return the latest value of an aspect.
@@ -111,7 +112,7 @@ class Catalog(Database):
         row = self.connection.execute(
             "SELECT value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND name = ?", (urn, name)
         ).fetchone()
-        return None if row is None else _decode(row[0])
+        return None if row is None else _decode(expand(row[0]))
 
     def timeseries(self, urn: str, aspect: str, *, latest: int | None = None) -> list[Any]:
         """Return the points of a timeseries aspect.

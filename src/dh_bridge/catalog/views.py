@@ -7,6 +7,8 @@ views keep their columns.
 
 from __future__ import annotations
 
+from dh_bridge.catalog.phrases import expanding_select
+
 _TIME_SQL = "strftime('%Y-%m-%dT%H:%M:%fZ', {millis} / 1000.0, 'unixepoch')"
 _VALUE_SQL = "json_extract(CAST({row}.value AS TEXT), '$.{path}')"
 
@@ -31,10 +33,13 @@ VIEWS = {
         WHERE EXISTS (SELECT 1 FROM aspect WHERE aspect.entity = entity.id)
             OR EXISTS (SELECT 1 FROM point WHERE point.entity = entity.id)
     """,
-    "aspects": """
+    "aspects": expanding_select(
+        "urn, type, aspect",
+        """
         SELECT entity.urn, entity.type, aspect.name AS aspect, CAST(aspect.value AS TEXT) AS value
         FROM aspect JOIN entity ON entity.id = aspect.entity
-    """,
+        """,
+    ),
     "points": f"""
         SELECT entity.urn, entity.type, point.aspect, {_time_sql("point.time")} AS time, CAST(point.value AS TEXT) AS value
         FROM point JOIN entity ON entity.id = point.entity
