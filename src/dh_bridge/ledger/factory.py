@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +20,7 @@ from dh_bridge.sinks.abilities import SinkWrapper, holds_ledger, learns_patch_fo
 from dh_bridge.sinks.base import Closable, Delivery, SinkKind, address_of, find_kind, kind_of
 from dh_bridge.storage.connection import copy
 from dh_bridge.storage.database import Database
+from dh_bridge.storage.network_mounts import network_warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from dh_bridge.ledger.ledger import BatchApproval
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
+
+log = logging.getLogger("dh_bridge.ledger")
 
 _VERSION_NOTE, _TARGET_NOTE, _PATCH_FORMS_NOTE = "version", "target", "patch_forms"
 
@@ -198,6 +202,7 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
     if holds_ledger(sink):
         reject_second_ledger(ledger_path)
         options = Options(settings, is_stateful=True)
+        _warn_about_network(sink.catalog.path)
         with _open_log(sink.catalog.path, settings) as event_log:
             yield Ledger(
                 sink.catalog, options, sink, full=full, report=report, approve_batch=approve_batch,
@@ -217,6 +222,7 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
                 remedy="write a .ndjson file",
             )
         has_log = not isinstance(sink, NullSink)
+        _warn_about_network(ledger_path)
         with Database(ledger_path) as file, _open_log(ledger_path if has_log else None, settings) as event_log:
             if version is not None:
                 with file.transaction():
@@ -233,6 +239,11 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
                 delivery_id=delivery_id,
                 event_log=event_log,
             )
+
+
+def _warn_about_network(path: str | Path) -> None:
+    if warning := network_warning(path):
+        log.warning("%s", warning)
 
 
 @contextmanager
