@@ -51,6 +51,7 @@ class Compression:
         self._compressor: zstandard.ZstdCompressor | None = None
         self._package_compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=package_dictionary())
         self._decompressors: dict[int, zstandard.ZstdDecompressor] = {}
+        self._has_own_dictionary = False
         #: the number of runs at which the next dictionary is made; None: not known yet
         self._next_training: int | None = None
 
@@ -110,9 +111,18 @@ class Compression:
         self._use(dictionary)
         return True
 
+    @property
+    def has_own_dictionary(self) -> bool:
+        """Whether the ledger has made a dictionary of its own values."""
+        if not self._has_own_dictionary:
+            row = self._connection.execute("SELECT EXISTS (SELECT 1 FROM dictionary)").fetchone()
+            self._has_own_dictionary = bool(row[0])
+        return self._has_own_dictionary
+
     def forget(self) -> None:
         """Read the dictionaries again: another process has added one, or a transaction was rolled back."""
         self._compressor = self._next_training = None
+        self._has_own_dictionary = False
         self._decompressors.clear()
 
     def _use(self, dictionary: zstandard.ZstdCompressionDict) -> None:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 MAX_BATCH_BYTES = 64 * 1024 * 1024
 """A batch ends when its raw events reach this size, so memory stays flat for events of any size."""
 
+_FIRST_BATCH = 1_000
+"""Events of a batch until the ledger has a dictionary: what is written before it takes twice the space."""
+
 MAX_BATCH_SECONDS = 10.0
 """A batch ends this long after its first event, so events of a slow pipe are processed."""
 
@@ -126,18 +129,19 @@ class Ledger:
         yield from self.fold_log()
         batch: list[Event | DeadLetter] = []
         batch_bytes, batch_start = 0, 0.0
+        max_events = self._max_events()
         for item in items:
             batch_start = batch_start if batch else self._monotonic_clock()
             batch.append(item)
             batch_bytes += len(item.raw)
             if (
-                len(batch) >= self._batch_size
+                len(batch) >= max_events
                 or batch_bytes >= MAX_BATCH_BYTES
                 or self._monotonic_clock() - batch_start >= MAX_BATCH_SECONDS
             ):
                 yield self.process_and_deliver(batch)
                 yield from islice(self.render_withheld(), 1)
-                batch, batch_bytes = [], 0
+                batch, batch_bytes, max_events = [], 0, self._max_events()
         if batch:
             yield self.process_and_deliver(batch)
         yield from self.render_withheld()
@@ -166,6 +170,10 @@ class Ledger:
             max_bytes=MAX_BATCH_BYTES, careful_events=careful_events,
         )  # fmt: skip
         yield from folder.fold()
+
+    def _max_events(self) -> int:
+        """Return the number of events of a batch: fewer until the ledger has a dictionary of its own values."""
+        return self._batch_size if self._compression.has_own_dictionary else min(self._batch_size, _FIRST_BATCH)
 
     def render_withheld(self) -> Iterator[tuple[Translation, Delivery]]:
         """Yield proposals that an earlier list of ``writes`` excluded, RERENDERED_PER_BATCH entities at a time.
