@@ -7,6 +7,7 @@ from support.ledger_batches import NOW, Told, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.errors import SinkError
+from dh_bridge.ledger.compression import compression_of
 
 DAY = 86_400
 FIELDS = {"schema": {"fields": [{"name": "id", "type": "int"}]}}
@@ -22,7 +23,9 @@ def run(number, *, table="d.s.t", kind="COMPLETE"):
 
 
 def facts(told):
-    return [value for (value,) in told.catalog.connection.execute("SELECT value FROM state_object")]
+    connection = told.catalog.connection
+    values = connection.execute("SELECT substr(value, 6) FROM state_object").fetchall()  # after the checksum
+    return [compression_of(connection).decompress(value) for (value,) in values]
 
 
 def names(told, table):

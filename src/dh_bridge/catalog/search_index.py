@@ -37,7 +37,7 @@ CREATE_SEARCH_TABLES = """
         UNIQUE (entity, kind)
     );
     CREATE VIRTUAL TABLE search_index USING fts5(
-        text, content = 'search_text', content_rowid = 'id', tokenize = 'trigram', detail = 'none'
+        text, content = 'search_text', content_rowid = 'id', tokenize = 'trigram', detail = 'none', columnsize = 0
     );
     CREATE TRIGGER search_text_inserted AFTER INSERT ON search_text BEGIN
         INSERT INTO search_index (rowid, text) VALUES (NEW.id, NEW.text);
