@@ -104,9 +104,4 @@ def _is_temporary(naming: Naming, urn: str) -> bool:
 
 
 def _column_count(catalog: Catalog, urn: str) -> int:
-    row = catalog.connection.execute(
-        "SELECT json_array_length(CAST(aspect.value AS TEXT), '$.fields') FROM aspect"
-        " WHERE name = 'schemaMetadata' AND entity = (SELECT id FROM entity WHERE urn = ?)",
-        (urn,),
-    ).fetchone()
-    return int(row[0] or 0) if row else 0
+    return len((catalog.aspect(urn, "schemaMetadata") or {}).get("fields") or ())
