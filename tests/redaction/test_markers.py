@@ -8,6 +8,7 @@ import re
 import pytest
 from click.testing import CliRunner
 from support.secret_markers import PLACES, URLS, dataset, event, facet, marker, planted, statements, texts
+from support.stored_bytes import log_events, stored_bytes, table_values
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.cli import commands
@@ -97,7 +98,7 @@ def folder(tmp_path_factory):
     for number, target in enumerate(
         (
             ["catalog:" + str(folder / "shop.db")],
-            ["file:" + str(folder / "out.ndjson"), "--ledger", str(folder / "ledger.db")],
+            ["file:" + str(folder / "out.ndjson"), "--ledger", str(folder / "ledger.db"), "--set", "log.enabled=true"],
         )
     ):
         command = [
@@ -129,12 +130,21 @@ def is_word(secret):
     "name", ["shop.db", "ledger.db", "out.ndjson", "report0", "report1", "dead0", "dead1", "said0", "said1"]
 )
 def test_markers_are_in_no_file(folder, name):
-    data = b"".join(file.read_bytes() for file in folder.glob(f"{name}*"))
+    is_database = name.endswith(".db")
+    data = (
+        stored_bytes(folder / name) if is_database else b"".join(file.read_bytes() for file in folder.glob(f"{name}*"))
+    )
     assert data
     secrets = [one.marker for one in PLANTED] + [secret for _, _, secret in BROKEN]
     # a file repeats most of its words: each is searched once
     words = b"\n".join(set(re.findall(rb"[0-9A-Za-z]{%d,}" % MIN_LENGTH, data)))
     assert [secret for secret in secrets if has(words if is_word(secret) else data, secret)] == []
+
+
+def test_search_covers_what_is_compressed(folder):
+    """Otherwise the test above would promise nothing about states and logged events."""
+    assert b"openlineage" in b"".join(table_values(folder / "ledger.db"))
+    assert any(b'"eventType"' in text for text in log_events(folder / "ledger.db"))
 
 
 def test_dead_letter_is_an_event_still(folder):
