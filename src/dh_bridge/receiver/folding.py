@@ -22,6 +22,7 @@ from dh_bridge.cache import relax_garbage_collection
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import BridgeError, SinkError
 from dh_bridge.ledger import read_notes
+from dh_bridge.receiver.batch_report import BatchReporter
 from dh_bridge.receiver.metrics import ReceiverMetrics
 from dh_bridge.receiver.outage_log import OutageLog
 from dh_bridge.receiver.sending import DeliveryWorker, delivery_ledger
@@ -59,6 +60,7 @@ class FoldingProcess:
         self._wake, self._end = Signal(), Signal()
         self._outages = OutageLog("events are processed again")
         self._metrics = _SentMetrics(sender)
+        self._reporter = BatchReporter(self._metrics, lambda letter: sender.send(WorkerMessage(dead=letter)))
         self._careful_events = config.careful_events
         self._stall = ""
         #: whether the target and the ledger were open once
@@ -106,6 +108,7 @@ class FoldingProcess:
 
     def _run_open(self, target: DeliveryTarget) -> None:
         with ExitStack() as stack:
+            stack.callback(self._reporter.flush)
             ledger = stack.enter_context(delivery_ledger(target, self._config.ledger_path))
             text = target.describe(self._config.target, ", ".join(target.settings.identity.mode))
             self._sender.send(WorkerMessage(opened=text))
@@ -145,24 +148,8 @@ class FoldingProcess:
                 self._report(translation, delivery, 0)
 
     def _report(self, translation: Translation, delivery: Delivery, seconds: float) -> None:
+        self._reporter.report(translation, delivery)
         counts = translation.counts
-        self._metrics.add(
-            events=counts.events,
-            dead_letters=counts.dead,
-            filtered=counts.filtered.total(),
-            proposals=counts.proposals,
-            invalid_proposals=counts.rejected,
-            unsupported_aspects=counts.newer,
-            cut=counts.cut,
-            delivered=delivery.delivered_count,
-            refused=len(delivery.failures),
-        )
-        for letter in translation.dead:
-            self._sender.send(WorkerMessage(dead=letter))
-        for rejection in translation.rejected:
-            log.error("%s", rejection.message)
-        for failure in delivery.failures:
-            log.error("%s %s: %s", failure.proposal.entity_urn, failure.proposal.aspect_name, failure.reason)
         if counts.events and seconds / counts.events > SLOW_EVENT_SECONDS:
             self._metrics.add(slow_events=1)
             log.warning("%s events took %.1f s", f"{counts.events:,}", seconds)

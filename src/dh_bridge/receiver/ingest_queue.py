@@ -16,8 +16,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
-from dh_bridge.log_throttle import LogThrottle, kind_of
+from dh_bridge.log_throttle import LogThrottle
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.receiver.batch_report import BatchReporter
 from dh_bridge.receiver.lanes import EVENTS_PER_BATCH, IngestRequest, RequestLanes
 from dh_bridge.receiver.outage_log import OutageLog
 from dh_bridge.sinks.base import Closable
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
     from dh_bridge.receiver.inbox import Inbox
     from dh_bridge.receiver.metrics import ReceiverMetrics
-    from dh_bridge.session import Translation
-    from dh_bridge.sinks.base import Delivery
 
 log = logging.getLogger("dh_bridge.receiver")
 
@@ -73,7 +72,7 @@ class IngestQueue(Closable):
         #: why the last events were not taken, None: they were
         self.refusal_reason: str | None = None
         self._slow_events = LogThrottle(log, logging.WARNING)
-        self._failures = LogThrottle(log, logging.ERROR)
+        self._reporter = BatchReporter(metrics, on_dead_letter)
         self._lanes = RequestLanes(self._batch)
         self._inbox = inbox
         self._lock = Lock()
@@ -146,8 +145,8 @@ class IngestQueue(Closable):
         """Merge the waiting requests, and end."""
         self._lanes.close()
         self._thread.join()
-        for throttle in (self._slow_events, self._failures):
-            throttle.flush()
+        self._slow_events.flush()
+        self._reporter.flush()
 
     def _run(self) -> None:
         while (requests := self._lanes.take()) is not None:
@@ -260,29 +259,8 @@ class IngestQueue(Closable):
                 return {id(events[0].raw): _INTERNAL_ERROR}
             middle = len(events) // 2
             return self._write_events(events[:middle]) | self._write_events(events[middle:])
-        self._count(translation, delivery)
+        self._reporter.report(translation, delivery)
         return {id(letter.raw): letter.reason for letter in translation.dead}
-
-    def _count(self, translation: Translation, delivery: Delivery) -> None:
-        counts = translation.counts
-        self._metrics.add(
-            events=counts.events,
-            dead_letters=counts.dead,
-            filtered=counts.filtered.total(),
-            proposals=counts.proposals,
-            invalid_proposals=counts.rejected,
-            unsupported_aspects=counts.newer,
-            cut=counts.cut,
-            delivered=delivery.delivered_count,
-            refused=len(delivery.failures),
-        )
-        for letter in translation.dead:
-            self._on_dead_letter(letter)
-        for rejection in translation.rejected:
-            self._failures.log(kind_of(rejection.message), rejection.message)
-        for failure in delivery.failures:
-            text = f"{failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}"
-            self._failures.log(kind_of(failure.reason), text)
 
 
 def _is_done(answer: Future[list[str | None]], timeout: float) -> bool:
