@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.gms import Fault
-from support.receivers import ask, health, serving, until
+from support.receivers import ask, health, is_delivered, serving, until
 from support.sample_events import dataset, event, packed
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_nothing_is_lost_and_memory_is_flat_under_load(gms, tmp_path, noted):
             samples.append(resident(server))
             time.sleep(min(1.0, SECONDS / 30))
         load.end()
-        until(lambda: health(server)["waiting"] == 0, seconds=120)
+        until(lambda: is_delivered(server), seconds=120)
         code, lines = server.end()
     sent = {one.entity_urn for one in gms.proposals if one.entity_urn.startswith(RUNS)}
     waited = sorted(load.waited)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from support.gms import Fault, Gms
-from support.receivers import health, metrics, serving, until
+from support.receivers import health, is_delivered, metrics, serving, until
 from support.sample_events import EXAMPLES, dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
@@ -164,7 +164,7 @@ def test_full_disk_accepts_no_event_and_loses_none(gms, tmp_path, scheme):
                 until(lambda: health(server)["status"] == "ok", seconds=60)
             assert set(load.answers) == {200, 503}
             assert load.longest < PATIENT
-            until(lambda: metrics(server)["unfolded_events"] == 0 and health(server)["waiting"] == 0, seconds=60)
+            until(lambda: is_delivered(server), seconds=60)
             counted = metrics(server)
             assert counted["events_total"] == load.answers[200] == len(load.taken)
             assert counted['requests_total{status="503"}'] == load.answers[503]
@@ -189,7 +189,7 @@ def test_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
         assert not [line for line in said if "ERROR" in line or "Traceback" in line]
     assert set(load.answers) <= {200, 503}
     with serving(*ledger, *FREE) as server:
-        until(lambda: health(server)["waiting"] == 0)
+        until(lambda: is_delivered(server))
         assert server.end()[0] == 0
     assert load.taken <= runs(gms)
 
@@ -204,7 +204,7 @@ def test_receivers_sharing_a_ledger_lose_and_repeat_nothing(gms, tmp_path):
             until(lambda: load.answers[200] > 500)
         assert set(load.answers) == {200}
         assert load.longest < PATIENT
-        until(lambda: health(one)["waiting"] == health(other)["waiting"] == 0)
+        until(lambda: is_delivered(one) and is_delivered(other))
         proposals = metrics(one)["proposals_total"] + metrics(other)["proposals_total"]
         assert one.end()[0] == other.end()[0] == 0
     (emitted,) = re.findall(r"^proposals +([\d,]+)$", emit.stderr, re.MULTILINE)

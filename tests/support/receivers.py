@@ -98,6 +98,11 @@ def metrics(found):
     return {name.removeprefix("dh_bridge_"): int(number) for name, number in told}
 
 
+def is_delivered(found):
+    """Whether each accepted event is in the ledger, and no proposal waits."""
+    return metrics(found)["unfolded_events"] == 0 and health(found)["waiting"] == 0
+
+
 def dialogue(found, *pieces):
     """Send bytes piece by piece, each after the first answer to the last one; return all that came until the end."""
     with socket.create_connection(found.address, timeout=10) as sender:
