@@ -46,6 +46,8 @@ def main(recipe: str, landing: str, home: Path) -> None:
                 if "BrokenOff" not in str(error):
                     raise
         assert merges == [0, 1, 1], merges
+        for table in ("aspects", "points"):  # Iceberg keeps the tables of a session in a cache for 30 seconds
+            session.sql(f"REFRESH TABLE {database}.{table}")
         aspects, points = session.table(f"{database}.aspects"), session.table(f"{database}.points")
         runs = bridge.runs(aspects.unionByName(points, allowMissingColumns=True))
         frames = {"aspects": aspects, "points": points, "runs": runs}
