@@ -89,9 +89,21 @@ def encode_header(header: SegmentHeader) -> bytes:
     return MAGIC + _LENGTH.pack(len(body)) + body + _LENGTH.pack(zlib.crc32(body))
 
 
+HEADER_PREFIX_BYTES = len(MAGIC) + _LENGTH.size
+"""Bytes that :func:`header_bytes_after` needs."""
+
+
+def header_bytes_after(prefix: bytes) -> int:
+    """Return how many bytes of the header follow the first HEADER_PREFIX_BYTES; 0 if these are damaged."""
+    if len(prefix) < HEADER_PREFIX_BYTES:
+        return 0
+    (length,) = _LENGTH.unpack_from(prefix, len(MAGIC))
+    return int(length) + _LENGTH.size if length <= MAX_HEADER_BYTES else 0
+
+
 def decode_header(data: bytes) -> tuple[SegmentHeader, int] | None:
     """Return the header at the beginning of a segment, and the offset of its first record; None if it is damaged."""
-    body_start = len(MAGIC) + _LENGTH.size
+    body_start = HEADER_PREFIX_BYTES
     if len(data) < body_start or data[: len(MAGIC)] != MAGIC:
         return None
     (length,) = _LENGTH.unpack_from(data, len(MAGIC))

@@ -155,6 +155,9 @@ class EventLog:
         """Return the id of the log as text; empty if the log has no event yet."""
         with self._read_lock:
             log_id = self._reader.log_id
+        if not log_id:
+            with self._append_lock:
+                log_id = self._writer.log_id
         if not log_id and (segments := list_segments(self.folder)):
             segment = SegmentReader(segments[-1])
             log_id = segment.header.log_id

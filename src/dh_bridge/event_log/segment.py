@@ -11,7 +11,7 @@ import msgspec
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log.compression import FrameCodec, FrameError
 from dh_bridge.event_log.format import (
-    MAX_HEADER_BYTES,
+    HEADER_PREFIX_BYTES,
     RECORD_HEAD_BYTES,
     LoggedEvent,
     RecordHead,
@@ -20,6 +20,7 @@ from dh_bridge.event_log.format import (
     decode_header,
     decode_record_head,
     find_marker,
+    header_bytes_after,
     is_intact,
 )
 
@@ -57,7 +58,8 @@ class SegmentReader:
         except OSError as error:
             raise read_error(path, error) from error
         try:
-            decoded = decode_header(self._file.read(MAX_HEADER_BYTES))
+            prefix = self._file.read(HEADER_PREFIX_BYTES)
+            decoded = decode_header(prefix + self._file.read(header_bytes_after(prefix)))
         except OSError as error:
             self._file.close()
             raise read_error(path, error) from error

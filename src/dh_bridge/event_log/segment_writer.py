@@ -49,6 +49,11 @@ class SegmentWriter:
         """The size of the segment in bytes."""
         return self._end
 
+    @property
+    def log_id(self) -> bytes:
+        """The id of the log; empty if no segment of it is open."""
+        return self.header.log_id if self._descriptor >= 0 and self._is_current() else b""
+
     def refresh(self, now: int) -> None:
         """Follow what other processes appended, and cut an incomplete tail; ``now`` in microseconds."""
         while True:
