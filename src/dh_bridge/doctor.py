@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dh_bridge import bundled
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.delivery import open_target, rest_options
-from dh_bridge.errors import BridgeError
+from dh_bridge.errors import INTERNAL_ERROR, BridgeError
 from dh_bridge.options import Options
 from dh_bridge.settings.loading import examine
 from dh_bridge.sinks.abilities import can_read
@@ -86,11 +86,7 @@ def _run_check(check: Callable[[], Iterator[Diagnostic]]) -> list[Diagnostic]:
     try:
         return list(check())
     except Exception as error:  # noqa: BLE001 - the doctor must not fail: the error is a finding
-        return [
-            Diagnostic(
-                "doctor", "fault", WRONG, f"{type(error).__name__}: {error}", "a bug in dh-bridge, please report it"
-            )
-        ]
+        return [Diagnostic("doctor", "fault", WRONG, f"{type(error).__name__}: {error}", INTERNAL_ERROR)]
 
 
 def _versions() -> Iterator[Diagnostic]:

@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import traceback
 
+INTERNAL_ERROR = "a bug in dh-bridge, please report it"
+"""The text of an error that no user can cause."""
+
 
 class BridgeError(Exception):
     """An error with a location, a problem and, if there is one, a remedy."""

@@ -18,7 +18,7 @@ import msgspec
 from dh_bridge.console.assets import find_asset
 from dh_bridge.console.parameters import RequestParameters, UnknownEntityError
 from dh_bridge.console.routes import ROUTES
-from dh_bridge.errors import BridgeError, SinkError
+from dh_bridge.errors import INTERNAL_ERROR, BridgeError, SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -112,7 +112,7 @@ class ConsoleApp:
         except (ValueError, BridgeError) as error:
             return _error(_status_of(error), str(error))
         except Exception:
-            log.exception("api/%s: a bug in dh-bridge, please report it", name)
+            log.exception("api/%s: %s", name, INTERNAL_ERROR)
             return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the log of dh-bridge")
 
     def _find_refusal(self, environ: Environ, host: str) -> ConsoleResponse | None:

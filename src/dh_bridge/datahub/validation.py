@@ -38,7 +38,7 @@ from dh_bridge.datahub import avro_types, schemas, urns
 from dh_bridge.datahub.patches import patch_check
 from dh_bridge.datahub.proposal import CachedProposal, Proposal
 from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, SchemaEnvelope
-from dh_bridge.errors import AspectError
+from dh_bridge.errors import INTERNAL_ERROR, AspectError
 from dh_bridge.msgspec_threads import prepare_type
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _LARGE_ASPECT = "schemaMetadata"
 _MAX_CACHED_KINDS = 1024
 _MAX_SINGLE_CHECKS = 32  # more proposals are checked by kind
 _FIELD_BYTES = 600  # memory of the objects of a field, without its description
-_REMEDY = "a bug in dh-bridge, please report it; this aspect is not sent"
+_REMEDY = f"{INTERNAL_ERROR}; this aspect is not sent"
 _find_paths = re.compile(r" - at `(.*?)`").findall
 _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 

@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import INTERNAL_ERROR, SinkError
 from dh_bridge.ledger.batch_source import PendingEvents
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.ledger")
 
-INTERNAL_ERROR = "a bug in dh-bridge, please report it"
 KILLED = "the process ended while it processed the event"
 
 

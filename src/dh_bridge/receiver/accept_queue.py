@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import INTERNAL_ERROR, SinkError
 from dh_bridge.event_log import LoggedEvent
 from dh_bridge.receiver.outage_log import OutageLog
 from dh_bridge.sinks.base import Closable
@@ -27,7 +27,6 @@ log = logging.getLogger("dh_bridge.receiver")
 
 MAX_GROUP_EVENTS, MAX_GROUP_BYTES = 5_000, 8 * 1024 * 1024
 """Events, and their bytes, that are appended together, at most; a single request may be larger."""
-_INTERNAL_ERROR = "a bug in dh-bridge, please report it"
 _MICROS = 1_000_000
 
 
@@ -143,9 +142,9 @@ class AcceptQueue(Closable):
             self._outages.log_failure(f"events are rejected with status 503: {error}")
             self._answer(requests, error.with_traceback(None))
         except Exception:
-            self.refusal_reason = _INTERNAL_ERROR
-            log.exception("%s", _INTERNAL_ERROR)
-            self._answer(requests, SinkError(_INTERNAL_ERROR, retryable=True))
+            self.refusal_reason = INTERNAL_ERROR
+            log.exception("%s", INTERNAL_ERROR)
+            self._answer(requests, SinkError(INTERNAL_ERROR, retryable=True))
         else:
             self.refusal_reason = None
             self._outages.log_recovery()

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.errors import EventError, SinkError
+from dh_bridge.errors import INTERNAL_ERROR, EventError, SinkError
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.json_size import has_more_values
@@ -142,7 +142,7 @@ class Receiver:
                 (("Retry-After", self.retry_after),),
             )
         except Exception:
-            log.exception("request %d: a bug in dh-bridge, please report it", number)
+            log.exception("request %d: %s", number, INTERNAL_ERROR)
             response = ReceiverResponse(
                 HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "internal error: see the log of dh-bridge"}
             )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
+SLOW_EVENT_SECONDS = 1.0
+"""CPU seconds that an event may take before it is reported."""
+
 
 class BatchReporter:
     """Counts the results of transactions in ``metrics``, and calls ``on_dead_letter`` with invalid events.

@@ -8,6 +8,8 @@ from ipaddress import ip_address, ip_network
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.errors import INTERNAL_ERROR
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -84,7 +86,7 @@ class _ThreadPool:
             try:
                 task.service()
             except Exception:
-                log.exception("a bug in dh-bridge, please report it")
+                log.exception("%s", INTERNAL_ERROR)
             del task, next_task
             with self._condition:
                 self._running[sender] -= 1

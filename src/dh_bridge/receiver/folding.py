@@ -22,7 +22,7 @@ from dh_bridge.cache import relax_garbage_collection
 from dh_bridge.delivery import open_target
 from dh_bridge.errors import BridgeError, SinkError
 from dh_bridge.ledger import read_notes
-from dh_bridge.receiver.batch_report import BatchReporter
+from dh_bridge.receiver.batch_report import SLOW_EVENT_SECONDS, BatchReporter
 from dh_bridge.receiver.metrics import ReceiverMetrics
 from dh_bridge.receiver.outage_log import OutageLog
 from dh_bridge.receiver.sending import DeliveryWorker, delivery_ledger
@@ -45,8 +45,6 @@ LAST_FOLD_SECONDS = 1.0
 """Seconds in which pending events are still merged when the receiver ends; the others stay in the log."""
 LAST_DELIVERY_SECONDS = 6.0
 """Seconds in which proposals are still delivered then: who ends a container waits for ten in total."""
-SLOW_EVENT_SECONDS = 1.0
-"""CPU seconds that an event may take before it is reported."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 5.0
 """Seconds between two tries to open the target or to write the ledger (they double)."""
 

@@ -15,10 +15,10 @@ from math import inf
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import INTERNAL_ERROR, SinkError
 from dh_bridge.log_throttle import LogThrottle
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.receiver.batch_report import BatchReporter
+from dh_bridge.receiver.batch_report import SLOW_EVENT_SECONDS, BatchReporter
 from dh_bridge.receiver.lanes import EVENTS_PER_BATCH, IngestRequest, RequestLanes
 from dh_bridge.receiver.outage_log import OutageLog
 from dh_bridge.sinks.base import Closable
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_INTERNAL_ERROR = "a bug in dh-bridge, please report it"
 
-SLOW_EVENT_SECONDS = 1.0
-"""CPU seconds that an event may take in the ledger before it is reported."""
 INBOX_SECONDS = 0.1
 """Seconds that a small request waits for the transaction of a large one before it is acknowledged from the inbox."""
 SMALL_SECONDS = 1.0
@@ -175,10 +172,10 @@ class IngestQueue(Closable):
             self._ingest_outages.log_failure(f"events are rejected with status 503: {error}")
             self._lanes.put_back(self._fail_requests(requests, error.with_traceback(None)))
         except Exception:
-            self.refusal_reason = _INTERNAL_ERROR
-            log.exception("%s", _INTERNAL_ERROR)
+            self.refusal_reason = INTERNAL_ERROR
+            log.exception("%s", INTERNAL_ERROR)
             self._fail_requests(
-                requests, SinkError(_INTERNAL_ERROR, retryable=True)
+                requests, SinkError(INTERNAL_ERROR, retryable=True)
             )  # at the next start, the inbox is tried again
         else:
             self.refusal_reason = None
@@ -234,7 +231,7 @@ class IngestQueue(Closable):
         except SinkError as error:
             self._delivery_outages.log_failure(f"delivery failed, and is retried with the next events: {error}")
         except Exception:
-            log.exception("%s", _INTERNAL_ERROR)
+            log.exception("%s", INTERNAL_ERROR)
         else:
             self._delivery_outages.log_recovery()
 
@@ -253,10 +250,10 @@ class IngestQueue(Closable):
             ) from error
         except Exception:
             if len(events) == 1:
-                log.exception("%s: %s", events[0].location, _INTERNAL_ERROR)
+                log.exception("%s: %s", events[0].location, INTERNAL_ERROR)
                 self._metrics.add(dead_letters=1)
-                self._on_dead_letter(DeadLetter(events[0].location, _INTERNAL_ERROR, events[0].raw))
-                return {id(events[0].raw): _INTERNAL_ERROR}
+                self._on_dead_letter(DeadLetter(events[0].location, INTERNAL_ERROR, events[0].raw))
+                return {id(events[0].raw): INTERNAL_ERROR}
             middle = len(events) // 2
             return self._write_events(events[:middle]) | self._write_events(events[middle:])
         self._reporter.report(translation, delivery)

@@ -11,7 +11,7 @@ from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import INTERNAL_ERROR, SinkError
 from dh_bridge.ledger import open_ledger
 from dh_bridge.ledger.outbox_relay import MAX_PAUSE_SECONDS
 from dh_bridge.log_throttle import LogThrottle, kind_of
@@ -121,7 +121,7 @@ class DeliveryWorker(Closable):
                 self._reason = str(error)
                 self._outages.log_failure(f"delivery failed: {error}")
             except Exception:
-                log.exception("delivery failed: a bug in dh-bridge, please report it")
+                log.exception("delivery failed: %s", INTERNAL_ERROR)
             if is_ending:
                 return
             self._end_event.wait(IDLE_SECONDS)
