@@ -43,9 +43,13 @@ def gms(tmp_path):
 
 
 class Load:
-    """Senders that each send runs of their own, one after the other; ``taken`` are those of which 200 was answered."""
+    """Senders that each send runs of their own, one after the other; ``taken`` are those of which 200 was answered.
 
-    def __init__(self):
+    ``pause``: seconds between two runs of a sender. Without a pause, a receiver accepts more than it can deliver.
+    """
+
+    def __init__(self, pause=0.0):
+        self._pause = pause
         self.taken: set[str] = set()
         self.answers: Counter[int] = Counter()
         self.longest = 0.0
@@ -88,8 +92,7 @@ class Load:
                     self.answers[answer.status] += 1
                     if answer.status == 200:
                         self.taken.add(RUNS + run)
-                if answer.status != 200:
-                    time.sleep(0.05)
+                time.sleep(0.05 if answer.status != 200 else self._pause)
 
 
 class Always:
@@ -197,7 +200,7 @@ def test_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
 def test_receivers_sharing_a_ledger_lose_and_repeat_nothing(gms, tmp_path):
     ledger = ("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"))
     with serving(*ledger, *FREE) as one, serving(*ledger, *FREE) as other:
-        with Load().on(one, other) as load:
+        with Load(pause=0.1).on(one, other) as load:
             words = [sys.executable, "-m", "dh_bridge", "emit", str(EXAMPLES), *ledger]
             emit = subprocess.run(words, capture_output=True, text=True, check=False)
             assert emit.returncode == 0, emit.stderr

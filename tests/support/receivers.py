@@ -123,7 +123,7 @@ def dump_of(file):
         return list(dump_catalog(catalog))
 
 
-def until(true, seconds=20):
+def until(true, seconds=60):
     """Wait until something is true, and return it."""
     end = time.monotonic() + seconds
     while not (found := true()):
