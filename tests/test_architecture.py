@@ -244,15 +244,14 @@ SCHEMES = set(SINK_KINDS) | {f"{scheme}:" for scheme in SINK_KINDS}
 def test_modules_ask_the_declaration_of_a_sink():
     """A new sink needs no changes in commands and entry points, as none of them looks for its methods or its scheme."""
     found = {}
+    members, classes = members_of_sinks(), sink_classes()
     for path in MODULES:
         name = path.relative_to(SRC).as_posix()
         if name.partition("/")[0] in NO_SINKS or name in ASKED_IN:
             continue
         own = name.split("/")[1].removesuffix(".py") if name.startswith("sinks/") else ""
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for line, text in looks_past_the_declaration(
-            tree, SCHEMES - {own, f"{own}:"}, members_of_sinks(), sink_classes()
-        ):
+        for line, text in looks_past_the_declaration(tree, SCHEMES - {own, f"{own}:"}, members, classes):
             if (name, text) not in OTHER_WORDS:
                 found[f"{name}:{line}"] = text
     assert found == {}
