@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
+from support.fork_server import command_folder
 from support.gms import Gms
 from support.pages import ROOT, SERVICES, Sandbox, console_blocks, pages
 
@@ -24,14 +25,21 @@ MARKED = {
 """Number of marked blocks by service. If it grows, make sure that no test can run the new block."""
 
 
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    """The folder of a `dh-bridge` that starts quickly."""
+    with command_folder(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize(
     "page", [page for page, blocks in RUN.items() if blocks], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
-def test_commands_of_a_page_run_as_printed(page, tmp_path):
+def test_commands_of_a_page_run_as_printed(page, tmp_path, commands):
     folder = tmp_path / "here"
     folder.mkdir()
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
-        sandbox = Sandbox(folder, gms.url)
+        sandbox = Sandbox(folder, gms.url, commands)
         sandbox.prepare(RUN[page])
         try:
             for block in RUN[page]:

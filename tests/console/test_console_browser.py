@@ -13,8 +13,11 @@ from support.browser import find_chromium
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.console import ConsoleSource
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.ledger import open_ledger
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings import Settings
+from dh_bridge.sinks.memory import MemorySink
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -49,6 +52,7 @@ VIEWS = {
     "inspector": "Event inspector",
     "inspector?example=client:2": "Event inspector",
     "problems": "Problems",
+    "events": "Events",
 }
 
 
@@ -243,3 +247,103 @@ def test_dead_letter_is_dropped_on_the_page(open_page, tmp_path):
     page.get_by_role("button", name="Drop", exact=True).click()
     page.get_by_text("No problems").wait_for()
     assert watched.problems == []
+
+
+def hostile_event(number):
+    return {
+        "eventType": "COMPLETE", "eventTime": f"2026-11-01T10:{number:02}:00Z", "producer": f"https://{MARKUP}/tool",
+        "run": {"runId": f"01941b29-7e3a-7c5e-9f43-0d6f3a1c2b{number:02}", "facets": {HOSTILE_NAME: {"cost": number}}},
+        "job": {"namespace": "prod", "name": f"load_1f{number:02}9c4e1a-0000-4000-8000-0123456789{number:02}"},
+        "outputs": [{"namespace": f"acmedb://{MARKUP}", "name": HOSTILE_NAME}],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def logged(tmp_path):
+    """A ledger with a log of hostile events, and datasets with nearly equal names."""
+    path = tmp_path / "logged.db"
+    settings = Settings(log={"enabled": True}, datahub_version="1.4")
+    events = [hostile_event(number) for number in range(30)]
+    events[0]["inputs"] = [
+        {"namespace": "postgres://db:5432", "name": name} for name in ("shop.a.orders", "x.shop.a.orders")
+    ]
+    with open_ledger(path, MemorySink(), settings) as ledger:
+        for _ in ledger.stream(events_of(json.dumps(events).encode(), "events")):
+            pass
+    return ConsoleSource(str(path), settings)
+
+
+def test_check_of_the_log_leads_from_findings_to_events(open_page, logged):
+    watched = open_page(logged, reduced_motion="reduce")
+    page = watched.page
+    watched.show("problems", "Problems")
+    page.get_by_role("button", name="Check", exact=True).first.click()
+    page.get_by_text("30 events checked").wait_for()
+    growing = page.get_by_role("region", name="Names that grow")
+    growing.get_by_text("30 flows become 1").wait_for()
+    facets = page.get_by_role("region", name="Unknown facets")
+    facets.get_by_text(MARKUP).wait_for()
+    page.get_by_role("region", name="Unknown platforms of datasets").get_by_text(MARKUP).first.wait_for()
+    assert page.locator("img").count() == 0
+    assert "\u202e" not in page.content()
+    assert violations(page) == []
+    facets.get_by_role("link", name="find events").click()
+    page.get_by_role("heading", level=1, name="Events").wait_for()
+    page.locator("tbody tr").nth(29).wait_for()
+    assert violations(page) == []
+    page.locator("tbody tr a").first.click()
+    page.get_by_label("Fields of the event").get_by_text(MARKUP).first.wait_for()
+    assert watched.problems == []
+
+
+def test_names_that_nearly_match_are_compared_on_request(open_page, logged):
+    watched = open_page(logged)
+    page = watched.page
+    watched.show("problems", "Problems")
+    assert not any("near-misses" in url for url in watched.requests)
+    page.get_by_role("button", name="Compare the names in this file").click()
+    page.get_by_role("region", name="Names that nearly match").get_by_text("instance or tiers").wait_for()
+    assert violations(page) == []
+    assert watched.problems == []
+
+
+def test_overview_shows_events_of_each_producer(open_page, logged):
+    watched = open_page(logged)
+    page = watched.page
+    watched.show("overview", "logged.db")
+    producers = page.get_by_role("region", name="Events of each producer")
+    assert producers.locator("tbody td.number").first.inner_text() == "30"
+    page.get_by_role("img", name=re.compile("Events by day")).wait_for()
+    page.get_by_role("region", name="Sizes").get_by_text("Event log").wait_for()
+    assert page.locator("img").count() == 0
+    assert violations(page) == []
+    assert watched.problems == []
+
+
+def test_chosen_theme_is_set_before_the_first_paint(open_page, demo):
+    watched = open_page(demo, color_scheme="light")
+    page = watched.page
+    page.get_by_role("button", name="Dark theme").click()
+    page.route("**/js/main.js", lambda route: route.abort())
+    page.reload(wait_until="load")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(19, 21, 25)"
+
+
+def test_index_preloads_each_module_that_the_page_imports(open_page, demo):
+    watched = open_page(demo)
+    page = watched.page
+    page.wait_for_load_state("networkidle")
+    preloaded = set(page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)"))
+    modules = {url for url in watched.requests if url.endswith(".js")}
+    own = {f"{watched.address}{name}" for name in ("js/main.js", "js/theme_start.js", "vendor/uplot.js")}
+    assert modules - own == preloaded
+    assert len(modules) == len([url for url in watched.requests if url.endswith(".js")])
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "lineage"])
+def test_narrow_page_does_not_scroll_sideways(open_page, demo, view):
+    watched = open_page(demo)
+    watched.page.set_viewport_size({"width": 390, "height": 800})
+    watched.show(view, VIEWS[view])
+    watched.page.wait_for_load_state("networkidle")
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390

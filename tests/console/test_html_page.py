@@ -39,7 +39,7 @@ def test_names_cannot_end_the_script():
         catalog.apply([upsert("dataJob", job, "dataJobInfo", {"name": MARKUP, "type": {"string": "airflow"}})])
         page = lineage_page(catalog, job, direction="both", depth=2)
     assert "<img" not in page
-    assert page.count("</script>") == 2
+    assert page.count("</script>") == 3
 
 
 @pytest.mark.slow

@@ -71,7 +71,12 @@ def test_ledger_without_a_log_has_no_events(tmp_path):
     settings = Settings(datahub_version="1.4")
     write_ledger(path, settings)
     source = ConsoleSource(str(path), settings)
-    assert ask(source, "logged-events") == {"events": [], "has_log": False}
+    assert ask(source, "logged-events") == {
+        "events": [],
+        "has_log": False,
+        "before": None,
+        "searched_since": None,
+    }
     assert ask(source, "run-events", urn=f"urn:li:dataProcessInstance:{RUN_ID}1")["text"] == ""
     assert ask(source, "overview")["log_bytes"] is None
     assert ask(source, "overview")["is_ledger"] is True

@@ -46,7 +46,7 @@ def test_problems_count_what_waits_and_what_failed(source):
     assert problems["waiting"] == [{"entity_type": "dataset", "reason": "not sent yet", "count": 1, "oldest": NOON}]
     assert problems["dead_letters"] == 3
     assert problems["unknown_platforms"] == [{"platform": "acmedb", "datasets": 1, "example": ACME}]
-    assert problems["failed_runs"] == len(ask(source, "runs", failed="1")["runs"])
+    assert ask(source, "failures")["failed_runs"] == len(ask(source, "runs", failed="1")["runs"])
 
 
 def test_dead_letters_have_the_words_of_the_server_and_are_paged(source):

@@ -321,3 +321,30 @@ def test_files_of_the_log_are_private(tmp_path):
     with open_log(tmp_path / "log") as log:
         log.append([logged(1)])
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "log", *(tmp_path / "log").iterdir())} == {0}
+
+
+def test_last_position_is_found_without_reading_the_events(tmp_path, monkeypatch):
+    with open_log(tmp_path) as log:
+        assert log.last_position() == 0
+        for number in range(1, 4):
+            log.append([logged(number * 10 + item, 200) for item in range(number)])
+            assert log.last_position() == log.status(0).last
+        monkeypatch.setattr(log_module, "SEGMENT_DAYS", -1)
+        log.append([logged(9)])
+        assert len(segments(tmp_path)) == 2
+        assert log.last_position() == 7
+        assert log.total_bytes() == log.status(0).total_bytes
+
+
+@pytest.mark.parametrize("damage", [-3, 60])
+def test_last_position_skips_damage_as_the_reader_does(tmp_path, damage):
+    with open_log(tmp_path) as log:
+        for number in range(1, 6):
+            log.append([logged(number, 200)])
+    (segment,) = segments(tmp_path)
+    data = bytearray(segment.read_bytes())
+    place = len(data) + damage if damage < 0 else data.index(b"\xd5dhR") + damage
+    data[place] ^= 0xFF
+    segment.write_bytes(data)
+    with open_log(tmp_path) as log:
+        assert log.last_position() == log.status(0).last

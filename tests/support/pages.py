@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 import socket
@@ -88,10 +89,14 @@ def wait_until(condition: Callable[[], bool], seconds: float = 15) -> bool:
 
 @dataclass
 class Sandbox:
-    """A folder in which the commands of a page run, beside a stand-in for DataHub; exports last until the end of the page."""
+    """A folder in which the commands of a page run, beside a stand-in for DataHub; exports last until the end of the page.
+
+    ``commands``: the folder of `dh-bridge`.
+    """
 
     folder: Path
     gms_url: str
+    commands: Path
     exports: list[str] = field(default_factory=list)
     servers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     port: int = 0
@@ -131,7 +136,9 @@ class Sandbox:
             return self._serve(command)
         if command.startswith("dh-bridge console"):
             return self._open_console(command)
-        return typed("\n".join([*self.exports, command]), self.folder, DATAHUB_GMS_URL=self.gms_url)
+        path = environment(self.folder)["PATH"]
+        variables = {"DATAHUB_GMS_URL": self.gms_url, "PATH": f"{self.commands}{os.pathsep}{path}"}
+        return typed("\n".join([*self.exports, command]), self.folder, **variables)
 
     def _serve(self, command: str) -> subprocess.CompletedProcess[str]:
         with socket.socket() as free:

@@ -1,7 +1,7 @@
 """One HTML file with the lineage graph of the console: its scripts, styles and data are inside, and it loads nothing.
 
 The modules of the page import each other. In the file each of them is a function that returns its exports, in the order of the
-imports. The content security policy of the file allows exactly this script and these styles.
+imports. The content security policy of the file allows exactly these scripts and styles.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
 
 _ENTRY = "js/page.js"
+_THEME_SCRIPT = "js/theme_start.js"
 _STYLES = ("css/tokens.css", "css/base.css", "css/views.css", "css/graph.css")
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "([^"]+)";$', re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
@@ -34,9 +35,10 @@ _PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '{script_hash}'; style-src '{style_hash}'; img-src blob:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '{theme_hash}' '{script_hash}'; style-src '{style_hash}'; img-src blob:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<script>{theme_script}</script>
 <style>{styles}</style>
 </head>
 <body>
@@ -79,13 +81,15 @@ def lineage_page(catalog: Catalog, urn: str, *, direction: Direction, depth: int
     }
     written = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M}"
     data = msgspec.json.encode(LineagePageData(view, columns, list(edges), written)).decode()
-    script, styles = _bundle(), "\n".join(_read(path) for path in _STYLES)
+    script, theme_script, styles = _bundle(), _read(_THEME_SCRIPT), "\n".join(_read(path) for path in _STYLES)
     return _PAGE.format(
         title=_escape(f"Lineage of {view.nodes[0].name}"),
         styles=styles,
         script=script,
+        theme_script=theme_script,
         data=data.replace("<", "\\u003c"),
         script_hash=_hash(script),
+        theme_hash=_hash(theme_script),
         style_hash=_hash(styles),
     )
 

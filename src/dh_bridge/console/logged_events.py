@@ -1,7 +1,9 @@
-"""Events of the ledger's log (setting `log.enabled`): the latest ones, those of a run, and one as text."""
+"""Events of the ledger's log (setting `log.enabled`): the latest, those with a text, those of a run, and one as text."""
 
 from __future__ import annotations
 
+import json
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,11 @@ _MAX_BYTES = 32 * 1024 * 1024
 """Bytes of events that are read at once, at most."""
 _MAX_LAG_MILLIS = 86_400_000
 """The time between receipt and processing of an event, at most."""
+_MILLIS_MICROS = 1_000
+_NO_POSITION = 2**62
+_BLOCK_EVENTS = 5_000
+"""Events that a search reads at once."""
+_SEARCH_SECONDS = 0.5
 _RUN_PREFIX = "urn:li:dataProcessInstance:"
 
 
@@ -43,10 +50,16 @@ class LoggedEventRow(msgspec.Struct, frozen=True):
 
 
 class LoggedEvents(msgspec.Struct, frozen=True):
-    """The latest events, newest first; ``has_log`` is false if the ledger has no event log."""
+    """Events, newest first; ``has_log`` is false if the ledger has no event log.
+
+    ``before``: ask again with it for older events; None if there are none. ``searched_since``: when the oldest event that was looked
+    at was received, in milliseconds.
+    """
 
     events: list[LoggedEventRow]
     has_log: bool
+    before: int | None = None
+    searched_since: int | None = None
 
 
 class EventTexts(msgspec.Struct, frozen=True):
@@ -65,30 +78,61 @@ def log_bytes(source: ConsoleSource) -> int | None:
     if not has_log(source):
         return None
     with open_log_of(Path(source.file)) as event_log:
-        return event_log.status(0).total_bytes
-
-
-def latest_events(source: ConsoleSource, number: int) -> list[PositionedEvent]:
-    """Return the latest events of the log, oldest first; none without a log."""
-    if not has_log(source):
-        return []
-    with _open_log(source) as event_log:
-        status = event_log.status(0)
-        start = max(status.first - 1, status.last - number)
-        return list(event_log.read_after(start, max_events=number, max_bytes=_MAX_BYTES).events)
+        return event_log.total_bytes()
 
 
 def answer_logged_events(source: ConsoleSource, parameters: RequestParameters) -> LoggedEvents:
-    """Return the latest events of the log."""
-    number = max(1, parameters.number("limit", _MAX_LATEST, maximum=_MAX_LATEST))
-    rows = [_row(position, event) for position, event in latest_events(source, number)]
-    return LoggedEvents(rows[::-1], has_log(source))
+    """Return the latest events of the log before the position ``before``; with ``q``, those that contain the text.
+
+    A search reads blocks of events backwards for half a second, or until there are ``limit`` events.
+    """
+    limit = max(1, parameters.number("limit", _MAX_LATEST, maximum=_MAX_LATEST))
+    before = parameters.number("before", _NO_POSITION, maximum=_NO_POSITION)
+    if not has_log(source):
+        return LoggedEvents([], has_log=False)
+    needles = _needles(parameters.text("q"))
+    rows: list[LoggedEventRow] = []
+    searched_since = None
+    deadline = time.monotonic() + _SEARCH_SECONDS
+    with open_log(source) as event_log:
+        first, end = event_log.first_position(), min(before, event_log.last_position() + 1)
+        while end > first and len(rows) < limit:
+            start = max(first, end - (_BLOCK_EVENTS if needles else limit - len(rows)))
+            block = _read_block(event_log, start, end)
+            if block:
+                searched_since = block[0].event.received // _MILLIS_MICROS
+            matches = [item for item in block if not needles or any(needle in item.event.event for needle in needles)]
+            room = limit - len(rows)
+            rows += [_row(position, event) for position, event in reversed(matches[-room:])]
+            end = matches[-room].position if len(matches) > room else start
+            if time.monotonic() > deadline:
+                break
+    return LoggedEvents(rows, has_log=True, before=end if end > first else None, searched_since=searched_since)
+
+
+def _read_block(event_log: ReadOnlyLog, start: int, end: int) -> list[PositionedEvent]:
+    """Return the events from the position ``start`` up to ``end``, which is not included."""
+    events: list[PositionedEvent] = []
+    position = start - 1
+    while position < end - 1:
+        batch = event_log.read_after(position, max_events=end - 1 - position, max_bytes=_MAX_BYTES)
+        if not batch.events:
+            break
+        events += [item for item in batch.events if item.position < end]
+        position = batch.last
+    return events
+
+
+def _needles(text: str) -> list[bytes]:
+    """Return how a text may be written in the JSON of an event: with characters as they are, or as escapes."""
+    forms = (json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True))
+    return list(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in forms)) if text else []
 
 
 def answer_logged_event(source: ConsoleSource, parameters: RequestParameters) -> EventTexts:
     """Return the event at ``position``."""
     position = parameters.number("position", 0, maximum=2**62)
-    with _open_log(source) as event_log:
+    with open_log(source) as event_log:
         batch = event_log.read_after(position - 1, max_events=1, max_bytes=1)
     if not batch.events or batch.events[0].position != position:
         raise ValueError(f"the log has no event {position} (it may be older than log.retention_days)")
@@ -101,7 +145,7 @@ def answer_run_events(source: ConsoleSource, parameters: RequestParameters) -> E
     if not has_log(source):
         return EventTexts("")
     texts: list[str] = []
-    with _open_log(source) as event_log:
+    with open_log(source) as event_log:
         for event in event_log.events(_first_recorded(source, run_id)):
             if event.run_key == run_id:
                 texts.append(event.event.decode("utf-8", "replace").strip())
@@ -125,8 +169,8 @@ def _row(position: int, event: LoggedEvent) -> LoggedEventRow:
     try:
         parsed_event = parse_event(event.event, event.location)
     except EventError:
-        return LoggedEventRow(position, event.received // 1000, None, event.location)
-    return LoggedEventRow(position, event.received // 1000, parsed_event.type, parsed_event.name)
+        return LoggedEventRow(position, event.received // _MILLIS_MICROS, None, event.location)
+    return LoggedEventRow(position, event.received // _MILLIS_MICROS, parsed_event.type, parsed_event.name)
 
 
 def _pretty(event: bytes) -> str:
@@ -137,6 +181,7 @@ def _pretty(event: bytes) -> str:
 
 
 @contextmanager
-def _open_log(source: ConsoleSource) -> Iterator[ReadOnlyLog]:
+def open_log(source: ConsoleSource) -> Iterator[ReadOnlyLog]:
+    """Yield the event log of the ledger, for reading only; a SinkError if it has none."""
     with open_log_of(Path(source.file)) as event_log:
         yield event_log

@@ -1,7 +1,8 @@
-"""The first view: counts, runs by state, events over time, and the size of the file and of its outbox."""
+"""The first view: counts, events by producer, runs by state, and the size of the file, its event log and its outbox."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,19 @@ from dh_bridge.catalog.listing import urn_range
 from dh_bridge.console.logged_events import log_bytes
 from dh_bridge.console.parameters import platform_of
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.producer_activity import DAY_MILLIS, read_producer_activity
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.console.parameters import RequestParameters
     from dh_bridge.console.source import ConsoleSource
 
-_DAY_MILLIS = 86_400_000
 _DAYS = 60
-"""Days that the activity has: up to the day of the latest event."""
+"""Days that charts have: of runs up to the day of the latest run, of events up to today."""
+_MIN_DAYS = 14
+"""Days that a chart has at least, so that a line is to be seen."""
 _COUNTED_TYPES = ("dataset", "dataJob", "dataFlow", "assertion", "container", "tag")
 _COUNT_TYPE = """
     SELECT count(*) FROM entity WHERE urn > ? AND urn < ? AND (
@@ -29,11 +34,13 @@ _COUNT_TYPE = """
 _COUNT_RUNS = "SELECT count(*) FROM run_summary"
 _LAST_TIME = "SELECT max(time) FROM run_summary"
 _RUNS_BY_DAY = """
-    SELECT coalesce(job.urn, ''), run_summary.time / 86400000, count(*), max(run_summary.time)
+    SELECT coalesce(min(job.urn), ''), run_summary.time / 86400000, count(*), max(run_summary.time)
     FROM run_summary LEFT JOIN relationship ON relationship.source = run_summary.run
         AND relationship.aspect = 'dataProcessInstanceRelationships' AND relationship.name = 'InstanceOf'
     LEFT JOIN entity job ON job.id = relationship.target
-    WHERE run_summary.time >= ? GROUP BY relationship.target, 2
+    WHERE run_summary.time >= ? GROUP BY CASE -- by the orchestrator in the URN of a job or flow
+        WHEN job.urn LIKE 'urn:li:dataJob:(urn:li:dataFlow:(%' THEN substr(job.urn, 34, instr(substr(job.urn, 34), ','))
+        ELSE substr(job.urn, 18, instr(substr(job.urn, 18), ',')) END, 2
 """
 _STATES = """
     SELECT coalesce(json_extract(CAST(value AS TEXT), '$.result.type'), json_extract(CAST(value AS TEXT), '$.status')), count(*)
@@ -52,8 +59,27 @@ class OutboxState(msgspec.Struct, frozen=True):
     is_paused: bool
 
 
+class ProducerActivity(msgspec.Struct, frozen=True):
+    """A producer: the number of its events or runs, the time of the last one (milliseconds), and the number of each day."""
+
+    producer: str
+    count: int
+    last: int
+    by_day: list[int]
+
+
+class DailyActivity(msgspec.Struct, frozen=True):
+    """Events or runs by producer and day; ``days`` are the begins of the days (UTC) in seconds since 1970."""
+
+    days: list[int]
+    producers: list[ProducerActivity]
+
+
 class Overview(msgspec.Struct, frozen=True):
-    """The file: its name, whether it is a ledger, the size of it and of its event log in bytes, the number of entities by type, its outbox."""
+    """The file: its name, whether it is a ledger, the size of it and of its event log in bytes, the number of entities by type.
+
+    ``events``: the events of the last 60 days by producer; a producer that sent none of them is listed, too.
+    """
 
     file: str
     is_ledger: bool
@@ -62,23 +88,14 @@ class Overview(msgspec.Struct, frozen=True):
     log_bytes: int | None
     entities: dict[str, int]
     outbox: OutboxState
+    events: DailyActivity
 
 
-class ProducerActivity(msgspec.Struct, frozen=True):
-    """The runs of an orchestrator: their number, the time of the last event (milliseconds), and the number of each day."""
-
-    producer: str
-    runs: int
-    last_event: int
-    by_day: list[int]
-
-
-class Activity(msgspec.Struct, frozen=True):
-    """Runs of the last 60 days by state, and by orchestrator and day (seconds since 1970 of its begin, UTC) of their latest event."""
+class RunActivity(msgspec.Struct, frozen=True):
+    """Runs of the last 60 days: by state, and by orchestrator and day of their latest event."""
 
     states: dict[str, int]
-    days: list[int]
-    producers: list[ProducerActivity]
+    runs: DailyActivity
 
 
 def answer_overview(source: ConsoleSource, parameters: RequestParameters) -> Overview:
@@ -87,6 +104,7 @@ def answer_overview(source: ConsoleSource, parameters: RequestParameters) -> Ove
         outbox = Outbox(ledger.connection)
         waiting, dead = outbox.count()
         outbox_state = OutboxState(waiting, dead, outbox.oldest_time(), outbox.is_paused)
+        events = _event_activity(ledger.connection, int(time.time() * 1000) // DAY_MILLIS)
     entities: dict[str, int] = {}
     if parameters.text("counts") != "0":
         with source.read_catalog() as catalog:
@@ -99,7 +117,36 @@ def answer_overview(source: ConsoleSource, parameters: RequestParameters) -> Ove
         log_bytes=log_bytes(source),
         entities=entities,
         outbox=outbox_state,
+        events=events,
     )
+
+
+def _event_activity(connection: sqlite3.Connection, today: int) -> DailyActivity:
+    """Return the events by producer, which the ledger counts while it processes them."""
+    rows = read_producer_activity(connection, today - _DAYS + 1)
+    counts: dict[str, dict[int, int]] = {}
+    last_times: dict[str, int] = {}
+    for row in rows:
+        counts.setdefault(row.producer, {})[row.day] = row.events
+        last_times[row.producer] = max(last_times.get(row.producer, 0), row.last)
+    return _daily_activity(counts, last_times, range(today - _DAYS + 1, today + 1))
+
+
+def _daily_activity(counts: dict[str, dict[int, int]], last_times: dict[str, int], days: range) -> DailyActivity:
+    """Return the activity of the days from the first one with a count, at least 14; producers with most first."""
+    used_days = {day for by_day in counts.values() for day in by_day if day in days}
+    shown_days = range(min(*used_days, days.stop - _MIN_DAYS), days.stop) if used_days else range(0)
+    producers = [
+        ProducerActivity(
+            producer,
+            sum(by_day.get(day, 0) for day in shown_days),
+            last_times[producer],
+            [by_day.get(day, 0) for day in shown_days],
+        )
+        for producer, by_day in counts.items()
+    ]
+    producers.sort(key=lambda activity: (-activity.count, activity.producer))
+    return DailyActivity([day * DAY_MILLIS // 1000 for day in shown_days], producers)
 
 
 def _count_entities(catalog: Catalog) -> dict[str, int]:
@@ -111,32 +158,25 @@ def _count_entities(catalog: Catalog) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def answer_activity(source: ConsoleSource, _parameters: RequestParameters) -> Activity:
-    """Return the activity of the last 60 days; the answer is cached while the file does not change."""
+def answer_activity(source: ConsoleSource, _parameters: RequestParameters) -> RunActivity:
+    """Return the runs of the last 60 days; the answer is cached while the file does not change."""
     with source.read_catalog() as catalog:
-        return source.cached("activity", lambda: _compute_activity(catalog))
+        return source.cached("activity", lambda: _run_activity(catalog))
 
 
-def _compute_activity(catalog: Catalog) -> Activity:
+def _run_activity(catalog: Catalog) -> RunActivity:
     (last_time,) = catalog.connection.execute(_LAST_TIME).fetchone()
     if last_time is None:
-        return Activity({}, [], [])
-    last_day = last_time // _DAY_MILLIS
+        return RunActivity({}, DailyActivity([], []))
+    last_day = last_time // DAY_MILLIS
     first_day = last_day - _DAYS + 1
-    since = first_day * _DAY_MILLIS
+    since = first_day * DAY_MILLIS
     counts: dict[str, dict[int, int]] = {}
-    last_events: dict[str, int] = {}
+    last_times: dict[str, int] = {}
     for urn, day, count, last_event in catalog.connection.execute(_RUNS_BY_DAY, (since,)):
         producer = platform_of(urn) or "unknown"
         days = counts.setdefault(producer, {})
         days[day] = days.get(day, 0) + count
-        last_events[producer] = max(last_events.get(producer, 0), last_event)
-    first_day = min(day for days in counts.values() for day in days)
-    days_shown = range(first_day, last_day + 1)
-    producers = [
-        ProducerActivity(producer, sum(days.values()), last_events[producer], [days.get(day, 0) for day in days_shown])
-        for producer, days in counts.items()
-    ]
-    producers.sort(key=lambda activity: (-activity.runs, activity.producer))
+        last_times[producer] = max(last_times.get(producer, 0), last_event)
     states = dict(catalog.connection.execute(_STATES, (since,)).fetchall())
-    return Activity(states, [day * _DAY_MILLIS // 1000 for day in days_shown], producers)
+    return RunActivity(states, _daily_activity(counts, last_times, range(first_day, last_day + 1)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.checking import EventChecker
-from dh_bridge.checking.validity import ValidityChecker
+from dh_bridge.console.event_survey import EventFindings, EventSurvey
+from dh_bridge.console.near_misses import server_address
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import SentFingerprints
-from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import events_of
 
 if TYPE_CHECKING:
@@ -24,7 +22,8 @@ _MAX_GROUPS = 50
 _MAX_CHECKED_EVENTS = 20_000
 _PLATFORMS = """
     SELECT substr(urn, 37, instr(urn, ',') - 37), count(*), min(urn) FROM entity
-    WHERE type = 'dataset' AND substr(urn, 1, 36) = 'urn:li:dataset:(urn:li:dataPlatform:' GROUP BY 1 ORDER BY 2 DESC, 1
+    WHERE urn > 'urn:li:dataset:(urn:li:dataPlatform:' AND urn < 'urn:li:dataset:(urn:li:dataPlatform;' -- by the index
+    GROUP BY 1 ORDER BY 2 DESC, 1
 """
 _FAILED = """
     SELECT (SELECT count(*) FROM run_summary WHERE failed),
@@ -50,14 +49,23 @@ class UnknownPlatform(msgspec.Struct, frozen=True):
 
 
 class Problems(msgspec.Struct, frozen=True):
-    """The number of problems of each kind, and the lists that are short."""
+    """The number of problems of each kind, and the lists that are short.
+
+    ``server``: the address of the DataHub of the settings, None if they name none.
+    """
 
     waiting: list[WaitingProposals]
     is_paused: bool
     dead_letters: int
+    unknown_platforms: list[UnknownPlatform]
+    server: str | None
+
+
+class FailureCounts(msgspec.Struct, frozen=True):
+    """The number of failed runs, and of checks whose latest result is a failure."""
+
     failed_runs: int
     failed_checks: int
-    unknown_platforms: list[UnknownPlatform]
 
 
 class DeadLetterRow(msgspec.Struct, frozen=True):
@@ -91,21 +99,12 @@ class EditResult(msgspec.Struct, frozen=True):
     count: int
 
 
-class EventFindings(msgspec.Struct, frozen=True):
-    """What `dh-bridge check` finds in events, and the settings that it proposes as YAML."""
-
-    events: int
-    findings: list[dict[str, Any]]
-    yaml: str
-
-
 def answer_problems(source: ConsoleSource, _parameters: RequestParameters) -> Problems:
-    """Return what needs attention."""
+    """Return what needs attention, without what takes long to count."""
     with source.read_ledger() as ledger:
         outbox = Outbox(ledger.connection)
         groups, is_paused, dead_count = outbox.waiting_groups(_MAX_GROUPS), outbox.is_paused, outbox.count()[1]
     with source.read_catalog() as catalog:
-        failed_runs, failed_checks = source.cached("failed", lambda: catalog.connection.execute(_FAILED).fetchone())
         platforms = source.cached("platforms", lambda: _unknown_platforms(catalog, source.bridge.options.naming))
     return Problems(
         waiting=[
@@ -114,10 +113,16 @@ def answer_problems(source: ConsoleSource, _parameters: RequestParameters) -> Pr
         ],
         is_paused=is_paused,
         dead_letters=dead_count,
-        failed_runs=failed_runs,
-        failed_checks=failed_checks,
         unknown_platforms=platforms,
+        server=server_address(source),
     )
+
+
+def answer_failures(source: ConsoleSource, _parameters: RequestParameters) -> FailureCounts:
+    """Return how many runs and checks failed; the answer is cached while the file does not change."""
+    with source.read_catalog() as catalog:
+        counts = source.cached("failures", lambda: catalog.connection.execute(_FAILED).fetchone())
+    return FailureCounts(*counts)
 
 
 def _unknown_platforms(catalog: Catalog, naming: Naming) -> list[UnknownPlatform]:
@@ -169,17 +174,12 @@ def answer_edit_dead_letters(source: ConsoleSource, parameters: RequestParameter
 
 
 def answer_check_events(source: ConsoleSource, parameters: RequestParameters) -> EventFindings:
-    """Return what `dh-bridge check` finds in the events of the body."""
+    """Return what is wrong with the events of the body."""
     bridge = source.bridge
-    checker, validity = EventChecker(source.settings), ValidityChecker(bridge)
-    event_count = 0
+    survey = EventSurvey(bridge)
     body = parameters.body.strip()
     for item in events_of(body, "event", bridge.zone, max_events=_MAX_CHECKED_EVENTS) if body else ():
-        event_count += 1
-        deque(validity.check(item), maxlen=0)
-        if isinstance(item, Event):
-            checker.see(item)
-    if not event_count:
+        survey.see(item)
+    if not survey.event_count:
         raise ValueError("no event: paste the JSON of OpenLineage events")
-    findings = [finding.row() for finding in (*validity.findings(), *checker.findings())]
-    return EventFindings(event_count, findings, checker.to_yaml() if findings else "")
+    return survey.findings()

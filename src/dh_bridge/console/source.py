@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.console.log_check import LogCheck
 from dh_bridge.delivery import with_server_version
 from dh_bridge.ledger import read_notes, trial_copy
 from dh_bridge.ledger.contents import LedgerContents
@@ -75,6 +76,11 @@ class ConsoleSource:
     def bridge(self) -> Bridge:
         """The translator with the settings; threads share it."""
         return Bridge(self.settings)
+
+    @cached_property
+    def log_check(self) -> LogCheck:
+        """The check of the event log, which all requests share."""
+        return LogCheck(self)
 
     @contextmanager
     def read_catalog(self) -> Iterator[Catalog]:

@@ -169,9 +169,24 @@ class EventLog:
         segments = list_segments(self.folder)
         return segment_first(segments[0]) if segments else 1
 
+    def last_position(self) -> int:
+        """Return the position of the newest event, without reading the events; 0 for an empty log."""
+        segments = list_segments(self.folder)
+        if not segments:
+            return 0
+        segment = SegmentReader(segments[-1])
+        try:
+            return segment.last_position()
+        finally:
+            segment.close()
+
+    def total_bytes(self) -> int:
+        """Return the size of the log in bytes."""
+        return sum(_size(path) for path in list_segments(self.folder))
+
     def status(self, position: int) -> LogStatus:
         """Return the size of the log, and how many events follow a position; it reads those that follow."""
-        total = sum(_size(path) for path in list_segments(self.folder))
+        total = self.total_bytes()
         reader = LogReader(self.folder)
         last, number, size, oldest = position, 0, 0, None
         try:

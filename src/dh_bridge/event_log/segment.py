@@ -96,6 +96,24 @@ class SegmentReader:
             yield record
             offset = record.end
 
+    def last_position(self) -> int:
+        """Return the position of the last event; before the first event, the position before it.
+
+        It skips the frames: it reads only the heads of the records, and checks only the last of them.
+        """
+        size = os.fstat(self._file.fileno()).st_size
+        last, offset = self.header.first - 1, self.first_offset
+        while True:
+            self._file.seek(offset)
+            head = decode_record_head(self._file.read(RECORD_HEAD_BYTES))
+            end = size if head is None else offset + RECORD_HEAD_BYTES + head.frame_length
+            if head is None or end >= size:
+                break
+            last, offset = head.last, end
+        for record in self.records(offset):
+            last = record.head.last
+        return last
+
     def events_of(self, record: Record) -> list[LoggedEvent]:
         """Return the events of a record.
 

@@ -18,6 +18,7 @@ from dh_bridge.ledger.fold import StatefulAggregator
 from dh_bridge.ledger.ledger_log import LedgerLog, note_unlogged_events
 from dh_bridge.ledger.log_folder import LogFolder
 from dh_bridge.ledger.outbox_relay import OutboxRelay
+from dh_bridge.ledger.producer_activity import ProducerActivityWriter
 from dh_bridge.ledger.rerender import DeliveryLog
 from dh_bridge.ledger.run_history import RunHistoryWriter
 from dh_bridge.ledger.sent import DAY_MILLIS, SentFingerprints
@@ -100,6 +101,7 @@ class Ledger:
             is_withheld=self._withheld.check_withheld,
         )
         self._history_writer = RunHistoryWriter(file.connection)
+        self._activity_writer = ProducerActivityWriter(file.connection, options.identity.producer)
         self._compression = compression_of(file.connection)
         self._data_version: int | None = None
         self.relay = OutboxRelay(
@@ -251,6 +253,7 @@ class Ledger:
                 if self._delivery_id is not None and translation.proposals:
                     self._delivery_log.record(self._delivery_id, now, retention_days=self._retention_days)
                 self._history_writer.save(self._aggregator.runs, translation.proposals, now)
+                self._activity_writer.save(now)
                 self._aggregator.save(now, is_rerender=is_rerender)
                 if self._is_catalogue:
                     delivery = self._sink.emit(translation.proposals)
@@ -265,6 +268,7 @@ class Ledger:
             self._aggregator.clear_cache()
             self._session.discard()
             self._history_writer.discard()
+            self._activity_writer.discard()
             self._withheld.discard_counts()
             self._compression.forget()
             self._raise_if_damaged(error)
@@ -279,6 +283,7 @@ class Ledger:
                 self._session.dead.append(item)
             else:
                 self._history_writer.add_event(self._session.add(item), item)
+                self._activity_writer.add_event(item)
         return self._session.close(None)
 
     def _empty_translation(self) -> Translation:

@@ -86,6 +86,15 @@ MIGRATIONS = {
         id INTEGER PRIMARY KEY, data BLOB NOT NULL, run_count INTEGER NOT NULL -- runs of the ledger when it was made
     );
     """,
+    14: """
+    -- Events by producer and day of their arrival, see dh_bridge.ledger.producer_activity.
+    CREATE TABLE producer_activity (
+        day INTEGER NOT NULL, -- days since 1970 (UTC)
+        producer TEXT NOT NULL, events INTEGER NOT NULL,
+        last INTEGER NOT NULL, -- when the last of them was processed, in milliseconds
+        PRIMARY KEY (day, producer)
+    ) WITHOUT ROWID;
+    """,
 }
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 

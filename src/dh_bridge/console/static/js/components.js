@@ -39,6 +39,9 @@ export function entityLink(entity) {
 /** Return a long name with places where a line may end. @param {string} name @returns {import("./dom.js").Child[]} */
 export const breakable = (name) => name.split(/(?<=[./_-])/).flatMap((part) => [part, h("wbr")]);
 
+/** Return a sentence whose parts in backticks are code. @param {string} text @returns {import("./dom.js").Child[]} */
+export const prose = (text) => text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+
 /** @param {string|null} status */
 export function statusBadge(status) {
   const text = status ?? "no result";

@@ -37,3 +37,6 @@ export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 
 
 /** @param {string} text @param {number} limit @returns {string} the end of a long name, which tells more than its beginning */
 export const shorten = (text, limit) => (text.length > limit ? `…${text.slice(text.length - limit + 1)}` : text);
+
+/** @param {string} text @param {number} limit @returns {string} the begin of a long text */
+export const cut = (text, limit) => (text.length > limit ? `${text.slice(0, limit)}…` : text);

@@ -7,6 +7,7 @@ import { setUpSearch } from "./search.js";
 import { setUpTheme } from "./theme.js";
 import { showCheck, showChecks } from "./views/checks.js";
 import { showEntity } from "./views/entity.js";
+import { showEvents } from "./views/events.js";
 import { showInspector } from "./views/inspector.js";
 import { showLineage } from "./views/lineage.js";
 import { showOverview } from "./views/overview.js";
@@ -30,6 +31,7 @@ const VIEWS = {
   checks: { title: "Checks", tab: "checks", show: showChecks },
   check: { title: "Check", tab: "checks", show: showCheck },
   inspector: { title: "Event inspector", tab: "inspector", show: showInspector },
+  events: { title: "Events", tab: "inspector", show: showEvents },
   problems: { title: "Problems", tab: "problems", show: showProblems },
   search: { title: "Search", show: showSearch },
   entity: { title: "Entity", show: showEntity },

@@ -1,4 +1,4 @@
-// Light and dark: as the system, or as chosen on the page.
+// Light and dark: as the system, or as chosen on the page; theme_start.js has set an earlier choice.
 
 import { put } from "./dom.js";
 
@@ -13,8 +13,6 @@ export function currentTheme() {
 
 /** @param {HTMLElement} button @param {() => void} onChange */
 export function setUpTheme(button, onChange) {
-  const stored = readStored();
-  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
   const show = () => put(button, currentTheme() === "dark" ? "Light theme" : "Dark theme");
   button.addEventListener("click", () => {
     const theme = currentTheme() === "dark" ? "light" : "dark";
@@ -27,14 +25,12 @@ export function setUpTheme(button, onChange) {
   show();
 }
 
-/** @returns {string|null} */
-function readStored() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
+/** Return the value of a colour of the design system in the present theme, for a canvas. @param {string} name such as "--ink" */
+export function color(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  return value;
 }
-
-/** Return the value of a colour of the design system. @param {string} name such as "--ink" */
-export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

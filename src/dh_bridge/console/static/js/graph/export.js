@@ -1,5 +1,7 @@
 // The graph as a file: SVG and PNG with the colours that are shown, and Mermaid.
 
+import { color } from "../theme.js";
+
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
 const PNG_SCALE = 2;
 const MAX_PNG_PIXELS = 8192;
@@ -18,7 +20,7 @@ export function toSvg(content, size) {
     for (const name of ["class", "tabindex", "role", "aria-pressed", "aria-hidden"]) element.removeAttribute(name);
   });
   copy.removeAttribute("transform");
-  const background = getComputedStyle(document.documentElement).getPropertyValue("--surface").trim();
+  const background = color("--surface");
   const body = new XMLSerializer().serializeToString(copy);
   const [width, height] = [Math.ceil(size.width), Math.ceil(size.height)];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="100%" height="100%" fill="${background}"/>${body}</svg>\n`;

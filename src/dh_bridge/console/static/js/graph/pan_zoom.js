@@ -2,7 +2,7 @@
 
 const MIN_SCALE = 0.08;
 const MAX_SCALE = 2.5;
-const READABLE_SCALE = 0.8;
+const READABLE_SCALE = 0.75;
 const STEP = 1.25;
 const DRAG_PIXELS = 4;
 

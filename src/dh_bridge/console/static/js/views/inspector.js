@@ -1,7 +1,7 @@
 // The event inspector: an event with the outcome of each field, beside the aspects that it becomes.
 
 import { get, post } from "../api.js";
-import { empty, problem } from "../components.js";
+import { address, empty, problem } from "../components.js";
 import { h, put } from "../dom.js";
 import { count, plural, time } from "../format.js";
 import { connect } from "../inspector/connect.js";
@@ -21,7 +21,7 @@ let pasted = "";
 export async function showInspector({ main, query, isCurrent, set }) {
   const example = query.get("example") ?? "";
   const run = query.get("run") ?? "";
-  const [{ examples }, logged, text] = await Promise.all([get("examples"), get("logged-events"), run ? runText(run) : example ? exampleText(example) : pasted]);
+  const [{ examples }, logged, text] = await Promise.all([get("examples"), get("logged-events", { limit: 50 }), run ? runText(run) : example ? exampleText(example) : pasted]);
   if (!isCurrent()) return;
   main.className = "wide";
   const result = h("div", { "aria-live": "off" });
@@ -31,7 +31,7 @@ export async function showInspector({ main, query, isCurrent, set }) {
     else await inspect(result, event);
   });
   put(main,
-    h("div.head", {}, h("h1", {}, "Event inspector"), h("span.soft", {}, "What DataHub gets of an event, field by field."), h("div.actions", {}, exampleSelect(examples, logged.events, example, set))),
+    h("div.head", {}, h("h1", {}, "Event inspector"), h("span.soft", {}, "What DataHub gets of an event, field by field."), h("div.actions", {}, logged.has_log && h("a.button", { href: address("events") }, "Events of the log"), exampleSelect(examples, logged.events, example, set))),
     input, result);
   if (text) await inspect(result, text);
   else if (run) put(result, h("section.card", {}, empty("The file does not have the events of this run", "With the setting log.enabled, each event is stored in the event log of the ledger. Events are deleted after log.retention_days.")));

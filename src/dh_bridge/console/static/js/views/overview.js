@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { dayChart, SERIES_COLORS } from "../chart.js";
-import { address, empty, kindName, problem, statusBadge, table } from "../components.js";
+import { address, breakable, empty, kindName, problem, statusBadge, table } from "../components.js";
 import { h, put } from "../dom.js";
 import { age, bytes, count, plural, time } from "../format.js";
 
@@ -17,15 +17,18 @@ export async function showOverview({ main, isCurrent }) {
   const activity = h("div.activity", {}, h("p.loading", { role: "status" }, "Reading the runs …"));
   const figures = h("div.figures", {}, FIGURES.map(([type, noun]) => figure(null, noun, linkOf(type))), outboxFigure(overview.outbox));
   put(main,
-    h("div.head", {}, h("h1", {}, overview.file), h("span.soft", {}, `${overview.is_ledger ? "ledger" : "catalogue"}, ${bytes(overview.file_bytes)}${overview.log_bytes === null ? "" : `, event log ${bytes(overview.log_bytes)}`}`)),
+    h("div.head", {}, h("h1", {}, overview.file), h("span.soft", {}, overview.is_ledger ? "ledger" : "catalogue")),
     overview.notes.map((/** @type {string} */ text) => h("p.note", {}, text)),
-    figures, activity);
+    figures, h("div.activity.pair", {}, eventCards(overview.events), sizeCard(overview)), activity);
   try {
-    const { entities } = await get("overview");
-    if (!isCurrent()) return;
-    put(figures, FIGURES.map(([type, noun]) => figure(entities[type] ?? 0, noun, linkOf(type))), outboxFigure(overview.outbox));
-    const answer = await get("activity");
-    if (isCurrent()) put(activity, activityCards(answer), otherEntities(entities));
+    const [{ entities }, runs] = await Promise.all([
+      get("overview").then((answer) => {
+        if (isCurrent()) put(figures, FIGURES.map(([type, noun]) => figure(answer.entities[type] ?? 0, noun, linkOf(type))), outboxFigure(answer.outbox));
+        return answer;
+      }),
+      get("activity"),
+    ]);
+    if (isCurrent()) put(activity, runCards(runs), otherEntities(entities));
   } catch (error) {
     if (isCurrent()) put(activity, problem(/** @type {Error} */ (error)));
   }
@@ -45,24 +48,56 @@ function outboxFigure(outbox) {
   return h("a.figure", { href: address("problems"), title: outbox.oldest ? `the oldest since ${time(outbox.oldest)} UTC` : null }, h("b", {}, count(outbox.waiting)), h("span", {}, text));
 }
 
-/** @param {any} activity */
-function activityCards(activity) {
-  if (!activity.producers.length) return [h("section.card", {}, empty("No runs yet", "Send events with ", h("code", {}, "dh-bridge emit EVENTS --to catalog:FILE"), "."))];
-  const shown = activity.producers.slice(0, SERIES_COLORS);
+/** Return the events by producer: counted as they are processed, so a catalogue that `emit` writes has them, too. @param {any} events */
+function eventCards(events) {
+  if (!events.producers.length) return null;
   return [
-    h("section.card.wide-card", {},
-      h("h2", {}, "Runs by day"),
-      dayChart(activity.days, shown.map((/** @type {any} */ line) => ({ name: line.producer, values: line.by_day }))),
-      h("p.legend", {}, shown.map((/** @type {any} */ line, /** @type {number} */ index) => h("span", {}, h(`i.swatch-${index + 1}`), line.producer)))),
+    events.days.length > 0 && chartCard("Events by day", events),
     h("section.card.flush", {},
       h("h2", {}, "Producers, last 60 days"),
-      table("Runs of each producer", ["Producer", { text: "Runs", number: true }, "Last event"],
-        activity.producers.map((/** @type {any} */ line) => [h("span.name", {}, line.producer), count(line.runs), h("span", { title: `${time(line.last_event)} UTC` }, `${age(line.last_event)}`)]))),
+      table("Events of each producer", ["Producer", { text: "Events", number: true }, { text: "Last event", number: true }],
+        events.producers.map((/** @type {any} */ line) => [h("span.name", {}, breakable(line.producer)), count(line.count), lastEvent(line.last)]))),
+  ];
+}
+
+/** @param {any} activity */
+function runCards(activity) {
+  const { runs } = activity;
+  if (!runs.producers.length) return [h("section.card.wide-card", {}, empty("No runs yet", "Send events with ", h("code", {}, "dh-bridge emit EVENTS --to catalog:FILE"), "."))];
+  return [
+    chartCard("Runs by day", runs),
+    h("section.card.flush", {},
+      h("h2", {}, "Runs by orchestrator, last 60 days"),
+      table("Runs of each orchestrator", ["Orchestrator", { text: "Runs", number: true }, { text: "Last event", number: true }],
+        runs.producers.map((/** @type {any} */ line) => [h("span.name", {}, breakable(line.producer)), count(line.count), lastEvent(line.last)]))),
     h("section.card.flush", {},
       h("h2", {}, "Runs by state, last 60 days"),
       table("Runs by state", ["State", { text: "Runs", number: true }],
         Object.entries(activity.states).map(([status, number]) => [status === "FAILURE" ? h("a", { href: address("runs", { failed: "1" }) }, statusBadge(status)) : statusBadge(status), count(/** @type {number} */ (number))]))),
   ];
+}
+
+/** @param {string} title @param {any} activity */
+function chartCard(title, activity) {
+  const shown = activity.producers.slice(0, SERIES_COLORS);
+  return h("section.card.wide-card", {},
+    h("h2", {}, title),
+    dayChart(title, activity.days, shown.map((/** @type {any} */ line) => ({ name: line.producer, values: line.by_day }))),
+    h("p.legend", {}, shown.map((/** @type {any} */ line, /** @type {number} */ index) => h("span", {}, h(`i.swatch-${index + 1}`), line.producer))));
+}
+
+/** @param {number} millis */
+const lastEvent = (millis) => h("span.nowrap", { title: `${time(millis)} UTC` }, age(millis));
+
+/** @param {any} overview */
+function sizeCard({ file_bytes, log_bytes, outbox }) {
+  const rows = [
+    ["File", bytes(file_bytes)],
+    ["Event log", log_bytes === null ? "none" : bytes(log_bytes)],
+    ["Outbox", outbox.waiting ? `${plural(outbox.waiting, "proposal")}, the oldest ${age(outbox.oldest)}` : "empty"],
+    ["Dead letters", count(outbox.dead)],
+  ];
+  return h("section.card.flush", {}, h("h2", {}, "Sizes"), table("Sizes", ["Part", { text: "Size", number: true }], rows));
 }
 
 /** @param {Record<string, number>} entities */

@@ -42,7 +42,7 @@ export function runTable(runs) {
     runs.map((run) => [
       statusBadge(run.status),
       run.job ? entityLink(run.job) : h("span.soft", {}, "–"),
-      h("a.mono", { href: address("run", { urn: run.urn }), title: run.urn }, run.name.length > 24 ? `${run.name.slice(0, 8)}…${run.name.slice(-6)}` : run.name),
+      h("a.mono.nowrap", { href: address("run", { urn: run.urn }), title: run.urn }, run.name.length > 24 ? `${run.name.slice(0, 8)}…${run.name.slice(-6)}` : run.name),
       h("span.nowrap", {}, time(run.started)),
       durationBar(run.duration, longest, run.status),
       run.error ? h("span.soft", { title: run.error }, run.error.length > 70 ? `${run.error.slice(0, 70)}…` : run.error) : "",
