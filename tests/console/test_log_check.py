@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from dh_bridge.console import ConsoleSource
+from dh_bridge.console.log_check import log_check_of
 from dh_bridge.console.parameters import RequestParameters
 from dh_bridge.console.routes import ROUTES
 from dh_bridge.ledger import open_ledger
@@ -46,7 +47,7 @@ def ask(source, path, body=None, **query):
 
 def check(source, **request):
     assert ask(source, "start-log-check", request)["state"] in ("running", "done")
-    source.log_check.wait()
+    log_check_of(source).wait()
     return ask(source, "log-check")
 
 
@@ -87,7 +88,7 @@ def test_names_that_grow_lead_to_their_events(source):
 
 
 def test_stopped_check_keeps_what_it_found(source):
-    source.log_check.start(None)
+    log_check_of(source).start(None)
     stopped = ask(source, "stop-log-check")
     assert stopped["state"] in ("stopped", "done")
     assert stopped["findings"]["events"] == stopped["checked"]

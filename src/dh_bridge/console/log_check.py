@@ -84,7 +84,7 @@ class LogCheck:
             self._thread.start()
 
     def stop(self) -> None:
-        """End a running check; what it found so far is kept."""
+        """End a running check; what it found so far remains."""
         self._stop.set()
 
     def wait(self) -> None:
@@ -138,9 +138,14 @@ class LogCheck:
         self._state = msgspec.structs.replace(self._state, **changes)
 
 
+def log_check_of(source: ConsoleSource) -> LogCheck:
+    """Return the check of the event log, which all requests share."""
+    return source.shared("log check", lambda: LogCheck(source))
+
+
 def answer_log_check(source: ConsoleSource, _parameters: RequestParameters) -> LogCheckState:
     """Return the progress or the result of the check."""
-    return source.log_check.state if has_log(source) else LogCheckState(has_log=False)
+    return log_check_of(source).state if has_log(source) else LogCheckState(has_log=False)
 
 
 def answer_start_log_check(source: ConsoleSource, parameters: RequestParameters) -> LogCheckState:
@@ -152,12 +157,13 @@ def answer_start_log_check(source: ConsoleSource, parameters: RequestParameters)
     if request.events is not None and request.events < 1:
         raise ValueError("events: expected a number above 0")
     if has_log(source):
-        source.log_check.start(request.events)
+        log_check_of(source).start(request.events)
     return answer_log_check(source, parameters)
 
 
 def answer_stop_log_check(source: ConsoleSource, parameters: RequestParameters) -> LogCheckState:
-    """Stop the check of the log; what it found so far is kept."""
-    source.log_check.stop()
-    source.log_check.wait()
+    """Stop the check of the log; what it found so far remains."""
+    log_check = log_check_of(source)
+    log_check.stop()
+    log_check.wait()
     return answer_log_check(source, parameters)

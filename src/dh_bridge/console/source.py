@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.console.log_check import LogCheck
 from dh_bridge.delivery import with_server_version
 from dh_bridge.ledger import read_notes, trial_copy
 from dh_bridge.ledger.contents import LedgerContents
@@ -59,6 +58,8 @@ class ConsoleSource:
         self._render_time = 0.0
         self._rendered_version: object = None
         self._cache: dict[str, tuple[float, object, Any]] = {}
+        self._shared_lock = Lock()
+        self._shared: dict[str, Any] = {}
 
         if must_exist:
             Catalog(file, readonly=True).close()
@@ -76,11 +77,6 @@ class ConsoleSource:
     def bridge(self) -> Bridge:
         """The translator with the settings; threads share it."""
         return Bridge(self.settings)
-
-    @cached_property
-    def log_check(self) -> LogCheck:
-        """The check of the event log, which all requests share."""
-        return LogCheck(self)
 
     @contextmanager
     def read_catalog(self) -> Iterator[Catalog]:
@@ -113,6 +109,14 @@ class ConsoleSource:
             self._cache[name] = entry
         value: _T = entry[2]
         return value
+
+    def shared(self, name: str, create: Callable[[], _T]) -> _T:
+        """Return an object that all requests share; it is created for the first one."""
+        with self._shared_lock:
+            if name not in self._shared:
+                self._shared[name] = create()
+            value: _T = self._shared[name]
+            return value
 
     def file_bytes(self) -> int:
         """Return the size of the file and of its log."""

@@ -87,7 +87,7 @@ function findings(answer, text) {
     isClean && empty("No findings", "No name changes with the runs, and each facet and platform is known."),
     growing.length > 0 && part("Names that grow", "Each run or day makes other names, so the catalogue grows without end.", findingTable("Names that grow", growing)),
     answer.unknown_facets.length > 0 && part("Unknown facets", "No mapping reads them. Their fields become custom properties.",
-      unknownTable("Unknown facets", ["Facet", "Of the"], answer.unknown_facets, (row) => `"${row.name}"`)),
+      unknownTable("Unknown facets", ["Facet", "Of the"], answer.unknown_facets, (row) => row.name)),
     answer.unknown_platforms.length > 0 && part("Unknown platforms of datasets", "No file of mappings/naming knows them. The setting naming.rules gives a namespace another platform.",
       unknownTable("Unknown platforms of datasets", ["Platform", "Namespace"], answer.unknown_platforms, (row) => row.group)),
     others.length > 0 && part("Other findings", null, findingTable("Other findings", others)),
