@@ -185,6 +185,7 @@ OTHER_WORDS = {
     ("cli/path_conflicts.py", "file:"): "a URI of Hadoop",
     ("cli/spark.py", "file"): "a file system of Hadoop",
     ("spark/checkpoint_lock.py", "file"): "a file system of Hadoop",
+    ("spark/local_files.py", "file"): "a file system of Hadoop",
     ("sdk/plain.py", "kind"): "an attribute of numpy's types",
     ("spark/topics.py", "kafka"): "a word of an error of Spark's",
 }

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from dh_bridge.model.fold import FactsByEntity
     from dh_bridge.options import Options
 
-#: Proposals that are checked at once, soon after they were made.
-_PROPOSALS_PER_CHECK = 256
+PROPOSALS_PER_CHECK = 256
+"""Proposals that are checked at once, soon after they were made."""
 
 
 class ClosedRun(NamedTuple):
@@ -138,12 +138,29 @@ def valid_proposals(
     return list(chain.from_iterable(iter_valid(candidates, validator, rejected)))
 
 
+def check_groups(
+    groups: list[list[Proposal]], validator: Validator
+) -> Iterator[tuple[list[Proposal], list[RejectedProposal]]]:
+    """Yield (valid proposals, rejected proposals) of each group; the groups are checked together, which is faster.
+
+    Args:
+        groups: The proposals of some runs or entities, in their order.
+        validator: The schemas.
+    """
+    if validator.accepts_all(chain.from_iterable(groups)):
+        yield from ((group, []) for group in groups)
+        return
+    for group in groups:
+        rejected: list[RejectedProposal] = []
+        yield valid_proposals(group, validator, rejected), rejected
+
+
 def iter_valid(
     candidates: Iterable[Proposal], validator: Validator, rejected: list[RejectedProposal]
 ) -> Iterator[list[Proposal]]:
     """Yield what :func:`valid_proposals` returns, soon after it was made; texts that are too long for the search index are cut."""
     iterator = iter(candidates)
-    while batch := list(islice(iterator, _PROPOSALS_PER_CHECK)):
+    while batch := list(islice(iterator, PROPOSALS_PER_CHECK)):
         if validator.accepts_all(batch):
             yield batch
             continue

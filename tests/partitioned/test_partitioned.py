@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import structs
 from support.generated_runs import group, group_of_tries
-from support.partitions import SEED, bridge, differs, dumped, in_parts, items
+from support.partitions import SEED, bridge, differs, dumped, in_parts
 from support.public_data import needs_corpus
 from support.sample_events import AIRFLOW, SPARK, corpus, dataset, event, examples
 from support.sample_events import packed as sent
@@ -93,7 +93,7 @@ def test_skipped_dbt_tests_are_recognised_across_partitions():
 def test_record_without_an_event_is_a_dead_letter():
     runs = PartitionTranslator(Bridge().options, Bridge().zone)
     good = to_record(parse_event(sent([event()])[0], "a"), Bridge().options)
-    found = items(runs, [EventRecord("x", 0, "b:2", b"{"), good])
+    found = list(runs.translate([EventRecord("x", 0, "b:2", b"{"), good]))
     (letter,) = [one for one in found if isinstance(one, DeadLetter)]
     assert (letter.location, letter.raw) == ("b:2", b"{")
     assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
@@ -115,7 +115,8 @@ def test_run_with_very_many_events_has_bounded_memory():
     assert most < 2500
     assert sum(stamp[2]._raw != b"" for stamp, _ in state.events) < 2000
     runs.add_record(EventRecord("run", 0, "end", sent([event("COMPLETE", "2026-11-20T20:00:00Z")])[0]))
-    (run,) = [one for one in runs.close_current() if isinstance(one, TranslatedRun)]
+    results = [*runs.close_current(), *runs.finish()]
+    (run,) = [one for one in results if isinstance(one, TranslatedRun)]
     assert runs.counts.events == 20_001
     assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
 
@@ -164,6 +165,6 @@ def test_silent_tasks_have_their_runs_in_parts_too():
 def test_encoded_cells_carry_digests_instead_of_events():
     raw = json.dumps(event(inputs=[dataset("d.s.t")], run_facets={"x": {"text": "y" * 5000}})).encode()
     runs = PartitionTranslator(Bridge().options, Bridge().zone)
-    pieces = [one for one in items(runs, [EventRecord("k", 0, "p", raw)]) if isinstance(one, tuple)]
+    pieces = [one for one in runs.translate([EventRecord("k", 0, "p", raw)]) if isinstance(one, tuple)]
     assert pieces
     assert all(len(encode_registers(slots)) < 3000 for _, _, slots in pieces)

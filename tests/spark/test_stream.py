@@ -25,7 +25,7 @@ from dh_bridge.spark import state, streaming
 from dh_bridge.spark.changes import diff_operations, diff_proposals
 from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
-from dh_bridge.spark.stages import PROPOSAL, REJECTED, EntityChangeStep, RunStep
+from dh_bridge.spark.stages import PROPOSAL_PACK, REJECTED, EntityChangeStep, RunStep
 from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, start_stream
 from dh_bridge.spark.targets import deliver_from_driver
 from dh_bridge.spark.translation import as_rejected
@@ -320,7 +320,7 @@ def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
     columns = ["entity_type", "entity_urn", "aspect_name", "change_type", "reason"]
     assert told == [(0, columns)]
     rows = [
-        {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "aspect": "why"} for kind in (REJECTED, PROPOSAL)
+        {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "reason": "why"} for kind in (REJECTED, PROPOSAL_PACK)
     ]
     (row,) = as_rejected(session.createDataFrame(rows, STEP_OUTPUT)).collect()
     assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")

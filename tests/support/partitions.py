@@ -39,10 +39,6 @@ def bridge(settings):
     return compiled(settings.model_dump_json(by_alias=True))
 
 
-def items(runs, records):
-    return [item for _, found in runs.translate(records) for item in found]
-
-
 def in_parts(raws, settings, parts=3, held=7, *, family=False):
     """Return (proposals, number of runs that closed late) of events that are worked on in parts; ``family``: as families."""
     options, zone = bridge(settings).options, bridge(settings).zone
@@ -56,14 +52,14 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
 
     def work(share, witnesses=None):
         folded = PartitionTranslator(options, zone, witnesses=witnesses, max_entities=held)
-        for item in items(folded, sorted(share, key=lambda one: one.key)):
+        for item in folded.translate(sorted(share, key=lambda one: one.key)):
             if isinstance(item, TranslatedRun):
+                assert item.rejected == []
                 runs.append(item)
             elif isinstance(item, CrossRunFacts):
                 said.append(item)
             elif isinstance(item, tuple):
                 pieces.append((item[0], item[1], encode_registers(item[2])))
-        assert folded.rejected == []
         return folded.counts
 
     counts = [work(share) for share in shares]
@@ -80,8 +76,9 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
     for key, urn, data in pieces:
         groups.setdefault(key, []).append((urn, decode_registers(data)))
     entities = GroupRenderer(options)
-    shared = [proposal for found in groups.values() for proposal in entities.render_group(merge_pieces(found))]
-    assert entities.rejected == []
+    rendered = list(entities.render_groups(map(merge_pieces, groups.values())))
+    assert [group.rejected for group in rendered if group.rejected] == []
+    shared = [proposal for group in rendered for proposal in group.proposals]
     return [*shared, *(proposal for run in runs for proposal in run.proposals)], len(again)
 
 

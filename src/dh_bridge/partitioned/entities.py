@@ -7,9 +7,10 @@ that a flow with a million jobs is no group of a million.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.closing import RejectedProposal, render_runs, valid_proposals
+from dh_bridge.closing import PROPOSALS_PER_CHECK, RejectedProposal, check_groups, render_runs
+from dh_bridge.datahub.proposal import Proposal  # noqa: TC001 - a NamedTuple's
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.model.facts import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.model.fold import FactsByEntity, merge_facts, value
@@ -20,7 +21,6 @@ from dh_bridge.session import PLATFORM, PLATFORM_FLOWS, Counts, count_entities
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.model.fold import Registers
     from dh_bridge.options import Options
 
@@ -71,23 +71,43 @@ def _may_be_flow_job(flow: str, job: str) -> bool:
     return job in flow or "--" in flow or "--" in job
 
 
+class RenderedGroup(NamedTuple):
+    """The result of a group: its proposals, and those that violate their schema."""
+
+    proposals: list[Proposal]
+    rejected: list[RejectedProposal]
+
+
 class GroupRenderer:
-    """Renders groups; ``counts`` of all of them, ``rejected``: proposals that violate their schema."""
+    """Renders groups; ``counts`` of all of them."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self.counts = Counts()
-        self.rejected: list[RejectedProposal] = []
 
-    def render_group(self, facts: FactsByEntity) -> list[Proposal]:
-        """Return the proposals of one group: ``facts`` are all its pieces, merged (see :func:`merge_pieces`)."""
-        rejected_before = len(self.rejected)
+    def render_groups(self, groups: Iterable[FactsByEntity]) -> Iterator[RenderedGroup]:
+        """Yield the result of each group, in order. The proposals of several groups are validated together.
+
+        Args:
+            groups: For each group all its pieces, merged (see :func:`merge_pieces`).
+        """
+        pending: list[list[Proposal]] = []
+        pending_count = 0
         with redaction_mode(self._options.settings.redaction):
-            proposals = valid_proposals(self._render(facts), self._options.validator, self.rejected)
-        _, counts = count_entities(proposals)  # an entity is in one group, so none is counted twice
-        counts.rejected = len(self.rejected) - rejected_before
-        self.counts.add(counts)
-        return proposals
+            for facts in groups:
+                pending.append(list(self._render(facts)))
+                pending_count += len(pending[-1])
+                if pending_count >= PROPOSALS_PER_CHECK:
+                    yield from self._check(pending)
+                    pending, pending_count = [], 0
+            yield from self._check(pending)
+
+    def _check(self, groups: list[list[Proposal]]) -> Iterator[RenderedGroup]:
+        for proposals, rejected in check_groups(groups, self._options.validator):
+            _, counts = count_entities(proposals)  # an entity is in one group, so none is counted twice
+            counts.rejected = len(rejected)
+            self.counts.add(counts)
+            yield RenderedGroup(proposals, rejected)
 
     def _render(self, facts: FactsByEntity) -> Iterator[Proposal]:
         if PLATFORM.entity_urn in facts:

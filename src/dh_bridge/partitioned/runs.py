@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -15,12 +15,13 @@ from dh_bridge.aggregate.event_zones import ZONE_OF_RUN
 from dh_bridge.aggregate.foreign_owned import foreign_checks
 from dh_bridge.aggregate.other_runs import resolve_other_runs
 from dh_bridge.closing import (
+    PROPOSALS_PER_CHECK,
     ClosedRun,
     RejectedProposal,
+    check_groups,
     close_runs,
     render_runs,
     resolve_own_facts,
-    valid_proposals,
 )
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.search_texts import cut_fields
@@ -57,13 +58,27 @@ _BEFORE_ALL_EVENTS = (-(1 << 63), "", "")
 
 
 class TranslatedRun(msgspec.Struct, frozen=True):
-    """The result of a run: its proposals; ``key`` as in its records, ``time`` and ``location`` of its last event."""
+    """The result of a run: its proposals, and those that violate their schema.
+
+    ``key`` as in its records, ``time`` and ``location`` of its last event.
+    """
 
     key: str
     run_id: str
     time: int
     location: str
     proposals: list[Proposal]
+    rejected: list[RejectedProposal]
+
+
+class _RenderedRun(NamedTuple):
+    """A run whose proposals are not validated yet."""
+
+    key: str
+    run_id: str
+    time: int
+    location: str
+    candidates: list[Proposal]
 
 
 class CrossRunFacts(msgspec.Struct, frozen=True):
@@ -82,6 +97,7 @@ class PartitionTranslator:
 
     The records of a run, or of a family of runs, are adjacent, in any order (:meth:`close_current` is called when another key
     begins). ``witnesses`` are the encoded ones of all parts: with them every run closes, without them open runs are only named.
+    The proposals of several runs are validated together, so they are yielded some runs later, in the order of the runs.
     ``origin_key`` is, with ``max_entities=PIECES_BY_RUN``, the key of the run whose pieces are being yielded.
     """
 
@@ -105,26 +121,19 @@ class PartitionTranslator:
         self.origin_key = ""
         self._open_states: list[RunState] = []
         self._open_last_events: dict[str, tuple[int, str, str]] = {}
+        self._rendered: list[_RenderedRun] = []
+        self._rendered_count = 0
         self.counts = Counts()
-        self.rejected: list[RejectedProposal] = []
 
-    def translate(
-        self, records: Iterable[EventRecord]
-    ) -> Iterator[tuple[str, Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]]]:
-        """Yield each key of the sorted records with its results; results that were postponed have the key "".
-
-        Consume the results of a key before you request the next one; ``counts`` and ``rejected`` are complete at the end.
-        """
+    def translate(self, records: Iterable[EventRecord]) -> Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]:
+        """Yield the results of the sorted records; ``counts`` are complete at the end."""
         with redaction_mode(self._options.settings.redaction):
-            for key, run_records in groupby(records, key=attrgetter("key")):
-                yield key, self._translate_run(run_records)
-            yield "", self.finish()
-
-    def _translate_run(
-        self, records: Iterable[EventRecord]
-    ) -> Iterator[TranslatedRun | CrossRunFacts | Piece | DeadLetter]:
-        yield from (letter for letter in map(self.add_record, records) if letter is not None)
-        yield from self.close_current()
+            for _, run_records in groupby(records, key=attrgetter("key")):
+                for record in run_records:
+                    if (letter := self.add_record(record)) is not None:
+                        yield letter
+                yield from self.close_current()
+            yield from self.finish()
 
     def add_record(self, record: EventRecord) -> DeadLetter | None:
         """Add a record; return the dead letter of one that cannot be used."""
@@ -173,6 +182,7 @@ class PartitionTranslator:
     def finish(self) -> Iterator[TranslatedRun | Piece]:
         """Yield the postponed results, and complete the counts."""
         yield from self._close_open()
+        yield from self._take_rendered()
         yield from self._take_pieces()
         self.counts.filtered, self._aggregator.extractor.filters.drop_counts = (
             self._aggregator.extractor.filters.drop_counts,
@@ -210,14 +220,23 @@ class PartitionTranslator:
         closed, merged_urns = close_runs(states, store, self._options)
         self.counts.newer += count_newer_aspects(states, self._options)
         for run in closed:
-            candidates = render_runs([run], {}, self._options, merged_urns=merged_urns)
-            proposals = valid_proposals(candidates, self._options.validator, self.rejected)
-            self.counts.cut += sum([len(cut_fields(proposal)) for proposal in proposals])
+            candidates = list(render_runs([run], {}, self._options, merged_urns=merged_urns))
             time, location, self.origin_key = last_events.pop(run.state.key)
-            if proposals:
-                yield TranslatedRun(self.origin_key, run.state.run_id, time, location, proposals)
+            self._rendered.append(_RenderedRun(self.origin_key, run.state.run_id, time, location, candidates))
+            self._rendered_count += len(candidates)
             if self._max_entities == PIECES_BY_RUN:
                 yield from iter_pieces(store.facts_by_run.pop(run.state.key))
+            if self._rendered_count >= PROPOSALS_PER_CHECK:
+                yield from self._take_rendered()
+
+    def _take_rendered(self) -> Iterator[TranslatedRun]:
+        """Yield the rendered runs, their proposals validated together."""
+        rendered_runs, self._rendered, self._rendered_count = self._rendered, [], 0
+        checked_groups = check_groups([run.candidates for run in rendered_runs], self._options.validator)
+        for run, (proposals, rejected) in zip(rendered_runs, checked_groups, strict=True):
+            self.counts.cut += sum([len(cut_fields(proposal)) for proposal in proposals])
+            if proposals or rejected:
+                yield TranslatedRun(run.key, run.run_id, run.time, run.location, proposals, rejected)
 
     def _take_pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}

@@ -17,7 +17,7 @@ BYTES_PER_FILE = 256 << 20
 """Bytes of the JSON texts in a file of proposals: some 20 MB as Parquet. One task writes a file, so larger ones would take minutes."""
 NO_SUCCESS_FILE = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 """Hadoop's option: an empty file _SUCCESS in each folder of a batch would double the number of files."""
-_PART_PREFIX = "part-"
+PART_PREFIX = "part-"
 _BATCH_DIGITS = 10
 """Digits of the number of a batch in names of files, so that sorting the names sorts the batches."""
 
@@ -59,17 +59,18 @@ def write_batch_files(
     spark = rows.sparkSession
     base = folder.rstrip("/")
     store, _ = store_of(spark, folder)
-    file_prefix = f"{base}/{_PART_PREFIX}{stream}-{batch:0{_BATCH_DIGITS}}-"
+    file_prefix = f"{base}/{PART_PREFIX}{stream}-{batch:0{_BATCH_DIGITS}}-"
     staging_folder = f"{base}/_{stream}-{batch}"
+    staging_path = store_of(spark, staging_folder)[1]
+    store.delete(staging_path, True)  # noqa: FBT003 - Java's
     write(rows, staging_folder)
     for stale_file in store.globStatus(store_of(spark, f"{escape_glob(file_prefix)}*")[1]) or ():
         store.delete(stale_file.getPath(), False)  # noqa: FBT003 - Java's
-    staging_path = store_of(spark, staging_folder)[1]
     for file in store.listStatus(staging_path):
         name = file.getPath().getName()
-        if not name.startswith(_PART_PREFIX):
+        if not name.startswith(PART_PREFIX):
             continue
-        final_path = store_of(spark, file_prefix + name.removeprefix(_PART_PREFIX))[1]
+        final_path = store_of(spark, file_prefix + name.removeprefix(PART_PREFIX))[1]
         if not store.rename(file.getPath(), final_path):
             raise SinkError(
                 f"cannot move the file to {final_path}", location=f"{staging_folder}/{name}", retryable=True

@@ -29,10 +29,10 @@ Row = tuple[Any, ...]
 RECORD = "key string, time long, location string, raw binary, reason string"
 #: A run, and another run of its family
 LINK = "key string, other string"
-#: A result of a step, by ``kind``: a proposal, a piece of a shared entity, facts about other runs, counts …
+#: A result of a step, by ``kind``: a pack of proposals, a piece of a shared entity, facts about other runs, counts …
 STEP_OUTPUT = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
-    " aspect string, time long, run_id string, location string, data binary"
+    " reason string, location string, data binary"
 )
 _TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
 
@@ -65,11 +65,14 @@ def fetch_rows(frame: DataFrame, *, prefetch: bool = False) -> Iterator[SparkRow
 def to_record_batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows as Arrow batches."""
     schema = arrow_schema(columns)
+    sized_columns = [number for number, field in enumerate(schema) if field.type in (pa.string(), pa.binary())]
     batch_rows: list[Row] = []
     size = 0
     for row in rows:
         batch_rows.append(row)
-        size += sum(len(cell) for cell in row if isinstance(cell, (str, bytes)))
+        for number in sized_columns:
+            if cell := row[number]:
+                size += len(cell)
         if len(batch_rows) >= MAX_BATCH_ROWS or size >= MAX_BATCH_BYTES:
             yield _batch(batch_rows, schema)
             batch_rows, size = [], 0
@@ -80,11 +83,12 @@ def to_record_batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBa
 def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
     return pa.RecordBatch.from_arrays(
-        [_array(list(column), field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+        [to_array(list(column), field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
 
 
-def _array(values: list[Any], data_type: pa.DataType) -> pa.Array:
+def to_array(values: list[Any], data_type: pa.DataType) -> pa.Array:
+    """Return values as an array of Arrow."""
     try:
         return pa.array(values, data_type)
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON allows and UTF-8 does not

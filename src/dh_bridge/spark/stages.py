@@ -16,7 +16,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import orjson
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cache import relax_garbage_collection
@@ -37,6 +36,7 @@ from dh_bridge.settings import Settings
 from dh_bridge.spark.changes import AFTER, BEFORE, diff_proposals
 from dh_bridge.spark.damaged_files import UNREADABLE_MARK
 from dh_bridge.spark.files import decode_part
+from dh_bridge.spark.proposal_packs import PackBuilder
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, Row, rows_of, to_record_batches
 from dh_bridge.state_codec.codec import decode_registers, encode_registers, encode_run
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dh_bridge.closing import RejectedProposal
-    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.model.fold import FactsByEntity
     from dh_bridge.partitioned.entities import Piece
 
-PROPOSAL, PIECE, CROSS_RUN, UNRESOLVED, DEAD_LETTER, COUNTS, REJECTED = (
-    "proposal",
+PROPOSAL_PACK, PIECE, CROSS_RUN, UNRESOLVED, DEAD_LETTER, COUNTS, REJECTED = (
+    "pack",
     "piece",
     "told",
     "open",
@@ -58,7 +58,7 @@ PROPOSAL, PIECE, CROSS_RUN, UNRESOLVED, DEAD_LETTER, COUNTS, REJECTED = (
     "counts",
     "rejected",
 )
-"""The kinds of rows of FOUND."""
+"""The kinds of rows of STEP_OUTPUT; PROPOSAL_PACK: see proposal_packs.py."""
 
 _DEAD_LETTER_KEY = "bad"
 _TOO_LARGE_REASON = "the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength): split it into smaller files"
@@ -160,10 +160,10 @@ class LinkStep(Step):
 
 
 class RunStep(Step):
-    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of shared entities, facts about other runs, counts.
+    """RECORD, sorted by key -> STEP_OUTPUT: proposals of runs, pieces of shared entities, facts about other runs, counts.
 
-    Like a proposal, an invalid proposal has the key of its run, so that it is dropped with them if the run is merged again
-    (with ``witnesses``; invalid proposals then have no key).
+    Proposals and invalid ones have the key of their run, so that they are dropped if the run is merged again. With ``witnesses``
+    they have none.
     """
 
     def __init__(
@@ -180,21 +180,26 @@ class RunStep(Step):
     def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         bridge = self.bridge
         dead_letters: list[DeadLetter] = []
+        packs = PackBuilder()
         runs = PartitionTranslator(bridge.options, bridge.zone, witnesses=self.witnesses, max_entities=self.max_held)
-        for key, items in runs.translate(_records(record_batches, dead_letters, runs.counts)):
-            for item in items:
+        for item in runs.translate(_records(record_batches, dead_letters, runs.counts)):
+            if isinstance(item, TranslatedRun):
+                # with witnesses, no proposal is dropped any more
+                key = item.key if self.witnesses is None else ""
+                packs.add(item.proposals, key, item.time // 1000, item.run_id or None, item.location)
+                yield from _rejection_rows(item.rejected, key)
+                yield from _pack_rows(packs)
+            else:
                 yield from _output_rows(item, runs.origin_key if self.max_held == PIECES_BY_RUN else None)
-            yield from _rejection_rows(runs.rejected, key if self.witnesses is None else "")
             yield from map(_dead_letter_row, dead_letters)
             dead_letters.clear()
+        yield from map(_dead_letter_row, dead_letters)
+        yield from _pack_rows(packs, is_end=True)
         yield _counts_row(runs.counts)
 
 
-def _output_rows(item: TranslatedRun | CrossRunFacts | Piece | DeadLetter, origin: str | None) -> Iterator[Row]:
-    if isinstance(item, TranslatedRun):
-        for proposal in item.proposals:
-            yield _proposal_row(proposal, item.key, item.time // 1000, item.run_id, item.location)
-    elif isinstance(item, CrossRunFacts):
+def _output_rows(item: CrossRunFacts | Piece | DeadLetter, origin: str | None) -> Iterator[Row]:
+    if isinstance(item, CrossRunFacts):
         if item.witness is not None:
             yield _row(CROSS_RUN, item.key, data=encode_run(item.witness))
         if item.is_open:
@@ -231,7 +236,7 @@ def _records(
 
 
 class EntityStep(Step):
-    """(key, urn, data), sorted by key -> FOUND: proposals of shared entities."""
+    """(key, urn, data), sorted by key -> STEP_OUTPUT: proposals of shared entities."""
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all groups of a part."""
@@ -239,15 +244,21 @@ class EntityStep(Step):
 
     def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         entities = GroupRenderer(self.bridge.options)
-        for _, rows in groupby(rows_of(record_batches), key=itemgetter(0)):
-            for proposal in entities.render_group(merge_pieces((urn, decode_registers(data)) for _, urn, data in rows)):
-                yield _proposal_row(proposal, "", None, None, None)
-        yield from _rejection_rows(entities.rejected)
+        packs = PackBuilder()
+        groups = (
+            merge_pieces((urn, decode_registers(data)) for _, urn, data in rows)
+            for _, rows in groupby(rows_of(record_batches), key=itemgetter(0))
+        )
+        for group in entities.render_groups(groups):
+            packs.add(group.proposals, "")
+            yield from _rejection_rows(group.rejected)
+            yield from _pack_rows(packs)
+        yield from _pack_rows(packs, is_end=True)
         yield _counts_row(entities.counts)
 
 
 class EntityChangeStep(Step):
-    """(key, urn, data, age), sorted by key -> FOUND: changes of shared entities, from before a batch to after it.
+    """(key, urn, data, age), sorted by key -> STEP_OUTPUT: changes of shared entities, from before a batch to after it.
 
     ``age``: BEFORE, AFTER or BOTH: when the piece counts.
     """
@@ -258,55 +269,47 @@ class EntityChangeStep(Step):
 
     def _rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         entities = GroupRenderer(self.bridge.options)
-        for _, rows in groupby(rows_of(record_batches), key=itemgetter(0)):
-            pieces = list(rows)
-            before = entities.render_group(
-                merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != AFTER)
-            )
-            entities.rejected.clear()  # yielded by the batch that read it
-            after = entities.render_group(
-                merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != BEFORE)
-            )
-            for proposal in diff_proposals(before, after):
-                yield _proposal_row(proposal, "", None, None, None)
-            yield from _rejection_rows(entities.rejected)
+        packs = PackBuilder()
+        rendered_groups = entities.render_groups(_merge_before_and_after(record_batches))
+        for before, after in zip(rendered_groups, rendered_groups, strict=True):
+            packs.add(list(diff_proposals(before.proposals, after.proposals)), "")
+            yield from _rejection_rows(after.rejected)  # those before were yielded by the batch that read them
+            yield from _pack_rows(packs)
+        yield from _pack_rows(packs, is_end=True)
 
 
-# -- rows of FOUND -------------------------------------------------------------------------------------------------------
+def _merge_before_and_after(record_batches: Iterable[pa.RecordBatch]) -> Iterator[FactsByEntity]:
+    """Yield the facts of each group twice: before a batch, and after it."""
+    for _, rows in groupby(rows_of(record_batches), key=itemgetter(0)):
+        pieces = list(rows)
+        for left_out in (AFTER, BEFORE):
+            yield merge_pieces((urn, decode_registers(data)) for _, urn, data, age in pieces if age != left_out)
+
+
+# -- rows of STEP_OUTPUT -------------------------------------------------------------------------------------------------------
 
 
 def _row(
     kind: str, key: str = "", *, urn: str | None = None, data: bytes | None = None, origin: str | None = None
 ) -> Row:
-    return kind, key, None, urn, None, None, None, None, None, origin, data
+    return kind, key, None, urn, None, None, None, origin, data
 
 
-def _proposal_row(proposal: Proposal, key: str, time: int | None, run_id: str | None, location: str | None) -> Row:
-    return (
-        PROPOSAL,
-        key,
-        proposal.entity_type,
-        proposal.entity_urn,
-        proposal.aspect_name,
-        proposal.change_type,
-        orjson.dumps(proposal.value).decode(),
-        time,
-        run_id or None,
-        location,
-        None,
-    )
+def _pack_rows(packs: PackBuilder, *, is_end: bool = False) -> Iterator[Row]:
+    """Yield the pack if it is full, or at the end of a part."""
+    if (is_end or packs.is_full) and (data := packs.take()) is not None:
+        yield _row(PROPOSAL_PACK, data=data)
 
 
 def _dead_letter_row(letter: DeadLetter) -> Row:
-    return DEAD_LETTER, "", None, None, None, None, letter.reason, None, None, letter.location, letter.raw
+    return DEAD_LETTER, "", None, None, None, None, letter.reason, letter.location, letter.raw
 
 
 def _rejection_rows(rejected: list[RejectedProposal], key: str = "") -> Iterator[Row]:
-    """Yield rows of invalid proposals, and clear the list."""
+    """Yield rows of invalid proposals."""
     for rejection in rejected:
         proposal = rejection.proposal
         yield (
             REJECTED, key, proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
-            rejection.reason, None, None, None, None,
+            rejection.reason, None, None,
         )  # fmt: skip
-    rejected.clear()

@@ -22,7 +22,7 @@ from dh_bridge.spark.damaged_files import add_missing_files, readable_batch
 from dh_bridge.spark.folder_files import RowStats
 from dh_bridge.spark.problems import is_spark_error, known_problem
 from dh_bridge.spark.rows import RECORD, STEP_OUTPUT
-from dh_bridge.spark.stages import CROSS_RUN, PIECE, PROPOSAL, EntityChangeStep, RecordStep, RunStep
+from dh_bridge.spark.stages import CROSS_RUN, PIECE, EntityChangeStep, RecordStep, RunStep
 from dh_bridge.spark.state import StreamState
 from dh_bridge.spark.translation import (
     as_proposals,
@@ -166,7 +166,9 @@ class StreamBatch:
             entity_changes = self._aggregate_entities(aggregated_keys, pieces)
             output = entity_changes.unionByName(run_output)
             proposals = self._replace_creates(
-                as_proposals(output.filter(f"kind = '{PROPOSAL}'"), batch=self._number), earlier_events, aggregated_keys
+                as_proposals(output, batch=self._number, dropped_keys=self._repeated_keys),
+                earlier_events,
+                aggregated_keys,
             )
             consume(proposals, self._dead_letters, self._number)
             if on_rejected is not None:
@@ -277,6 +279,7 @@ class StreamBatch:
             collapsed_by_run, set().union(*(decode_run(run_facts)[0].collapsed_urns for run_facts in witnesses))
         )
         witnesses += [bytes(row.data) for row in earlier_rows]
+        self._repeated_keys = repeated
         if not repeated:
             return batch_output, batch_output.limit(0), batch_keys.limit(0)
         keys = self._spark.createDataFrame([(key,) for key in sorted(repeated)], "key string")

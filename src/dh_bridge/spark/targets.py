@@ -19,6 +19,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files, row_stats, write_batch_files
+from dh_bridge.spark.local_files import local_folder, write_local_parquet
 from dh_bridge.spark.output_order import stream_id, with_order
 from dh_bridge.spark.rows import fetch_rows, rows_of, to_record_batches
 
@@ -47,20 +48,19 @@ def proposal_of(row: Any) -> Proposal:
     return Proposal(entity_type, urn, change_type, aspect_name, Payload(_decode(aspect)))
 
 
-def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> int:
-    """Write proposals into a folder, in few files (see BYTES_PER_FILE).
+def write_folder(proposals: DataFrame, target: str) -> int:
+    """Add proposals to a folder, in few files (see BYTES_PER_FILE).
 
     Args:
         proposals: The proposals; they are computed twice, unless they are cached, as those of a translation are.
         target: ``parquet:DIR`` or ``ndjson:DIR``. Parquet has all columns, and ORDER_COLUMNS; NDJSON has only the proposals.
-        mode: Spark's mode: append, overwrite, errorifexists.
 
     Returns:
         The number of proposals.
     """
     stats = row_stats(proposals, "aspect")
     scheme, _, folder = target.partition(":")
-    _write_files(proposals, scheme, folder, mode=mode, file_count=stats.file_count())
+    _write_files(proposals, scheme, folder, stats.file_count())
     return stats.row_count
 
 
@@ -88,19 +88,22 @@ def write_batch(proposals: DataFrame, target: str, number: int) -> int:
     scheme, _, folder = target.partition(":")
 
     def write(rows: DataFrame, staging_folder: str) -> None:
-        _write_files(rows, scheme, staging_folder, mode="overwrite", file_count=stats.file_count())
+        _write_files(rows, scheme, staging_folder, stats.file_count())
 
     write_batch_files(with_order(proposals, batch=number), folder, stream=stream, batch=number, write=write)
     return stats.row_count
 
 
-def _write_files(proposals: DataFrame, scheme: str, folder: str, *, mode: str, file_count: int) -> None:
+def _write_files(proposals: DataFrame, scheme: str, folder: str, file_count: int) -> None:
     rows = into_files(with_order(proposals), file_count)
-    if scheme == "parquet":
-        rows.write.mode(mode).options(**NO_SUCCESS_FILE).parquet(folder)
+    path = local_folder(proposals.sparkSession, folder)
+    if scheme == "parquet" and path is not None:
+        write_local_parquet(rows, path)
+    elif scheme == "parquet":
+        rows.write.mode("append").options(**NO_SUCCESS_FILE).parquet(folder)
     else:
         lines = rows.select(*PROPOSAL_COLUMNS).mapInArrow(_to_lines, "value string")
-        lines.write.mode(mode).options(**NO_SUCCESS_FILE).text(folder)
+        lines.write.mode("append").options(**NO_SUCCESS_FILE).text(folder)
 
 
 def _to_lines(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timezone
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
@@ -18,13 +19,14 @@ from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
 from dh_bridge.spark.output_order import ORDER_COLUMNS, with_order
 from dh_bridge.spark.problems import is_spark_error, known_problem
+from dh_bridge.spark.proposal_packs import OPENED, PackOpener
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, fetch_rows
 from dh_bridge.spark.stages import (
     COUNTS,
     CROSS_RUN,
     DEAD_LETTER,
     PIECE,
-    PROPOSAL,
+    PROPOSAL_PACK,
     REJECTED,
     UNRESOLVED,
     EntityStep,
@@ -36,6 +38,7 @@ from dh_bridge.spark.stages import (
 from dh_bridge.state_codec.codec import decode_run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
 
     from pyspark.sql import DataFrame, SparkSession
@@ -81,12 +84,11 @@ class SparkTranslation:
         self.settings = settings_of(settings)
         self._spark = events.sparkSession
         self._partitions = partitions or default_partitions(self._spark)
-        self._run_output, repeated_output = self._aggregate_readable_runs(events)
-        self._entity_output = self._aggregate_entities(repeated_output)
-        outputs = (self._run_output, repeated_output, self._entity_output)
+        self._run_output, self._repeated_output, self._repeated_keys = self._aggregate_readable_runs(events)
+        self._entity_output = self._aggregate_entities()
+        outputs = (self._entity_output, self._run_output, self._repeated_output)
         self._cached_frames = [output for output in outputs if output is not None]
-        self._output = self._combine_output(repeated_output)
-        self._proposals = as_proposals(self._output.filter(f"kind = '{PROPOSAL}'"))
+        self._proposals = as_proposals(_union(self._cached_frames), dropped_keys=self._repeated_keys)
 
     @property
     def proposals(self) -> DataFrame:
@@ -96,9 +98,7 @@ class SparkTranslation:
     @property
     def bad_records(self) -> DataFrame:
         """The events that cannot be used (see BAD_RECORDS)."""
-        return self._run_output.filter(f"kind = '{DEAD_LETTER}'").selectExpr(
-            "location", "aspect AS reason", "data AS raw"
-        )
+        return self._run_output.filter(f"kind = '{DEAD_LETTER}'").selectExpr("location", "reason", "data AS raw")
 
     @property
     def rejected(self) -> DataFrame:
@@ -106,13 +106,19 @@ class SparkTranslation:
 
         The others are delivered.
         """
-        return as_rejected(self._output)
+        run_output = self._run_output
+        if self._repeated_keys:
+            run_output = run_output.join(_keys_frame(self._spark, self._repeated_keys), "key", "left_anti").select(
+                *column_names(STEP_OUTPUT)
+            )
+        repeated_outputs = [] if self._repeated_output is None else [self._repeated_output]
+        return as_rejected(_union([self._entity_output, run_output, *repeated_outputs]))
 
     def counts(self) -> Counts:
         """Return the counts: events are those that were translated; together with the dead ones they are the input."""
-        counts = sum_counts(self._output)
-        counts.proposals = self._output.filter(f"kind = '{PROPOSAL}'").count()
-        counts.rejected = self._output.filter(f"kind = '{REJECTED}'").count()
+        counts = sum_counts(_union([self._entity_output, self._run_output]))  # events of repeated runs count once
+        counts.proposals = self.proposals.count()
+        counts.rejected = self.rejected.count()
         return counts
 
     def current(self) -> DataFrame:
@@ -164,7 +170,7 @@ class SparkTranslation:
         for cached_frame in self._cached_frames:
             cached_frame.unpersist()
 
-    def _aggregate_readable_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
+    def _aggregate_readable_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None, set[str]]:
         """Return the results of the runs; files that Spark cannot read are bad records."""
         try:
             return self._aggregate_runs(events)
@@ -176,8 +182,8 @@ class SparkTranslation:
                 raise
             return self._aggregate_runs(readable)
 
-    def _aggregate_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
-        """Return the results of all runs, and those of runs that needed facts of other runs first."""
+    def _aggregate_runs(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None, set[str]]:
+        """Return the results of all runs, those of runs that needed facts of other runs first, and the keys of these."""
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
         records = records_of(events, self.settings, self._between)
@@ -189,16 +195,15 @@ class SparkTranslation:
         witnesses, named_keys = collect_cross_run_facts(output)
         repeated_keys = {group_by_run.get(key, key) for key in named_keys}
         if not repeated_keys:
-            return output, None
-        keys = self._spark.createDataFrame([(key,) for key in sorted(repeated_keys)], "key string")
+            return output, None, repeated_keys
+        keys = _keys_frame(self._spark, repeated_keys)
         second_step = RunStep(self.settings, witnesses)
         # sorted after the join, which may shuffle again
         repeated_records = sort_by_run(
             records.join(keys, "key", "left_semi").select(*column_names(RECORD)), self._partitions
         )
         repeated_output = repeated_records.mapInArrow(second_step, STEP_OUTPUT).persist(StorageLevel.DISK_ONLY)
-        is_replaced = (output.key == keys.key) & output.kind.isin(PROPOSAL, REJECTED)
-        return output.join(keys, is_replaced, "left_anti"), repeated_output
+        return output, repeated_output, repeated_keys
 
     def _related_runs(self, records: DataFrame) -> dict[str, str]:
         """Return run -> family of all runs in families; one more pass over the events."""
@@ -215,22 +220,14 @@ class SparkTranslation:
         )
         return grouped_records.select(*column_names(RECORD))
 
-    def _aggregate_entities(self, repeated_output: DataFrame | None) -> DataFrame:
+    def _aggregate_entities(self) -> DataFrame:
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
-        run_output = self._run_output if repeated_output is None else self._run_output.unionByName(repeated_output)
+        repeated_outputs = [] if self._repeated_output is None else [self._repeated_output]
+        run_output = _union([self._run_output, *repeated_outputs])
         pieces = run_output.filter(f"kind = '{PIECE}'").select("key", "entity_urn", "data")
         sorted_pieces = pieces.repartition(self._partitions, "key").sortWithinPartitions("key", "entity_urn")
         return sorted_pieces.mapInArrow(EntityStep(self.settings), STEP_OUTPUT).persist(StorageLevel.DISK_ONLY)
-
-    def _combine_output(self, repeated_output: DataFrame | None) -> DataFrame:
-        output = self._entity_output.unionByName(self._run_output)
-        # events of runs that were merged twice count once
-        return (
-            output
-            if repeated_output is None
-            else output.unionByName(repeated_output.filter(f"kind IN ('{PROPOSAL}', '{REJECTED}')"))
-        )
 
 
 def translate(
@@ -263,7 +260,7 @@ def translate(
 
 
 def collect_cross_run_facts(output: DataFrame) -> tuple[list[bytes], set[str]]:
-    """Return the facts about other runs, and the keys of the runs that are merged again with them (rows of FOUND)."""
+    """Return the facts about other runs, and the keys of the runs that are merged again with them (rows of STEP_OUTPUT)."""
     rows = output.filter(f"kind IN ('{CROSS_RUN}', '{UNRESOLVED}')").select("kind", "key", "data").collect()
     witnesses = [bytes(row.data) for row in rows if row.kind == CROSS_RUN]
     repeated_keys = {row.key for row in rows if row.kind == UNRESOLVED}
@@ -272,7 +269,7 @@ def collect_cross_run_facts(output: DataFrame) -> tuple[list[bytes], set[str]]:
 
 
 def sum_counts(output: DataFrame) -> Counts:
-    """Return the sum of the counts among rows of FOUND."""
+    """Return the sum of the counts among rows of STEP_OUTPUT."""
     counts = Counts()
     for row in output.filter(f"kind = '{COUNTS}'").select("data").collect():
         counts.add(decode_counts(bytes(row.data)))
@@ -304,20 +301,35 @@ def sort_by_run(records: DataFrame, partitions: int) -> DataFrame:
 
 
 def as_rejected(output: DataFrame) -> DataFrame:
-    """Return the invalid proposals among rows of FOUND, with the reasons."""
+    """Return the invalid proposals among rows of STEP_OUTPUT, with the reasons."""
     return output.filter(f"kind = '{REJECTED}'").selectExpr(
-        "entity_type", "entity_urn", "aspect_name", "change_type", "aspect AS reason"
+        "entity_type", "entity_urn", "aspect_name", "change_type", "reason"
     )
 
 
-def as_proposals(output: DataFrame, *, batch: int | None = None) -> DataFrame:
-    """Return rows of FOUND as proposals (see PROPOSALS); ``batch`` is the number of a stream's batch."""
-    rows = output.selectExpr(
+def as_proposals(output: DataFrame, *, batch: int | None = None, dropped_keys: Iterable[str] = ()) -> DataFrame:
+    """Return the packs among rows of STEP_OUTPUT as proposals (see PROPOSALS).
+
+    Args:
+        output: The rows.
+        batch: The number of a stream's batch.
+        dropped_keys: The keys of runs whose proposals are left out.
+    """
+    packs = output.filter(f"kind = '{PROPOSAL_PACK}'").select("data")
+    rows = packs.mapInArrow(PackOpener(dropped_keys), OPENED).selectExpr(
         *("entity_type", "entity_urn", "aspect_name", "change_type", "aspect"),
         "timestamp_millis(time) AS timestamp",
         *("run_id", "location"),
     )
     return with_order(rows, batch=batch)
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda union, frame: union.unionByName(frame), frames)
+
+
+def _keys_frame(spark: SparkSession, keys: Iterable[str]) -> DataFrame:
+    return spark.createDataFrame([(key,) for key in sorted(keys)], "key string")
 
 
 def column_names(columns: str) -> list[str]:
