@@ -16,12 +16,17 @@ from playwright.sync_api import sync_playwright
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.bundled import EXAMPLES
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.console import ConsoleSource, run_console
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.event_log import EventLog
+from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.inputs import iter_events
+from dh_bridge.options import Options
 from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import open_sink
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,15 +35,25 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "console"
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.marts.orders_enriched,PROD)"
 NIGHTLY_JOB = "shop_nightly"
 SIZE = {"width": 1200, "height": 720}
+DAY_MICROS = 86_400_000_000
 LETTER_TIME = 1_795_245_300_000
 
 
 def write_catalogue(path: Path) -> None:
-    """Write the example events into a catalogue, and two dead letters as a server would reject them."""
-    bridge = Bridge()
-    with Catalog(path) as catalog:
-        for translation in bridge.stream(iter_events(Path(EXAMPLES), bridge.zone)):
-            catalog.apply(translation.proposals)
+    """Write the example events into a catalogue with an event log, each on its day, and two dead letters as a server rejects them."""
+    settings = Settings()
+    events = [event for event in iter_events(Path(EXAMPLES), Bridge(settings).zone) if isinstance(event, Event)]
+    times = {event.time // DAY_MICROS: event.time / 1_000_000 for event in events}
+    now = [0.0]
+    with (
+        open_sink(f"catalog:{path}") as sink,
+        EventLog(log_folder(path), max_bytes=1 << 30, clock=lambda: now[0]) as log,
+    ):
+        catalog = sink.catalog
+        ledger = Ledger(catalog, Options(settings, is_stateful=True), sink, clock=lambda: now[0], event_log=log)
+        for day, day_time in sorted(times.items()):
+            now[0] = day_time
+            ledger.process_batch([event for event in events if event.time // DAY_MICROS == day])
         with catalog.transaction():
             outbox = Outbox(catalog.connection)
             letter = upsert("dataset", ORDERS, "ownership", {"owners": []})
@@ -59,7 +74,7 @@ def show(page: Page, view: str) -> None:
 
 
 def take_overview(page: Page) -> None:
-    """Show counts and runs by day."""
+    """Show counts and events by day."""
     show(page, "overview")
 
 
@@ -90,9 +105,13 @@ def take_run(page: Page) -> None:
 
 
 def take_problems(page: Page) -> None:
-    """Show dead letters with the words of the server, in the dark theme."""
+    """Show dead letters with the words of the server, and what a check of the log finds, in the dark theme."""
     page.get_by_role("button", name="Dark theme").click()
     show(page, "problems")
+    page.get_by_role("button", name="Check", exact=True).first.click()
+    page.get_by_text("events checked").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    page.mouse.move(0, 0)
 
 
 def main() -> int:

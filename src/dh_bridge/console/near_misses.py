@@ -43,7 +43,7 @@ class NearMissRow(msgspec.Struct, frozen=True):
 
 
 class NearMisses(msgspec.Struct, frozen=True):
-    """Near misses; ``more`` were found beyond the list. ``compared`` of ``datasets`` were looked at; ``missing``: DataHub lacks them."""
+    """Near misses, those that differ least first; ``more`` were found beyond the list. ``compared`` of ``datasets`` were looked at; ``missing``: DataHub lacks them."""
 
     misses: list[NearMissRow]
     more: int
@@ -90,4 +90,5 @@ def answer_compare_with_server(source: ConsoleSource, _parameters: RequestParame
 
 def _answer(misses: Iterable[NearMiss], *, compared: int, datasets: int, missing: int = 0) -> NearMisses:
     rows = [NearMissRow(miss.urn, miss.found, miss.differs) for miss in misses]
+    rows.sort(key=lambda row: (row.differs.count(","), row.urn, row.other))
     return NearMisses(rows[:_MAX_MISSES], max(0, len(rows) - _MAX_MISSES), compared, datasets, missing)

@@ -101,7 +101,7 @@ const part = (title, hint, content) => h("div.part", {}, h("div.part-head", {}, 
 /** @param {string} caption @param {any[]} rows */
 function findingTable(caption, rows) {
   return table(caption, ["Problem", { text: "Count", number: true }, "Examples", "Events"], rows.map((finding) => [
-    h("div.finding", {}, h("strong", {}, finding.title), h("div.name", {}, finding.text), h("div.soft", {}, prose(finding.harm), " ", finding.effect ? `A setting solves it: ${finding.effect}.` : prose(finding.remedy))),
+    h("div.finding", {}, h("strong", {}, finding.title), h("div.name", {}, finding.text), h("div.soft", {}, prose(finding.harm), " ", finding.effect ? `A setting solves it (${finding.effect}).` : prose(finding.remedy))),
     count(finding.count), finding.examples.map((/** @type {string} */ example) => h("div.mono.name", { title: example }, cut(example, 120))),
     eventLinks(finding.positions, finding.search),
   ]));

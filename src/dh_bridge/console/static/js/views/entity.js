@@ -1,7 +1,7 @@
 // Any entity: its aspects as JSON, and its relationships.
 
 import { get } from "../api.js";
-import { entityLink, kindName, table } from "../components.js";
+import { breakable, entityLink, kindName, table } from "../components.js";
 import { h, put } from "../dom.js";
 import { plural } from "../format.js";
 
@@ -11,7 +11,7 @@ export async function showEntity({ main, query, isCurrent }) {
   if (!isCurrent()) return;
   main.className = "";
   put(main,
-    h("div.head", {}, h("h1", {}, details.entity.name), h("span.soft", {}, [kindName(details.entity.type), details.entity.platform].filter(Boolean).join(" · ")), details.is_removed && h("span.badge.warn", {}, "removed")),
+    h("div.head", {}, h("h1", {}, breakable(details.entity.name)), h("span.soft", {}, [kindName(details.entity.type), details.entity.platform].filter(Boolean).join(" · ")), details.is_removed && h("span.badge.warn", {}, "removed")),
     h("p.mono.name.soft", {}, details.entity.urn),
     details.raw_names.length > 0 && h("p.soft", {}, "In OpenLineage: ", details.raw_names.map((/** @type {string[]} */ pair) => h("span.mono.name", {}, `${pair[0]} ${pair[1]} `))),
     Object.entries(details.aspects).map(([name, value]) => h("details.card", {}, h("summary", {}, name), h("pre.code", { tabindex: 0 }, JSON.stringify(value, null, 2)))),

@@ -1,7 +1,7 @@
 // The lineage around a dataset or job. The address has all that the view needs, so it can be sent to others.
 
 import { get } from "../api.js";
-import { address, empty, entityLink, kindName, table } from "../components.js";
+import { address, breakable, empty, entityLink, kindName, table } from "../components.js";
 import { h, put } from "../dom.js";
 import { count } from "../format.js";
 import { showBoard } from "../graph/board.js";
@@ -19,7 +19,7 @@ export async function showLineage({ main, query, isCurrent, set }) {
   main.className = "wide";
   const root = view.nodes[0];
   const box = h("div.lineage");
-  put(main, h("div.head", {}, h("h1", {}, root.name), h("span.soft", {}, `${kindName(root.type)} · ${root.platform} · ${count(view.nodes.length)} nodes${view.folded ? `, ${count(view.folded)} temporary datasets folded` : ""}`), h("div.actions", {}, controls(options, set), exportButtons(() => board, view, root.name))), box);
+  put(main, h("div.head", {}, h("h1", {}, breakable(root.name)), h("span.soft", {}, `${kindName(root.type)} · ${root.platform} · ${count(view.nodes.length)} nodes${view.folded ? `, ${count(view.folded)} temporary datasets folded` : ""}`), h("div.actions", {}, controls(options, set), exportButtons(() => board, view, root.name))), box);
   const board = showBoard(box, view, {
     columns: async (dataset) => (await get("columns", { urn: dataset })).columns,
     columnPath: async (dataset, column) => (await get("column-lineage", { urn: dataset, column })).edges,

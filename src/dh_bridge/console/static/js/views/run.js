@@ -1,7 +1,7 @@
 // One run: its family on a time line, its datasets with rows and bytes, its SQL, its error, and what was sent for each event.
 
 import { get } from "../api.js";
-import { address, entityLink, statusBadge, table, toneOf } from "../components.js";
+import { address, breakable, entityLink, statusBadge, table, toneOf } from "../components.js";
 import { h, put, s } from "../dom.js";
 import { duration, shorten, time } from "../format.js";
 import { runTable } from "./runs.js";
@@ -16,7 +16,7 @@ export async function showRun({ main, query, isCurrent }) {
   main.className = "";
   const { run } = details;
   put(main,
-    h("div.head", {}, h("h1", {}, run.job ? run.job.name : run.name), statusBadge(run.status), h("div.actions", {}, h("a.button", { href: address("inspector", { run: run.urn }) }, "Inspect its events"))),
+    h("div.head", {}, h("h1", {}, breakable(run.job ? run.job.name : run.name)), statusBadge(run.status), h("div.actions", {}, h("a.button", { href: address("inspector", { run: run.urn }) }, "Inspect its events"))),
     h("section.card", {}, h("dl.facts", {},
       fact("Run", h("span.mono", {}, run.name)),
       run.job && fact("Job", entityLink(run.job)),
