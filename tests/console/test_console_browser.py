@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -12,6 +14,7 @@ from support.browser import find_chromium
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.console import ConsoleSource
+from dh_bridge.console.inspector import inspect_events
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger import open_ledger
 from dh_bridge.ledger.outbox import Outbox
@@ -21,6 +24,7 @@ from dh_bridge.sinks.memory import MemorySink
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "producers"
 ENRICHED = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.marts.orders_enriched,PROD)"
 MARKUP = "<img src=x onerror=alert(1)>"
 HOSTILE_NAME = f'{MARKUP}\u202egpj.\x1b[31m\u0007 & "quotes"'
@@ -232,6 +236,37 @@ def test_inspector_is_a_playground_for_pasted_events(open_page, tmp_path):
     page.get_by_role("textbox", name="Event").fill("{")
     page.get_by_role("button", name="Inspect").click()
     page.get_by_text("event cannot be used").wait_for()
+    assert watched.problems == []
+
+
+def test_inspector_shows_each_golden_event_with_its_outcomes(open_page, demo):
+    watched = open_page(demo)
+    page = watched.page
+    watched.show("inspector", "Event inspector")
+    paths = sorted(GOLDEN.glob("*.events.json"))
+    assert len(paths) > 20
+    for path in paths:
+        page.locator("details").first.evaluate("details => { details.open = true; }")
+        page.get_by_role("textbox", name="Event").fill(path.read_text(encoding="utf-8"))
+        with page.expect_response("**/api/inspect") as response:
+            page.get_by_role("button", name="Inspect").click()
+        assert response.value.ok, path.name
+        events = inspect_events(demo.bridge, path.read_bytes()).events
+        for position, event in enumerate(events):
+            page.locator(".pane-head").first.get_by_text(event.job).first.wait_for(state="attached")
+            if len(events) > 1:
+                page.locator("#which").select_option(index=position)
+            shown = Counter(
+                page.get_by_label("Fields of the event")
+                .locator(".line[data-line]")
+                .evaluate_all("lines => lines.map(line => line.classList[1])")
+            )
+            lost = sum(field.outcome == "dropped" and field.is_loss for field in event.fields)
+            expected = Counter(event.counts) + Counter(lost=lost)
+            expected["dropped"] -= lost
+            assert shown == +expected, (path.name, position)
+    page.get_by_label("Fields of the event").locator(".line.mapped").first.hover()
+    page.get_by_label("Values of the aspects").locator(".lit").first.wait_for()
     assert watched.problems == []
 
 
