@@ -29,7 +29,7 @@ _UPSERT = """
         ON CONFLICT (day, producer) DO UPDATE SET events = events + excluded.events, last = max(last, excluded.last)
 """
 _IS_KNOWN = "SELECT 1 FROM producer_activity WHERE day = ? AND producer = ?"
-_COUNT_PRODUCERS = "SELECT count(*) FROM producer_activity WHERE day = ?"
+_IS_FULL = "SELECT 1 FROM producer_activity WHERE day = ? LIMIT 1 OFFSET ?"
 
 
 class ProducerDay(NamedTuple):
@@ -81,7 +81,7 @@ class ProducerActivityWriter:
     def _has_room(self, day: int, producer: str) -> bool:
         if self._connection.execute(_IS_KNOWN, (day, producer)).fetchone() is not None:
             return True
-        return int(self._connection.execute(_COUNT_PRODUCERS, (day,)).fetchone()[0]) < _MAX_PRODUCERS
+        return self._connection.execute(_IS_FULL, (day, _MAX_PRODUCERS - 1)).fetchone() is None
 
 
 def read_producer_activity(connection: sqlite3.Connection, since_day: int) -> list[ProducerDay]:
