@@ -348,3 +348,23 @@ def test_last_position_skips_damage_as_the_reader_does(tmp_path, damage):
     segment.write_bytes(data)
     with open_log(tmp_path) as log:
         assert log.last_position() == log.status(0).last
+
+
+def test_position_before_a_time_is_found_in_the_headers(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_module, "SEGMENT_DAYS", 0)
+    times = [1.0]
+    with open_log(tmp_path, clock=lambda: times[0]) as log:
+        assert log.position_before_time(5_000_000) == 0
+        for seconds in (10, 20, 30):
+            times[0] = seconds
+            log.append([logged(seconds)])
+        assert len(segments(tmp_path)) == 3
+        assert [log.position_before_time(seconds * 1_000_000) for seconds in (5, 10, 15, 20, 29, 30, 99)] == [
+            0,
+            0,
+            0,
+            1,
+            1,
+            2,
+            2,
+        ]

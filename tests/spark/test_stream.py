@@ -320,7 +320,8 @@ def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
     columns = ["entity_type", "entity_urn", "aspect_name", "change_type", "reason"]
     assert told == [(0, columns)]
     rows = [
-        {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "reason": "why"} for kind in (REJECTED, PROPOSAL_PACK)
+        {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "reason": "why"}
+        for kind in (REJECTED, PROPOSAL_PACK)
     ]
     (row,) = as_rejected(session.createDataFrame(rows, STEP_OUTPUT)).collect()
     assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")

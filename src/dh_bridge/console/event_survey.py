@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Facets
 
 LOG_LOCATION = "log:"
-"""Begin of the location of an event of the log; its position follows."""
+"""Start of the location of an event of the log; its position follows."""
 _LOG_POSITION = re.compile(r"^log:(\d+)")
 _RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_GROUPS = 1_000
-"""Facets, namespaces and names that are remembered, at most: senders choose them."""
+"""Facets and namespaces that are counted, at most: senders choose them."""
+_MAX_NAMES = 20_000
+"""Names that may lead from a finding to its events, at most."""
 _GROWING_KINDS = ("name-per-run", "staging-folder", "temporary-table", "part-file", "dated-name")
 _MAX_NAME_LENGTH = 300
 
@@ -122,10 +124,10 @@ class EventSurvey:
         deque(self._validity.check(item), maxlen=0)
         if isinstance(item, DeadLetter):
             return
-        self._checker.see(item)
+        self._checker.see(item)  # it masks the secrets of the event
         self._facets.add(set(unknown_facets(item)), item.location)
         self._platforms.add(set(self._unknown_platforms(item)), item.location)
-        if len(self._names) < 20 * _MAX_GROUPS:
+        if len(self._names) < _MAX_NAMES:
             datasets = (item.inputs, item.outputs, [] if item.dataset is None else [item.dataset])
             names = [
                 item.name,

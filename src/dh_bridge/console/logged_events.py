@@ -98,29 +98,30 @@ def answer_logged_events(source: ConsoleSource, parameters: RequestParameters) -
         first, end = event_log.first_position(), min(before, event_log.last_position() + 1)
         while end > first and len(rows) < limit:
             start = max(first, end - (_BLOCK_EVENTS if needles else limit - len(rows)))
-            block = _read_block(event_log, start, end)
-            if block:
-                searched_since = block[0].event.received // _MILLIS_MICROS
-            matches = [item for item in block if not needles or any(needle in item.event.event for needle in needles)]
+            matches: list[LoggedEventRow] = []
+            first_received = None
+            for position, event in _read_block(event_log, start, end):
+                first_received = first_received or event.received // _MILLIS_MICROS
+                if not needles or any(needle in event.event for needle in needles):
+                    matches.append(_row(position, event))
+            searched_since = first_received or searched_since
             room = limit - len(rows)
-            rows += [_row(position, event) for position, event in reversed(matches[-room:])]
+            rows += reversed(matches[-room:])
             end = matches[-room].position if len(matches) > room else start
             if time.monotonic() > deadline:
                 break
     return LoggedEvents(rows, has_log=True, before=end if end > first else None, searched_since=searched_since)
 
 
-def _read_block(event_log: ReadOnlyLog, start: int, end: int) -> list[PositionedEvent]:
-    """Return the events from the position ``start`` up to ``end``, which is not included."""
-    events: list[PositionedEvent] = []
+def _read_block(event_log: ReadOnlyLog, start: int, end: int) -> Iterator[PositionedEvent]:
+    """Yield the events from the position ``start`` up to ``end``, which is not included."""
     position = start - 1
     while position < end - 1:
         batch = event_log.read_after(position, max_events=end - 1 - position, max_bytes=_MAX_BYTES)
         if not batch.events:
-            break
-        events += [item for item in batch.events if item.position < end]
+            return
+        yield from (item for item in batch.events if item.position < end)
         position = batch.last
-    return events
 
 
 def _needles(text: str) -> list[bytes]:

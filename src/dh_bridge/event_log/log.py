@@ -180,6 +180,15 @@ class EventLog:
         finally:
             segment.close()
 
+    def position_before_time(self, micros: int) -> int:
+        """Return a position after which all events are that were appended at a time or later, from the headers of the segments."""
+        start = self.first_position()
+        for path in list_segments(self.folder):
+            if _created(path) * _MICROS > micros:
+                break
+            start = segment_first(path)
+        return start - 1
+
     def total_bytes(self) -> int:
         """Return the size of the log in bytes."""
         return sum(_size(path) for path in list_segments(self.folder))

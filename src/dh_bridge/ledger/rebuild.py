@@ -35,6 +35,8 @@ log = logging.getLogger("dh_bridge.ledger")
 
 _MICROS = 1_000_000
 _MILLIS_MICROS = 1_000
+_MAX_LAG_MICROS = 86_400_000_000
+"""Time between the receipt of an event and its place in the log, at most."""
 _EVENTS_PER_READ = 1_000
 _BYTES_PER_READ = 64 * 1024 * 1024
 
@@ -79,8 +81,12 @@ class ReadOnlyLog(EventLog):
         return 0
 
     def events(self, since: int | None = None) -> Iterator[LoggedEvent]:
-        """Yield the events that were received at a time (milliseconds) or later, oldest first."""
-        for _, event in self._positions():
+        """Yield the events that were received at a time (milliseconds) or later, oldest first.
+
+        Segments that ended a day or more before that time are not read.
+        """
+        start = None if since is None else self.position_before_time(since * _MILLIS_MICROS - _MAX_LAG_MICROS)
+        for _, event in self._positions(start):
             if since is None or event.received >= since * _MILLIS_MICROS:
                 yield event
 
@@ -91,8 +97,8 @@ class ReadOnlyLog(EventLog):
                 return position - 1
         return self.status(0).last
 
-    def _positions(self) -> Iterator[tuple[int, LoggedEvent]]:
-        position = self.first_position() - 1
+    def _positions(self, start: int | None = None) -> Iterator[tuple[int, LoggedEvent]]:
+        position = self.first_position() - 1 if start is None else start
         while (batch := self.read_after(position, max_events=_EVENTS_PER_READ, max_bytes=_BYTES_PER_READ)).events:
             yield from batch.events
             position = batch.last
