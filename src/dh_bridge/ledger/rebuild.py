@@ -36,7 +36,7 @@ log = logging.getLogger("dh_bridge.ledger")
 _MICROS = 1_000_000
 _MILLIS_MICROS = 1_000
 _MAX_LAG_MICROS = 86_400_000_000
-"""Time between the receipt of an event and its place in the log, at most."""
+"""Time from the receipt of an event until it is in the log, at most."""
 _EVENTS_PER_READ = 1_000
 _BYTES_PER_READ = 64 * 1024 * 1024
 
