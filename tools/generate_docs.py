@@ -127,8 +127,8 @@ of `examples/events`.
 
 For `translate` and `emit`, `--fail-on never|events|delivery` selects which of the exit codes 1 and 3 they return.
 
-Events are files (JSON, NDJSON, also gzipped), folders, or `-` for stdin. A folder is searched for files that end in `.json`, `.ndjson`,
-`.jsonl`, `.log`, `.txt` or `.gz`. Dead letters and answers of Marquez' API are read, too:
+Events are files (JSON, NDJSON, also packed with gzip or Zstandard), folders, or `-` for stdin. A folder is searched for files that
+end in `.json`, `.ndjson`, `.jsonl`, `.log`, `.txt`, `.gz` or `.zst`. Dead letters and answers of Marquez' API are read, too:
 `curl http://marquez:5000/api/v1/events/lineage | dh-bridge emit - --to …`.
 
 """

@@ -6,6 +6,7 @@ import gzip
 import json
 
 import pytest
+import zstandard
 from support.generated_runs import group
 from support.partitions import dumped
 from support.public_data import CORPUS
@@ -34,9 +35,11 @@ def archive(tmp_path_factory):
     folder = tmp_path_factory.mktemp("archive")
     raws = generated()
     third = len(raws) // 3
+    middle = 2 * third + third // 2
     (folder / "lines.ndjson").write_bytes(b"\n".join(raws[:third]))
     (folder / "array.json").write_bytes(b"[" + b",".join(raws[third : 2 * third]) + b"]")
-    (folder / "more.jsonl.gz").write_bytes(gzip.compress(b"\n".join(raws[2 * third :])))
+    (folder / "more.jsonl.gz").write_bytes(gzip.compress(b"\n".join(raws[2 * third : middle])))
+    (folder / "rest.ndjson.zst").write_bytes(zstandard.compress(b"\n".join(raws[middle:])))
     for position, one in enumerate(examples()):
         (folder / f"single_{position}.json").write_bytes(one.raw)
     return folder, [*raws, *(one.raw for one in examples())]
@@ -110,6 +113,8 @@ def test_unusable_records_are_reported_and_others_translated(session, tmp_path):
     big = json.dumps(event(run_facets={"x": {"text": "y" * 20_000_000}})).encode()
     (tmp_path / "lines.ndjson").write_bytes(b"\n".join([good[0], b'{"a": 1}', b"\xff\xfe\x00junk", b"{", good[1]]))
     (tmp_path / "cut.ndjson.gz").write_bytes(whole[: len(whole) // 2])
+    packed = zstandard.compress(b"\n".join(generated(20)))
+    (tmp_path / "cut.ndjson.zst").write_bytes(packed[: len(packed) // 2])
     (tmp_path / "big.json").write_bytes(big)
     (tmp_path / "junk.log").write_bytes(bytes(range(256)) * 8)
     items = list(read_events([tmp_path]))

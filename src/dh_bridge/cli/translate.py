@@ -38,7 +38,7 @@ def translate(
 ) -> None:
     """Write the proposals for EVENTS to stdout, one JSON object per line.
 
-    EVENTS are files (JSON, NDJSON, each also gzipped), folders, or - for stdin.
+    EVENTS are files (JSON, NDJSON, each also packed with gzip or Zstandard), folders, or - for stdin.
     """
     require_separate_files(events, {"--report": report, "--dead-letters": dead})
     bridge = Bridge(settings)

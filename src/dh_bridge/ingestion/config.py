@@ -26,7 +26,8 @@ class RecipeConfig(ConfigModel):
     """``source.config`` of a recipe."""
 
     events: list[str] = Field(
-        min_length=1, description="Files and folders of OpenLineage events: JSON or NDJSON, plain or gzipped."
+        min_length=1,
+        description="Files and folders of OpenLineage events: JSON or NDJSON, also packed with gzip or Zstandard.",
     )
     config: str | None = Field(
         default=None,

@@ -11,13 +11,15 @@ from os.path import exists, isfile, islink, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dh_bridge.openlineage.unpacking import GZIP_MAGIC, ZSTD_MAGIC
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _SNIFFED_BYTES = 64
-_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 _CATALOGUE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
-SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
+SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz", ".zst")
 
 
 def event_files(
@@ -54,13 +56,13 @@ def event_files(
 
 
 def _begins_like_json(file: Path) -> bool:
-    """Return whether a file has JSON or gzip at its beginning: Spark's file transport writes events without an ending."""
+    """Return whether a file has JSON, gzip or Zstandard at its beginning: Spark's file transport writes events without an ending."""
     try:
         with file.open("rb") as stream:
             head = stream.read(_SNIFFED_BYTES)
     except OSError:
         return True  # opening it for reading reports the reason
-    return head.startswith(_GZIP) or head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
+    return head.startswith((GZIP_MAGIC, ZSTD_MAGIC)) or head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def is_event_file_of(path: str | Path, file: Path) -> bool:

@@ -9,7 +9,6 @@ _FORMATS = {
     b"PK\x03\x04": ("a ZIP archive", _UNPACK),
     b"BZh": ("a bzip2 file", _UNPACK),
     b"\xfd7zXZ\x00": ("an xz file", _UNPACK),
-    b"\x28\xb5\x2f\xfd": ("a Zstandard file", _UNPACK),
     b"PAR1": ("a Parquet file", _EXPORT),
     b"Obj\x01": ("an Avro file", _EXPORT),
     b"ORC": ("an ORC file", _EXPORT),

@@ -1,18 +1,17 @@
-"""Events from files, folders, pipes and bytes: JSON objects, a JSON array, NDJSON, each also gzipped.
+"""Events from files, folders, pipes and bytes: JSON objects, a JSON array, NDJSON, each also packed with gzip or Zstandard.
 
 One line is in memory at a time for NDJSON; a JSON array or a pretty-printed object is read whole.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
 import zlib
 from datetime import timezone, tzinfo
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
@@ -24,13 +23,13 @@ from dh_bridge.openlineage.folders import event_files
 from dh_bridge.openlineage.magic_bytes import HEAD_BYTES, foreign_format
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.openlineage.repair import repair_json
+from dh_bridge.openlineage.unpacking import MAGIC_BYTES, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _JSON_OPENINGS = (b"{", b"[", b'"')
 _TEXT_REASON = "text, but no JSON, such as CSV (events are JSON objects: in an array, or one on each line)"
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 #: Bytes that are read at once. Events are longer than Python's buffer of 8 KiB: to put a line of 24 KiB together takes four times as long as to read it.
 BUFFER = 256 * 1024
@@ -143,7 +142,7 @@ def standard_input() -> BinaryIO:
 def _read_safely(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
     try:
         yield from _read_stream(stream, location, zone)
-    except (OSError, EOFError, zlib.error) as error:  # a gzip that breaks off, a pipe that does
+    except (OSError, EOFError, zlib.error) as error:  # a packed file that breaks off, a pipe that does
         yield _unreadable_letter(location, error)
 
 
@@ -157,9 +156,10 @@ def _read_stream(stream: BinaryIO, location: str, zone: tzinfo) -> Iterator[Even
         stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER),
     )
     is_file = stream.seekable()
-    if buffered.peek(2)[:2] == _GZIP:
+    content = unpacked(buffered, buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+    if content is not None:
         is_file = False
-        buffered = io.BufferedReader(_GzipStream(buffered), BUFFER)
+        buffered = io.BufferedReader(content, BUFFER)
     reason = foreign_format(buffered.peek(HEAD_BYTES)[:HEAD_BYTES])
     if reason is None and is_file and not _has_json_line(buffered):
         reason = _TEXT_REASON
@@ -206,23 +206,6 @@ def _has_json_line(stream: io.BufferedReader) -> bool:
             return True
     stream.seek(0)
     return not has_text
-
-
-class _GzipStream(io.RawIOBase):
-    """A gzipped stream, unzipped as far as it is complete: if it breaks off, all data before the break is returned."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._file = gzip.GzipFile(fileobj=stream)
-
-    def readable(self) -> bool:
-        """Say yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill ``buffer`` with what can be had at once; 0 at the end."""
-        chunk = self._file.read1(len(buffer))
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
 
 
 def _opens_document(line: bytes) -> bool:

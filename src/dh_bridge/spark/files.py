@@ -24,8 +24,8 @@ log = logging.getLogger("dh_bridge.spark")
 MAX_PART_BYTES = 64 << 20
 """Size of the parts of files with JSON lines; smaller for few events, so that all cores work."""
 _MIN_PART_BYTES = 16 << 20
-_GZIP_RATIO = 8
-"""Approximate ratio of the size of events to that of their gzip."""
+_PACKED_RATIOS = {".gz": 8, ".zst": 10}
+"""Approximate ratio of the size of events to that of their packed file."""
 
 
 def local_paths(paths: Sequence[str]) -> list[str]:
@@ -87,7 +87,7 @@ def _expand(name: str) -> list[Path]:
 
 def unzipped_size(paths: Sequence[str]) -> int:
     """Return the approximate number of bytes of the events in files."""
-    return sum(_size(file) * (_GZIP_RATIO if file.suffix == ".gz" else 1) for file in list_files(paths))
+    return sum(_size(file) * _PACKED_RATIOS.get(file.suffix, 1) for file in list_files(paths))
 
 
 def _size(file: Path) -> int:
@@ -98,7 +98,7 @@ def _size(file: Path) -> int:
 
 
 def _has_json_lines(file: Path) -> bool:
-    """Return whether the first line is an event, and not the beginning of a longer document, or gzip."""
+    """Return whether the first line is an event, and not the beginning of a longer document, or packed."""
     try:
         with file.open("rb") as stream:
             first_line = stream.readline().strip()

@@ -48,7 +48,7 @@ def read(
 ) -> DataFrame:
     """Return the events of files and folders, or of a table that the session reads with ``format``.
 
-    Without a format, ``paths`` hold JSON lines, arrays or single events, gzipped or not. With one (``delta``, ``parquet``,
+    Without a format, ``paths`` hold JSON lines, arrays or single events, packed with gzip or Zstandard or not. With one (``delta``, ``parquet``,
     ``text`` …, ``table`` for names in the catalog), ``column`` holds an event, or an array of them, in each row.
     """
     names = [paths] if isinstance(paths, str) else list(paths)

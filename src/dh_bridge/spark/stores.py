@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MAX_WHOLE_BYTES = 8 << 20
 """Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
 Larger ones are split by Spark, and are taken for JSON lines."""
-MAX_GZIP_BYTES = 512 << 20
-"""Gzip cannot be split: it is read whole up to this size, so that a truncated file is reported and affects no others."""
+MAX_PACKED_BYTES = 512 << 20
+"""Gzip and Zstandard cannot be split: a packed file is read whole up to this size, so that a truncated file is reported and affects no others."""
 MAX_CONTENT_OPTION = "spark.sql.sources.binaryFile.maxLength"
 _MAX_VECTOR_BYTES = 1 << 30
 NO_GLOB = {"__globPaths__": "false"}
@@ -52,9 +52,9 @@ def read_stored_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 def _events_of_files(spark: SparkSession, files: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    gzipped = F.lower("path").endswith(".gz")
-    is_read_at_once = ((F.col("length") <= MAX_WHOLE_BYTES) & ~gzipped) | (
-        gzipped & (F.col("length") <= MAX_GZIP_BYTES)
+    is_packed = F.lower("path").endswith(".gz") | F.lower("path").endswith(".zst")
+    is_read_at_once = ((F.col("length") <= MAX_WHOLE_BYTES) & ~is_packed) | (
+        is_packed & (F.col("length") <= MAX_PACKED_BYTES)
     )
     large = [row.path for row in files.filter(~is_read_at_once).select("path").collect()]
     events = files.filter(is_read_at_once).select(
