@@ -18,6 +18,8 @@ import zstandard
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog, LoggedEvent, segment_writer
 from dh_bridge.event_log import log as log_module
+from dh_bridge.event_log.format import FORMAT_VERSION, MAGIC, encode_record
+from dh_bridge.event_log.log_erase import erase_events
 
 FIXTURE = Path(__file__).with_name("format-1.log")
 DAY = 86_400
@@ -111,6 +113,46 @@ def test_log_is_read_without_the_package():
         events += found
         offset += 24 + frame_length
     assert [event[3] for event in events] == [b'{"n":%d}' % number for number in range(1, 8)]
+
+
+def make_segment(folder, version, events, **header):
+    """Write a segment as a later release may write it."""
+    body = msgspec.msgpack.encode(
+        {"version": version, "first": 1, "log_id": b"1", "created": 1, "dictionary": b"", **header}
+    )
+    record = encode_record(1, len(events), zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(events)))
+    path = folder / "00000000000000000001.log"
+    path.write_bytes(MAGIC + struct.pack("<I", len(body)) + body + struct.pack("<I", zlib.crc32(body)) + record)
+
+
+def test_fields_of_the_next_release_are_skipped(tmp_path):
+    make_segment(tmp_path, FORMAT_VERSION, [[7, "e:1", "run", b"{}", "tenant", [1, 2]]], owner="etl")
+    assert [event for _, event in read_all(tmp_path)] == [LoggedEvent(7, "e:1", "run", b"{}")]
+    with open_log(tmp_path) as log:
+        assert log.append([logged(2)]) == range(2, 3)
+    assert [position for position, _ in read_all(tmp_path)] == [1, 2]
+
+
+def test_fields_of_the_next_release_outlive_an_erasure(tmp_path):
+    events = [[number, "e", f"run-{number}", b"{}", "tenant"] for number in range(4)]
+    make_segment(tmp_path, FORMAT_VERSION, events, owner="etl")
+    assert erase_events(tmp_path, lambda event: event.run_key == "run-2") == 1
+    data = segments(tmp_path)[0].read_bytes()
+    assert b"owner" in data
+    assert [position for position, _ in read_all(tmp_path)] == [1, 2, 4]
+    frames = [frame for frame in data.split(b"\xd5dhR")[1:] if len(frame) > 20]
+    stored = [msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(frame[20:])) for frame in frames]
+    assert [event for part in stored for event in part] == [events[0], events[1], events[3]]
+
+
+def test_log_of_a_newer_format_is_refused_with_the_remedy(tmp_path):
+    make_segment(tmp_path, FORMAT_VERSION + 1, [[7, "e:1", "run", b"{}"]])
+    with pytest.raises(SinkError) as caught:
+        read_all(tmp_path)
+    assert caught.value.problem == f"the event log has format {FORMAT_VERSION + 1}, newer than {FORMAT_VERSION}"
+    assert caught.value.remedy == "use a newer dh-bridge"
+    with open_log(tmp_path) as log, pytest.raises(SinkError, match="use a newer dh-bridge"):
+        log.append([logged(2)])
 
 
 @pytest.fixture

@@ -8,8 +8,11 @@
     frame    zstandard, with the dictionary in the header: a msgpack array of events
     event    a msgpack array: time of receipt (microseconds since 1970 UTC), location, id of its run, JSON as it was masked
 
-Numbers are little-endian. A record without events is the end mark of a segment: the log goes on in the next one. Fields may be
-added at the end of an event, and keys to the header; readers skip those that they do not know.
+Numbers are little-endian. A record without events is the end mark of a segment: the log goes on in the next one.
+
+A release reads the logs of all earlier releases, and of the next one: fields may be added at the end of an event, and keys to the
+header, and readers skip those that they do not know. Any other change needs a new FORMAT_VERSION, which readers learn one release
+before writers use it. A segment with a version above FORMAT_VERSION is rejected.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import msgspec
 
 MAGIC = b"dhBlog\r\n"
 FORMAT_VERSION = 1
+"""The format that is written, and the newest one that is read."""
 _MARKER = b"\xd5dhR"
 _LENGTH = struct.Struct("<I")
 _RECORD = struct.Struct("<4sQII")

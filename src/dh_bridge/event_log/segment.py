@@ -11,6 +11,7 @@ import msgspec
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log.compression import FrameCodec, FrameError
 from dh_bridge.event_log.format import (
+    FORMAT_VERSION,
     HEADER_PREFIX_BYTES,
     RECORD_HEAD_BYTES,
     LoggedEvent,
@@ -41,6 +42,11 @@ class Record(NamedTuple):
     frame: bytes
     end: int
 
+    @property
+    def size(self) -> int:
+        """The bytes of the record."""
+        return RECORD_HEAD_BYTES + len(self.frame)
+
 
 class SegmentReader:
     """An open segment.
@@ -48,7 +54,7 @@ class SegmentReader:
     ``header`` is its header, ``first_offset`` the offset of its first record. Another process may append meanwhile.
 
     Raises:
-        SinkError: The segment cannot be opened, or its header is damaged.
+        SinkError: The segment cannot be opened, its header is damaged, or its format is newer than FORMAT_VERSION.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,6 +78,13 @@ class SegmentReader:
             )
         self.header: SegmentHeader
         self.header, self.first_offset = decoded
+        if self.header.version > FORMAT_VERSION:
+            self._file.close()
+            raise SinkError(
+                f"the event log has format {self.header.version}, newer than {FORMAT_VERSION}",
+                location=str(path),
+                remedy="use a newer dh-bridge",
+            )
         self._codec: FrameCodec | None = None
 
     def records(self, offset: int = 0) -> Iterator[Record]:

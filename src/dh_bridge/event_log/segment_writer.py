@@ -135,7 +135,7 @@ class SegmentWriter:
         finally:
             os.close(descriptor)
         draft.rename(path)
-        _sync_folder(self._folder)
+        sync_folder(self._folder)
         self._open(path)
 
     def _read_tail(self) -> bool:
@@ -174,7 +174,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Write the names of a folder to the disk."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows writes them with the file
         return
