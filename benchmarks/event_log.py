@@ -4,6 +4,9 @@ Events are appended to the log, and beside it inserted into an SQLite table, one
 without a log, with one, and from one, and a replay merges them again. Last, ``dh-bridge serve`` takes small events from 16 senders,
 without and with a log. Processor time counts, since other programs may use the machine. ``--write`` puts the tables into
 benchmarks/RESULTS.md.
+
+``--growth 10000 100000`` measures instead how the costs grow with the number of events, and ``--senders 1 16 64`` what ``serve``
+accepts from so many senders, beside an empty server.
 """
 
 from __future__ import annotations
@@ -42,7 +45,18 @@ each event; bytes of disk for each event, beside the bytes of its JSON. *append*
 *SQLite* is a table with one row for each event, WAL and `synchronous = FULL`. *merge*: into a ledger with batches of 1,000 events.
 *serve*: from request to delivery, all processes of the bridge together.
 """
+GROWTH_HEAD = """### Growth of the event log
+
+Written by `make bench-log ARGS="--growth 10000 100000 --write"`. START events of 0.5 KB, of 200 jobs, a run each. *append*: 1,000 a
+batch; *fold*: from the log into a ledger; *replay*: `--dry-run`. Microseconds of processor time for each event.
+"""
+SENDERS_HEAD = """### Senders of the event log
+
+Written by `make bench-log ARGS="--senders 1 16 64 --write"`. Events accepted per second by `dh-bridge serve` with an event log, an
+event a request, beside a server that answers at once and does nothing. Senders and servers share the machine.
+"""
 BATCHES = (1, 100, 5000)
+GROWTH_JOBS, GROWTH_BATCH = 200, 1_000
 SETTINGS = Settings(datahub_version="1.7", ledger={"batch": 1000}, log={"enabled": True})
 MAX_BYTES = 10 << 30
 SENDERS = 16
@@ -149,6 +163,50 @@ def add_row(table: Table, label: str, busy: float, wall: float, size: str) -> No
     print(table[-1], flush=True)
 
 
+def growth_rows(counts: list[int], table: Table) -> None:
+    """Append, fold and replay logs of several lengths."""
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name:
+            path = Path(name) / "ledger.db"
+            append = cost(partial(append_generated, log_folder(path), count), count)
+            fold = cost(partial(merge, path, [], has_log=True), count)
+            replay = cost(partial(compare_replay, path, SETTINGS), count)
+            sizes = (size_of(log_folder(path)) / count, path.stat().st_size / count)
+        times = [f"{busy:,.0f}" for busy, _ in (append, fold, replay)]
+        table.append((f"{count:,}", *times, *[f"{size:,.0f}" for size in sizes]))
+        print(table[-1], flush=True)
+
+
+def append_generated(folder: Path, count: int) -> None:
+    """Append small events that are made meanwhile."""
+    with EventLog(folder, max_bytes=MAX_BYTES) as log:
+        lines = inputs.starts(0, count, GROWTH_JOBS)
+        while batch := [
+            LoggedEvent(time.time_ns() // 1_000, "request 1", "run", line.encode())
+            for line in islice(lines, GROWTH_BATCH)
+        ]:
+            log.append(batch)
+
+
+def sender_rows(senders: list[int], count: int, table: Table) -> None:
+    """Send events to an empty server, and to ``dh-bridge serve``."""
+    for label, source in (("0.5 KB", inputs.starts(0, count)), ("6.6 KB", inputs.runs(10**12))):
+        lines = [line.encode() for line in islice(source, count)]
+        for number in senders:
+            with loopback() as url:
+                empty_seconds, _ = measured(url.removeprefix("http://"), lines, number)
+            with (
+                tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name,
+                loopback() as url,
+                bridge_process(PYTHON, Path(name), f"rest:{url}", "--set", "log.enabled=true") as (place, _),
+            ):
+                seconds, waited = measured(place, lines, number)
+            waits = [f"{waited[int(len(waited) * part)] * 1000:,.1f}" for part in (0.5, 0.99)]
+            rates = [f"{len(lines) / each:,.0f}" for each in (empty_seconds, seconds)]
+            table.append((label, f"{number}", *rates, *waits))
+            print(table[-1], flush=True)
+
+
 def serve_rows(lines: list[bytes], table: Table) -> None:
     """Send small events to ``dh-bridge serve``, without and with a log, until all are delivered."""
     for label, value in (("without a log", "false"), ("with a log", "true")):
@@ -190,14 +248,35 @@ def wait_until_delivered(place: str, events: int) -> None:
         time.sleep(0.2)
 
 
+def compare(options: argparse.Namespace, page: str) -> None:
+    """Measure the growth, or numbers of senders, as the options ask."""
+    if options.growth:
+        growth: Table = [("events", "append, µs", "fold, µs", "replay, µs", "log, bytes/event", "ledger, bytes/event")]
+        growth_rows(options.growth, growth)
+        if options.write:
+            put("log growth", GROWTH_HEAD, [page, markdown(growth)])
+    if options.senders:
+        senders: Table = [
+            ("event", "senders", "empty server, events/s", "serve, events/s", "waited, ms: half", "99 of 100")
+        ]
+        sender_rows(options.senders, options.count, senders)
+        if options.write:
+            put("log senders", SENDERS_HEAD, [page, markdown(senders)])
+
+
 def main() -> None:
     """Measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=4000, help="events of a row (default 4000)")
+    parser.add_argument("--growth", type=int, nargs="+", metavar="EVENTS", help="lengths of logs to compare")
+    parser.add_argument("--senders", type=int, nargs="+", help="numbers of senders to compare")
     parser.add_argument("--write", action="store_true", help="write into benchmarks/RESULTS.md")
     options = parser.parse_args()
     pages = [machine()]
     print(pages[0], flush=True)
+    if options.growth or options.senders:
+        compare(options, pages[0])
+        return
     lines = [line.encode() for line in islice(inputs.runs(10**12), options.count)]
     table: Table = [("what", "CPU µs/event", "events/s", "disk, bytes/event")]
     append_rows(lines, table)
