@@ -18,7 +18,6 @@ MARKED = {
     "Kafka": 3,
     "Spark": 3,
     "a checkout": 4,  # make demo, make test and the like
-    "another tool": 1,
     "package index": 2,
     "publication": 1,
 }

@@ -236,8 +236,15 @@ _TABLES = (
 )
 
 
-def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:
-    """Delete entities with all their aspects and points, in one transaction; return how many there were."""
+def delete_entities(catalog: Catalog, urns: Iterable[str], *, with_points: bool = True) -> int:
+    """Delete entities with all their aspects and points, in one transaction; return how many there were.
+
+    Args:
+        catalog: the catalogue.
+        urns: the entities.
+        with_points: False: their points in time stay.
+    """
+    tables = _TABLES if with_points else [item for item in _TABLES if item[0] != "point"]
     deleted_count = 0
     with catalog.transaction():
         for urn in urns:
@@ -246,7 +253,28 @@ def delete_entities(catalog: Catalog, urns: Iterable[str]) -> int:
                 continue
             row_counts = [
                 catalog.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row).rowcount  # noqa: S608 - constants
-                for table, column in _TABLES
+                for table, column in tables
             ]
             deleted_count += any(row_counts)
     return deleted_count
+
+
+_REFERENCES = (
+    *_TABLES,
+    ("relationship", "target"),
+    ("column_edge", "downstream"),
+    ("column_edge", "upstream"),
+    ("run_link", "entity"),
+)
+
+
+def delete_orphans(catalog: Catalog) -> int:
+    """Delete the URNs that no row refers to any more, and what the search index still has of them; return how many."""
+    conditions = " AND ".join(
+        f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{column} = entity.id)"  # noqa: S608 - constants
+        for table, column in _REFERENCES
+    )
+    with catalog.transaction():
+        number = catalog.connection.execute(f"DELETE FROM entity WHERE {conditions}").rowcount  # noqa: S608 - constants
+        catalog.connection.execute("INSERT INTO search_index (search_index) VALUES ('rebuild')")
+    return number

@@ -58,6 +58,8 @@ MENU: dict[str, dict[str, str]] = {
         "verify": "Check that TARGET has the metadata of EVENTS: nothing missing, trimmed or overwritten.",
         "replay": "Process the events in the log of LEDGER again, under other settings or for another server.",
         "queue": "Show and manage the proposals that wait in a ledger.",
+        "ledger": "Back up and restore a ledger or catalogue.",
+        "log": "Manage the event log of a ledger: the folder LEDGER.log.",
         "prune": "Remove old runs of the bridge; jobs, datasets and lineage stay.",
         "spark": "Translate archives and streams of events on Spark.",
         "golden": "Compare the golden files of DIR with the proposals that their events give now.",

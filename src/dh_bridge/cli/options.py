@@ -55,6 +55,7 @@ class _DatabasePath(click.Path):
 
 events_path = _EventsPath(exists=True, allow_dash=True)
 catalog_path = _DatabasePath(dir_okay=False)
+ledger_path = _DatabasePath(dir_okay=False, path_type=Path)
 
 events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
 datahub_version_option = click.option(
@@ -67,9 +68,7 @@ ledger_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of the ledger (default: the setting ledger.file).",
 )
-ledger_argument = click.argument(
-    "ledger", metavar="[LEDGER]", required=False, type=_DatabasePath(dir_okay=False, path_type=Path)
-)
+ledger_argument = click.argument("ledger", metavar="[LEDGER]", required=False, type=ledger_path)
 new_ledger_option = click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -15,6 +15,7 @@ from dh_bridge.cli.options import dry_run_option, json_option, ledger_argument, 
 from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
+from dh_bridge.ledger.backup import finish_restore
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.sent import SentFingerprints
 
@@ -159,9 +160,13 @@ def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
 @with_settings
 @examples("dh-bridge queue resume out/demo.db")
 def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
-    """Resume deliveries: the next emit sends the waiting proposals."""
-    with _edit_outbox(ledger, settings, dry_run=dry_run) as (_, outbox):
+    """Resume deliveries: the next emit sends the waiting proposals.
+
+    If the ledger was restored, its entities are rendered again, and the differences to what was sent are delivered.
+    """
+    with _edit_outbox(ledger, settings, dry_run=dry_run) as (file, outbox):
         outbox.set_paused(is_paused=False)
+        finish_restore(file, settings)
         echo(f"Deliveries are resumed. {outbox.count()[0]:,} proposals wait.")
 
 

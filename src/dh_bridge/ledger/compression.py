@@ -63,10 +63,13 @@ class Compression:
         frame = self._compressor.compress(data)  # type: ignore[union-attr]
         return frame if len(frame) < len(data) else data
 
-    def compress_proposal(self, line: bytes) -> bytes:
-        """Return a proposal as the outbox stores it: with the dictionary of the package, which has the names of all aspects."""
-        frame: bytes = self._package_compressor.compress(line)
-        return frame if len(frame) < len(line) else line
+    def compress_portable(self, data: bytes) -> bytes:
+        """Return a value that does not depend on the ledger's dictionaries, for example a proposal of the outbox.
+
+        The dictionary of the package has the names of all aspects.
+        """
+        frame: bytes = self._package_compressor.compress(data)
+        return frame if len(frame) < len(data) else data
 
     def decompress(self, data: bytes) -> bytes:
         """Return a value as it was.

@@ -15,6 +15,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.ledger_log import open_event_log
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.upgrade_check import upgrade_warning
 from dh_bridge.options import Options
 from dh_bridge.sinks.abilities import SinkWrapper, holds_ledger, learns_patch_forms
 from dh_bridge.sinks.base import Closable, Delivery, SinkKind, address_of, find_kind, kind_of
@@ -204,6 +205,7 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
         options = Options(settings, is_stateful=True)
         _warn_about_network(sink.catalog.path)
         with _open_log(sink.catalog.path, settings) as event_log:
+            _warn_about_upgrade(sink.catalog, event_log, options)
             yield Ledger(
                 sink.catalog, options, sink, full=full, report=report, approve_batch=approve_batch,
                 delivery_id=delivery_id, event_log=event_log,
@@ -229,9 +231,11 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
                     Outbox(file.connection).write_note(_VERSION_NOTE, version)
             if target is not None:
                 sink = _TargetRecordingSink(sink, file, target)
+            options = Options(settings, is_stateful=True)
+            _warn_about_upgrade(file, event_log, options)
             yield Ledger(
                 file,
-                Options(settings, is_stateful=True),
+                options,
                 sink,
                 full=full,
                 report=report,
@@ -243,6 +247,11 @@ def open_ledger(  # noqa: PLR0913 - the options of an entry point
 
 def _warn_about_network(path: str | Path) -> None:
     if warning := network_warning(path):
+        log.warning("%s", warning)
+
+
+def _warn_about_upgrade(file: Database, event_log: EventLog | None, options: Options) -> None:
+    if event_log is not None and (warning := upgrade_warning(file, event_log, options, NullSink())):
         log.warning("%s", warning)
 
 

@@ -128,7 +128,12 @@ class Ledger:
         """
         if not self._is_catalogue:
             yield self._empty_translation(), self.relay.deliver()
-        yield from self.fold_log()
+        has_folded = False
+        for result in self.fold_log():
+            has_folded = True
+            yield result
+        if has_folded and not self._is_catalogue:
+            yield self._empty_translation(), self.relay.deliver()
         batch: list[Event | DeadLetter] = []
         batch_bytes, batch_start = 0, 0.0
         max_events = self._max_events()
@@ -168,7 +173,7 @@ class Ledger:
         if self._log is None:
             return
         folder = LogFolder(
-            self._file, self._log, self._process, self._clock, max_events=max_events or self._batch_size,
+            self._file, self._log, self.process_source, self._clock, max_events=max_events or self._batch_size,
             max_bytes=MAX_BATCH_BYTES, careful_events=careful_events,
         )  # fmt: skip
         yield from folder.fold()
@@ -220,9 +225,10 @@ class Ledger:
         The proposals wait in the outbox; those of a catalogue are written at once. If the outbox is full, a SinkError is raised
         and nothing is processed. Without ``items``, entities are rendered again only.
         """
-        return self._process(ReceivedItems(items, self._log))
+        return self.process_source(ReceivedItems(items, self._log))
 
-    def _process(self, source: BatchSource) -> tuple[Translation, Delivery]:
+    def process_source(self, source: BatchSource) -> tuple[Translation, Delivery]:
+        """Process the events of a source in one transaction."""
         self.relay.require_capacity()
         is_rerender = source.is_rerender
         now = int(self._clock() * 1000)

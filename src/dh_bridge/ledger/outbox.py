@@ -161,7 +161,7 @@ class Outbox:
                 )
             self._connection.execute(
                 "INSERT INTO outbox (urn, aspect, proposal, since) VALUES (?, ?, ?, ?)",
-                (urn, aspect, self._compression.compress_proposal(ndjson_line(proposal)), now),
+                (urn, aspect, self._compression.compress_portable(ndjson_line(proposal)), now),
             )
 
     def add_dead_letter(self, proposal: Proposal, reason: str, now: int) -> None:
@@ -171,7 +171,7 @@ class Outbox:
             (
                 proposal.entity_urn,
                 proposal.aspect_name,
-                self._compression.compress_proposal(ndjson_line(proposal)),
+                self._compression.compress_portable(ndjson_line(proposal)),
                 now,
                 reason,
             ),

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
-from dh_bridge.event_log import EventLog
+from dh_bridge.event_log import EventLog, LogBatch
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
@@ -27,7 +27,7 @@ from dh_bridge.storage.database import Database
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dh_bridge.event_log import LogBatch, LoggedEvent
+    from dh_bridge.event_log import LoggedEvent
     from dh_bridge.session import Counts
     from dh_bridge.settings import Settings
 
@@ -58,12 +58,14 @@ class RebuiltStates(NamedTuple):
 class ReadOnlyLog(EventLog):
     """The log of a ledger, for a process that only reads it.
 
-    ``last_received``: when the event that was read last was received, in microseconds.
+    ``last_received``: when the event that was read last was received, in microseconds. ``is_left_out``: whether an event is
+    skipped.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, is_left_out: Callable[[LoggedEvent], bool] | None = None) -> None:
         super().__init__(folder, max_bytes=0)
         self.last_received = 0
+        self._is_left_out = is_left_out
 
     def append(self, events: Sequence[LoggedEvent], *, min_position: int = 1) -> range:  # noqa: ARG002 - as its base class
         """Reject events."""
@@ -72,6 +74,12 @@ class ReadOnlyLog(EventLog):
     def read_after(self, position: int, *, max_events: int, max_bytes: int) -> LogBatch:
         """Return the events after a position."""
         batch = super().read_after(position, max_events=max_events, max_bytes=max_bytes)
+        while self._is_left_out is not None and batch.events:
+            kept = [item for item in batch.events if not self._is_left_out(item.event)]
+            if kept:
+                batch = LogBatch(kept, batch.last)
+                break
+            batch = super().read_after(batch.last, max_events=max_events, max_bytes=max_bytes)
         if batch.events:
             self.last_received = max(self.last_received, batch.events[-1].event.received)
         return batch
@@ -104,8 +112,12 @@ class ReadOnlyLog(EventLog):
             position = batch.last
 
 
-def open_log_of(ledger_path: Path) -> ReadOnlyLog:
+def open_log_of(ledger_path: Path, is_left_out: Callable[[LoggedEvent], bool] | None = None) -> ReadOnlyLog:
     """Return the log of a ledger.
+
+    Args:
+        ledger_path: the ledger.
+        is_left_out: whether an event is skipped.
 
     Raises:
         SinkError: The ledger has no log.
@@ -117,12 +129,17 @@ def open_log_of(ledger_path: Path) -> ReadOnlyLog:
             location=str(ledger_path),
             remedy="set log.enabled: true, so that later events can be replayed",
         )
-    return ReadOnlyLog(folder)
+    return ReadOnlyLog(folder, is_left_out)
 
 
 @contextmanager
 def rebuild_states(
-    ledger_path: Path, settings: Settings, *, since: int | None = None, on_events: Callable[[int], object] = id
+    ledger_path: Path,
+    settings: Settings,
+    *,
+    since: int | None = None,
+    on_events: Callable[[int], object] = id,
+    is_left_out: Callable[[LoggedEvent], bool] | None = None,
 ) -> Iterator[RebuiltStates]:
     """Merge the events of a ledger's log under ``settings`` in a temporary file, and yield the result.
 
@@ -131,15 +148,16 @@ def rebuild_states(
         settings: the settings to use.
         since: milliseconds; only events that were received later. They are added to the states of the ledger.
         on_events: is called with the number of events of each batch.
+        is_left_out: which events are skipped. The states are then made of the other events alone.
 
     Raises:
         SinkError: There is no log, or a file cannot be read or written.
     """
-    with open_log_of(ledger_path) as event_log, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
+    with open_log_of(ledger_path, is_left_out) as event_log, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
         path = Path(folder) / "ledger.db"
         with Database(ledger_path, readonly=True) as live:
             is_complete = since is None and has_all_events(live.connection, event_log)
-        if not is_complete:
+        if not is_complete and is_left_out is None:
             copy(ledger_path, path)
         start = event_log.first_position() - 1 if since is None else event_log.position_before(since)
         event_log.read_after(start, max_events=1, max_bytes=1)  # the clock of the replay begins with the first event
@@ -161,7 +179,13 @@ def rebuild_states(
             yield RebuiltStates(path, ledger_log.cursor(), counts, is_complete, urns)
 
 
-def adopt_states(file: Database, event_log: EventLog, rebuilt: RebuiltStates, settings: Settings) -> None:
+def adopt_states(
+    file: Database,
+    event_log: EventLog,
+    rebuilt: RebuiltStates,
+    settings: Settings,
+    prepare: Callable[[], None] | None = None,
+) -> None:
     """Replace the states of a ledger by rebuilt ones, and let it render all entities again, in one transaction.
 
     Args:
@@ -169,10 +193,13 @@ def adopt_states(file: Database, event_log: EventLog, rebuilt: RebuiltStates, se
         event_log: its log.
         rebuilt: the states.
         settings: those of the rebuilt states.
+        prepare: what else the transaction changes, before the states.
     """
     file.connection.execute("ATTACH DATABASE ? AS rebuilt", (str(rebuilt.path),))
     try:
         with file.transaction():
+            if prepare is not None:
+                prepare()
             for table in reversed(STATE_TABLES):
                 file.connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - constants of the schema
             file.connection.execute("INSERT OR IGNORE INTO main.dictionary SELECT * FROM rebuilt.dictionary")

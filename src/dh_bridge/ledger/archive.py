@@ -1,0 +1,92 @@
+"""Exports the closed segments of a log as lines of JSON, so that events outlive ``log.retention_days``."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import zstandard
+
+from dh_bridge.errors import SinkError
+from dh_bridge.event_log.segment import SegmentReader, list_segments
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.rebuild import open_log_of
+from dh_bridge.private_files import open_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUFFIX = ".ndjson.zst"
+_LEVEL = 9
+_DRAFT_SUFFIX = ".part"
+
+
+class ExportedSegments(NamedTuple):
+    """The segments of an export: those that were written, and those that the folder had before; the events of the written ones."""
+
+    written: int
+    present: int
+    events: int
+
+
+def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
+    """Write each closed segment of a ledger's log to a file of its name with SUFFIX; a file that exists stays as it is.
+
+    A line is an event as it was logged, without secrets. The segment to which events are appended is not exported yet.
+
+    Args:
+        ledger_path: the ledger; other processes may use it.
+        folder: the folder of the files, which is created.
+
+    Returns:
+        The number of files and events.
+
+    Raises:
+        SinkError: The ledger has no log, or a file cannot be read or written.
+    """
+    open_log_of(ledger_path).close()
+    written = present = event_count = 0
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in list_segments(log_folder(ledger_path))[:-1]:
+            target = folder / f"{path.stem}{SUFFIX}"
+            if target.exists():
+                present += 1
+                continue
+            event_count += _export_segment(path, target)
+            written += 1
+    except OSError as error:
+        raise SinkError(f"cannot write the archive: {error.strerror or error}", location=str(folder)) from error
+    return ExportedSegments(written, present, event_count)
+
+
+def _export_segment(path: Path, target: Path) -> int:
+    """Write a segment, which is complete when it has its name; return the number of events."""
+    draft = target.with_name(f"{target.name}{_DRAFT_SUFFIX}")
+    event_count = 0
+    reader = SegmentReader(path)
+    try:
+        with open_private(str(draft), "wb") as file:
+            with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(
+                file, closefd=False
+            ) as writer:
+                for record in reader.records():
+                    for event in [] if record.head.is_end_mark else reader.events_of(record):
+                        writer.write(_as_line(event.event))
+                        event_count += 1
+            os.fsync(file.fileno())
+        draft.rename(target)
+    finally:
+        reader.close()
+        with suppress(OSError):
+            draft.unlink()
+    return event_count
+
+
+def _as_line(event: bytes) -> bytes:
+    """Return an event as one line; a document of several lines loses its white space."""
+    if b"\n" in event or b"\r" in event:
+        event = msgspec.json.format(event, indent=-1)
+    return event + b"\n"

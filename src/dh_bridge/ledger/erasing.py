@@ -1,0 +1,245 @@
+"""Erases events, and what they left in a ledger: states, fingerprints, waiting proposals, dictionaries, free pages.
+
+The states are rebuilt from the other events of the log. The ledger is changed first, in one transaction, and the log afterwards: if
+the process is killed in between, the events are still in the log, and the same call erases the rest.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
+from dh_bridge.catalog.store import Catalog, delete_entities, delete_orphans
+from dh_bridge.datahub.timeseries import document_id, is_timeseries
+from dh_bridge.errors import SinkError
+from dh_bridge.event_log.log_erase import erase_events
+from dh_bridge.ledger.compression import compression_of
+from dh_bridge.ledger.factory import NullSink, open_ledger
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.log_failures import LogFailures
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.rebuild import adopt_states, open_log_of, rebuild_states
+from dh_bridge.openlineage.read import events_of
+from dh_bridge.options import zone_of
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.storage.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+    from dh_bridge.event_log import LoggedEvent
+    from dh_bridge.ledger.event_selection import EventSelection
+    from dh_bridge.ledger.rebuild import RebuiltStates
+    from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.settings import Settings
+
+_BUSY_MILLIS = 2_000
+_EVENTS_PER_BATCH = 5_000
+_SELECT_POINTS = "SELECT aspect, document FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?)"
+_URN_TABLES = ("sent", "outbox", "new_entity")
+
+
+class _TouchedEntities(NamedTuple):
+    """What the selected events alone would send: their number, the entities, and the points of shared entities by aspect."""
+
+    events: int
+    urns: frozenset[str]
+    points: frozenset[tuple[str, bytes]]
+
+
+class Erasure(NamedTuple):
+    """What is erased.
+
+    ``events``: the number of events. ``vanished``: the entities that only these events named. ``shared``: the entities that other
+    events name, too.
+    """
+
+    events: int
+    vanished: list[str]
+    shared: list[str]
+
+
+def plan_erasure(ledger_path: Path, selection: EventSelection, settings: Settings) -> Erasure:
+    """Return what :func:`erase` would erase; nothing is changed.
+
+    Raises:
+        SinkError: There is no log, or a file cannot be read.
+    """
+    touched = _touched_entities(ledger_path, selection, settings)
+    with rebuild_states(ledger_path, settings, is_left_out=selection.matches) as rebuilt:
+        return _new_erasure(touched, rebuilt)
+
+
+def erase(ledger_path: Path, selection: EventSelection, settings: Settings, *, drop_older: bool = False) -> Erasure:
+    """Erase events, and what they left in the files of a ledger or catalogue. If it is interrupted, call it again.
+
+    Args:
+        ledger_path: the ledger, which no other process may use.
+        selection: the events.
+        settings: the settings of the ledger.
+        drop_older: also drop the states of events that are no longer in the log.
+
+    Returns:
+        What was erased.
+
+    Raises:
+        SinkError: There is no log, it lacks events of the ledger, another process uses the ledger, or a file cannot be written.
+    """
+    with _exclusive(ledger_path):
+        pass  # before the work begins
+    touched = _touched_entities(ledger_path, selection, settings)
+    with rebuild_states(ledger_path, settings, is_left_out=selection.matches) as rebuilt:
+        if not (rebuilt.is_complete or drop_older):
+            raise SinkError(
+                "the log lacks events whose states are in the ledger, so only a new ledger can forget the events",
+                location=str(ledger_path),
+                remedy="pass --drop-older to drop the states of these older events, too",
+            )
+        erasure = _new_erasure(touched, rebuilt)
+        with _exclusive(ledger_path) as file, open_log_of(ledger_path) as event_log:
+            forget = partial(_forget, file, erasure, touched.points, selection.text, forget_all=drop_older)
+            adopt_states(file, event_log, rebuilt, settings, forget)
+    erase_events(log_folder(ledger_path), selection.matches)
+    if _is_catalogue(ledger_path):
+        with CatalogSink(Catalog(ledger_path)) as sink, open_ledger(None, sink, settings) as ledger:
+            assert ledger is not None  # noqa: S101 - of a catalogue
+            list(ledger.render_withheld())
+            delete_orphans(sink.catalog)
+    with _exclusive(ledger_path) as file:
+        file.connection.execute("VACUUM")
+    return erasure
+
+
+def _touched_entities(ledger_path: Path, selection: EventSelection, settings: Settings) -> _TouchedEntities:
+    """Merge the selected events alone in a temporary ledger, and return what they would send."""
+    count, zone = 0, zone_of(settings)
+    settings = settings.model_copy(update={"log": settings.log.model_copy(update={"enabled": False})})
+    points: set[tuple[str, bytes]] = set()
+    with open_log_of(ledger_path, lambda event: not selection.matches(event)) as event_log, _scratch_file() as path:
+        with open_ledger(path, NullSink(), settings) as ledger:
+            assert ledger is not None  # noqa: S101 - of a path
+            batches = iter(partial(_read_events, event_log.events(), zone), [])
+            for batch in batches:
+                count += len(batch)
+                translation, _ = ledger.process_and_deliver(batch)
+                points |= {
+                    (proposal.aspect_name, document_id(proposal.entity_urn, proposal.value))
+                    for proposal in translation.proposals
+                    if is_timeseries(proposal.aspect_name)
+                }
+        with Database(path, readonly=True) as file:
+            urns = frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
+    return _TouchedEntities(count, urns, frozenset(points))
+
+
+def _read_events(events: Iterator[LoggedEvent], zone: tzinfo) -> list[Event | DeadLetter]:
+    """Return the next events of a batch."""
+    return [
+        item for event in islice(events, _EVENTS_PER_BATCH) for item in events_of(event.event, event.location, zone)
+    ]
+
+
+@contextmanager
+def _scratch_file() -> Iterator[Path]:
+    with TemporaryDirectory(prefix="dh_bridge_erase_") as folder:
+        yield Path(folder) / "ledger.db"
+
+
+@contextmanager
+def _exclusive(ledger_path: Path) -> Iterator[Catalog]:
+    """Yield a ledger that no other process can open; deleted rows are overwritten, and its write-ahead log is gone.
+
+    Raises:
+        SinkError: Another process uses the ledger.
+    """
+    Catalog(ledger_path, readonly=True).close()  # an error if there is none
+    with Catalog(ledger_path) as file:
+        try:
+            file.connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
+            file.connection.execute("PRAGMA secure_delete = ON")
+            file.connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+            file.connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
+            file.connection.execute("BEGIN EXCLUSIVE")
+            file.connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise SinkError(
+                f"another process uses the ledger: {error}",
+                location=str(ledger_path),
+                remedy="stop `dh-bridge serve` and `emit`, and run the command again",
+                retryable=True,
+            ) from error
+        yield file
+
+
+def _is_catalogue(ledger_path: Path) -> bool:
+    with Catalog(ledger_path, readonly=True) as file:
+        return bool(file.connection.execute("SELECT EXISTS (SELECT 1 FROM entity)").fetchone()[0])
+
+
+def _new_erasure(touched: _TouchedEntities, rebuilt: RebuiltStates) -> Erasure:
+    return Erasure(touched.events, sorted(touched.urns - rebuilt.urns), sorted(touched.urns & rebuilt.urns))
+
+
+def _forget(
+    file: Catalog, erasure: Erasure, points: Iterable[tuple[str, bytes]], text: str, *, forget_all: bool
+) -> None:
+    """Delete what the erased events left, in the caller's transaction; the entities that stay are rendered again."""
+    urns = [*erasure.vanished, *erasure.shared]
+    runs = {urn for urn in urns if urn.startswith(RUN_URN_PREFIX)}
+    documents = [
+        *points,
+        *(row for urn in runs for row in file.connection.execute(_SELECT_POINTS, (urn,)).fetchall()),
+    ]
+    file.connection.executemany(
+        "DELETE FROM sent_point WHERE key = ?", ((aspect.encode() + document,) for aspect, document in documents)
+    )
+    file.connection.executemany("DELETE FROM point WHERE aspect = ? AND document = ?", documents)
+    delete_entities(file, {*erasure.vanished, *runs})
+    delete_entities(file, set(urns) - runs, with_points=False)
+    _forget_sent(file, urns, text, forget_all=forget_all)
+    _drop_dictionaries(file)
+
+
+def _forget_sent(file: Database, urns: Iterable[str], text: str, *, forget_all: bool) -> None:
+    """Delete what was sent and what waits for some entities, and all that contains a text, in the caller's transaction."""
+    connection = file.connection
+    if forget_all:
+        for table in _URN_TABLES:
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants of the schema
+    for table in _URN_TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE urn = ?", ((urn,) for urn in urns))  # noqa: S608 - as above
+    needle = text.lower().encode()
+    if not needle:
+        return
+    compression = compression_of(connection)
+    for urn, aspects in connection.execute("SELECT urn, aspects FROM sent").fetchall():
+        if needle in urn.lower().encode() or needle in compression.decompress(aspects).lower():
+            connection.execute("DELETE FROM sent WHERE urn = ?", (urn,))
+    outbox = Outbox(connection)
+    for is_dead in (False, True):
+        numbers = [item.number for item in outbox.iter_queued(is_dead=is_dead) if needle in repr(item).lower().encode()]
+        outbox.delete(is_dead=is_dead, numbers=numbers)
+    connection.execute("DELETE FROM new_entity WHERE instr(lower(urn), ?)", (text.lower(),))
+    connection.execute("DELETE FROM producer_activity WHERE instr(lower(producer), ?)", (text.lower(),))
+    failures = LogFailures(connection)
+    for is_dead in (False, True):
+        for failure in failures.iter_failures(is_dead=is_dead):
+            if needle in f"{failure.location} {failure.reason}".lower().encode():
+                failures.delete(failure.position)
+
+
+def _drop_dictionaries(file: Database) -> None:
+    """Compress fingerprints with the dictionary of the package, and delete those that were made of values of the ledger."""
+    compression = compression_of(file.connection)
+    for urn, aspects in file.connection.execute("SELECT urn, aspects FROM sent").fetchall():
+        stored = compression.compress_portable(compression.decompress(aspects))
+        file.connection.execute("UPDATE sent SET aspects = ? WHERE urn = ?", (stored, urn))
+    file.connection.execute("DELETE FROM dictionary")
+    compression.forget()

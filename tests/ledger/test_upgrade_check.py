@@ -1,0 +1,99 @@
+"""The first start of a new version, or under other settings, warns once about what would change of what was sent."""
+
+from __future__ import annotations
+
+import pytest
+from support.generated_runs import group, group_of_tries
+from support.ledger_batches import read
+
+from dh_bridge import Settings
+from dh_bridge.catalog.dump import dump_catalog
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Outbox, open_ledger, upgrade_check
+from dh_bridge.sinks.catalog import CatalogSink
+
+EVENTS = [event for number in range(4) for event in (*group(11, number), *group_of_tries(11, number))]
+SAME = Settings(datahub_version="1.4", log={"enabled": True})
+OTHER = Settings(datahub_version="1.4", log={"enabled": True}, naming={"env": "TEST"})
+
+
+def start(path, settings, events=()):
+    with CatalogSink(Catalog(path)) as sink, open_ledger(None, sink, settings) as ledger:
+        return [proposal for translation, _ in ledger.stream(read(events)) for proposal in translation.proposals]
+
+
+def dump(path):
+    with Catalog(path, readonly=True) as file:
+        return list(dump_catalog(file))
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "ledger.db"
+    start(path, SAME, EVENTS)
+    return path
+
+
+def test_other_settings_are_a_warning_once(path, caplog):
+    before = dump(path)
+    start(path, OTHER)
+    (warning,) = caplog.messages
+    assert warning.startswith(
+        f"{path}: with the changed settings or mappings, the latest events of the log give other metadata than was sent: "
+    )
+    assert " entities are new, such as urn:li:dataset:(urn:li:dataPlatform:" in warning
+    assert ",TEST); " in warning
+    assert warning.endswith(f"(run `dh-bridge replay {path} --dry-run` to compare all events)")
+    assert dump(path) == before
+    caplog.clear()
+    start(path, OTHER)
+    assert caplog.messages == []
+
+
+def test_new_version_that_changes_nothing_is_silent(path, caplog, monkeypatch):
+    monkeypatch.setattr(upgrade_check, "product_version", lambda: "9.0.0")
+    start(path, SAME)
+    assert caplog.messages == []
+    with Catalog(path, readonly=True) as file:
+        assert Outbox(file.connection).read_note("translated by").startswith("9.0.0 ")
+
+
+def test_new_version_that_moves_entities_is_a_warning(path, caplog, monkeypatch):
+    monkeypatch.setattr(upgrade_check, "product_version", lambda: "9.0.0")
+    start(path, OTHER)
+    (warning,) = caplog.messages
+    assert "with version 9.0.0 after 0.1.0, " in warning
+
+
+def test_sample_has_the_latest_events_only(path, caplog, monkeypatch):
+    sizes = []
+    process = upgrade_check.Ledger.process_source
+    monkeypatch.setattr(upgrade_check, "SAMPLE_EVENTS", 5)
+    monkeypatch.setattr(
+        upgrade_check.Ledger,
+        "process_source",
+        lambda self, source: sizes.append(len(source.take())) or process(self, source),
+    )
+    start(path, OTHER)
+    assert (sizes, len(caplog.messages)) == ([5, 0], 1)  # and no event of this start
+
+
+def test_long_pause_is_no_change(path, caplog):
+    """Aspects that are sent again after seven days are not counted."""
+    with CatalogSink(Catalog(path)) as sink, sink.catalog.transaction():
+        sink.catalog.connection.execute("UPDATE note SET value = '0.0.1 x' WHERE name = 'translated by'")
+    start(path, SAME)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("change", ["naming", "mappings"])
+def test_settings_and_mapping_files_have_fingerprints(tmp_path, change):
+    folder = tmp_path / "mappings" / "naming"
+    folder.mkdir(parents=True)
+    (folder / "acmedb.yaml").write_text("a")
+    before = upgrade_check.settings_fingerprint(Settings(mappings=folder.parent))
+    assert before == upgrade_check.settings_fingerprint(Settings(mappings=folder.parent, rest={"max_rate": 5}))
+    if change == "mappings":
+        (folder / "acmedb.yaml").write_text("b")
+    naming = {"env": "TEST"} if change == "naming" else {}
+    assert before != upgrade_check.settings_fingerprint(Settings(mappings=folder.parent, naming=naming))
