@@ -61,6 +61,7 @@ BOUNDS = {
     "_CONSTANT": 10_000,
     "_SECRET_KEY": 200,
     "_ISO": 1000,
+    "_screen": 1000,
     "_TOKENS": 2000,
     "_COMMENT": 4000,
     "_WHOLE_ROW_WRITE": 4000,

@@ -7,10 +7,12 @@ from hashlib import sha256
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from dh_bridge.bundled import MAPPINGS
+from dh_bridge.bundled import MAPPINGS, convert_document
 from dh_bridge.identity import Identity
-from dh_bridge.identity.varying_names import load_varying_names
+from dh_bridge.identity.varying_names import VaryingForm, VaryingNames, VaryingNamesDocument, load_varying_names
 from dh_bridge.settings.identity import IdentitySettings
 
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
@@ -28,6 +30,21 @@ def stable(name, platform="spark"):
 @pytest.mark.parametrize(("form", "name", "expected"), EXAMPLES, ids=[example[1] for example in EXAMPLES])
 def test_producer_examples_match_their_rows(form, name, expected):
     assert stable(name)[:2] == (expected, (form,))
+
+
+FRAGMENTS = ["orders", "load", "2026", "12", "17", "w05", "_", "-", ".", " ", "é", *[name for _, name, _ in EXAMPLES]]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=5).map("".join))
+@example("OTHER ID 7 20261101")
+def test_screen_hides_no_part_of_any_form(name):
+    forms = VaryingForm("other", r"(?P<other>other)[ ]id[ ]\d", "", {}), VaryingForm("seven", "7|8", "", {})
+    document = VaryingNamesDocument(
+        (*convert_document(DOCUMENT, VaryingNamesDocument, "varying_names", "").forms, *forms), frozenset(), frozenset()
+    )
+    screened, unscreened = VaryingNames(document, ""), VaryingNames(document, "")
+    unscreened._unscreened_forms = unscreened._forms
+    assert screened.stable_name("spark", name) == unscreened.stable_name("spark", name)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dh_bridge.bundled import convert_document, load_table
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _MAX_NAME_LENGTH = 1000
@@ -67,6 +67,10 @@ class VaryingNames:
 
     def __init__(self, document: VaryingNamesDocument, location: str) -> None:
         self._forms = [(_compile_form(form, location), form) for form in document.forms]
+        # One expression shows that a name has no part of these forms, which takes a third of the time of one for each form.
+        screened_forms = [form for pattern, form in self._forms if _is_screened(pattern)]
+        self._screen = re.compile(_screen_expression(screened_forms), re.IGNORECASE | re.ASCII)
+        self._unscreened_forms = [(pattern, form) for pattern, form in self._forms if not _is_screened(pattern)]
         self._generic_words = document.generic_words
         self._defined_names = document.defined_names
 
@@ -103,7 +107,7 @@ class VaryingNames:
     def _find_spans(self, name: str) -> list[_Span]:
         """Return the varying parts of a name, in their order; of parts that overlap, that of the first form."""
         spans: list[_Span] = []
-        for pattern, form in self._forms:
+        for pattern, form in self._forms if self._screen.search(name) else self._unscreened_forms:
             for match in pattern.finditer(name):
                 start, end = match.span()
                 if all(end <= span.start or span.end <= start for span in spans):
@@ -131,6 +135,18 @@ def _compile_form(form: VaryingForm, location: str) -> re.Pattern[str]:
         return re.compile(rf"(?<![^\W_])(?:{form.pattern})(?![^\W_])", re.IGNORECASE | re.ASCII)
     except re.error as error:
         raise MappingError(f"`{form.pattern}`: {error}", location=location, remedy="correct the expression") from error
+
+
+def _is_screened(pattern: re.Pattern[str]) -> bool:
+    """Return whether the expression of a form can be a part of a larger one: it does not refer to its groups."""
+    has_references = "(?P=" in pattern.pattern or "(?(" in pattern.pattern
+    return pattern.groups == (_KEPT_GROUP in pattern.groupindex) and not has_references
+
+
+def _screen_expression(forms: Iterable[VaryingForm]) -> str:
+    """Return the expression that finds a part of any of these forms."""
+    patterns = [form.pattern.replace(f"(?P<{_KEPT_GROUP}>", "(?:") for form in forms]
+    return rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])"
 
 
 def _segments(name: str, spans: list[_Span]) -> Iterator[tuple[int, int]]:

@@ -174,7 +174,7 @@ class RedactionRules:
         end_pattern = _alternation(names.ends)
         #: the parts of each name of a secret
         self.root = re.compile(
-            f"{word_pattern}|{end_pattern}|key|{_alternation(tuple(name.partition('.')[0] for name in names.whole))}"
+            _grouped({*names.words, *names.ends, "key", *(name.partition(".")[0] for name in names.whole)})
         )
         self.secret_name_pattern = re.compile(
             f"{word_pattern}|(?:^|[._-]){end_pattern}[0-9]{{0,2}}$|(?:{key_pattern}|{long_key_pattern}|apikey)(?:[0-9]{{0,2}}$|[._-])"
