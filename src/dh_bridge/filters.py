@@ -22,7 +22,7 @@ class Filters:
     """
 
     def __init__(self, settings: FilterSettings, temporary: TemporarySettings) -> None:
-        self.drop_counts: Counter[str] = Counter()
+        self.drop_counts: dict[str, int] = {}
         self._temporary = temporary
         self._lists = {setting: PatternList(getattr(settings, setting)) for setting in _PATTERN_SETTINGS}
         self.lists_temporary = bool(temporary.datasets)
@@ -32,13 +32,18 @@ class Filters:
         """Return the same filters with empty counts: reading the settings again takes as long as an event."""
         filters = object.__new__(Filters)
         filters.__dict__.update(self.__dict__)
-        filters.drop_counts = Counter()
+        filters.drop_counts = {}
         return filters
 
     def count(self, rule: str) -> str:
         """Count a drop and return its rule."""
-        self.drop_counts[rule] += 1
+        self.drop_counts[rule] = self.drop_counts.get(rule, 0) + 1
         return rule
+
+    def take_counts(self) -> Counter[str]:
+        """Return the counts, and begin again."""
+        counts, self.drop_counts = self.drop_counts, {}
+        return Counter(counts)
 
     def rule_for_event(self, event: Event) -> str | None:
         """Return the rule that excludes the event, None if it is included."""

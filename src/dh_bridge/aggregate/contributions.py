@@ -182,7 +182,7 @@ def run_user(registers: Registers) -> str | None:
 
 def actor_of(registers: Registers, options: Options) -> str:
     """Return the URN for audit stamps of the run."""
-    user = run_user(registers)
+    user = run_user(registers) if RUN_USER in registers else None
     if not user:
         return DATAHUB_ACTOR
     return corpuser_urn(apply_domain(user, options.settings.owners.email_domain))
@@ -253,15 +253,13 @@ def outputs_of(state: RunState) -> set[str]:
 
 
 def io_of(state: RunState, fact_kind: FactKind) -> dict[str, Versioned]:
-    """Return the datasets that the run itself reads or writes: the union over its jobs."""
+    """Return the datasets that the run itself reads or writes: the union over its jobs. Do not change the result."""
+    elements_by_job = [registers[fact_kind] for registers in state.facts.values() if fact_kind in registers]
+    if len(elements_by_job) == 1:
+        return elements_by_job[0]
     datasets: dict[str, Versioned] = {}
-    for registers in state.facts.values():
-        elements = registers.get(fact_kind)
-        if elements:
-            if not datasets:
-                datasets = dict(elements)
-            else:
-                merge_elements(datasets, fact_kind, elements)
+    for elements in elements_by_job:
+        merge_elements(datasets, fact_kind, elements)
     return datasets
 
 

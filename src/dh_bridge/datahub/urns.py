@@ -119,6 +119,13 @@ def run_urn(run_id: str) -> str:
     return f"urn:li:dataProcessInstance:{encode_part(run_id)}"
 
 
+def uuid_run_urn(uuid: str) -> str:
+    """Return the URN of a run with a canonical UUID, which is valid without a check: each run is new."""
+    urn = f"urn:li:dataProcessInstance:{uuid}"
+    _types.add(urn, "dataProcessInstance")
+    return urn
+
+
 def schema_field_urn(dataset_urn: str, path: str) -> str:
     """Return the URN of the field ``path`` of the dataset ``dataset_urn``."""
     urn = f"urn:li:schemaField:({dataset_urn},{encode_part(path)})"

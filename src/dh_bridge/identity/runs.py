@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dh_bridge.datahub.urns import datahub_guid, run_urn
+from dh_bridge.datahub.urns import datahub_guid, run_urn, uuid_run_urn
 
 if TYPE_CHECKING:
     from dh_bridge.identity.normalize import NameNormalizer
@@ -53,8 +53,8 @@ class RunUrns:
 
     def urn(self, namespace: str, name: str, run_id: str) -> str:
         """Return the dataProcessInstance URN of a run."""
-        if _CANONICAL(run_id) and not self._salted and run_id not in VOID_IDS:
-            return run_urn(run_id)
+        if not self._salted and _CANONICAL(run_id) and run_id not in VOID_IDS:
+            return uuid_run_urn(run_id)
         bare_id = normalize_run_id(run_id)
         is_uuid = _CANONICAL(bare_id) is not None and bare_id not in VOID_IDS
         if is_uuid and not self._salted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -184,10 +183,7 @@ class PartitionTranslator:
         yield from self._close_open()
         yield from self._take_rendered()
         yield from self._take_pieces()
-        self.counts.filtered, self._aggregator.extractor.filters.drop_counts = (
-            self._aggregator.extractor.filters.drop_counts,
-            Counter(),
-        )
+        self.counts.filtered = self._aggregator.extractor.filters.take_counts()
 
     def _keep_open(self, states: list[RunState]) -> None:
         self._open_states += states

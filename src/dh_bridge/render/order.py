@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.contributions import outputs_of
-from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.model.facts import COLUMN_TAG, CONTAINER, IS_WRITTEN, TAG
 from dh_bridge.model.fold import value
 from dh_bridge.render import cache
@@ -18,7 +17,7 @@ from dh_bridge.render.runs import implied_parent_proposals, run_proposals
 from dh_bridge.render.shared import tag_key_proposal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from dh_bridge.aggregate.run_history import History
     from dh_bridge.datahub.proposal import Proposal
@@ -26,31 +25,32 @@ if TYPE_CHECKING:
     from dh_bridge.model.run_state import RunState
     from dh_bridge.options import Options
 
+_PREFIX_LENGTH = len("urn:li:")
+
 
 def render_proposals(
     states: list[RunState], histories: list[History], shared: FactsByEntity, options: Options
 ) -> Iterator[Proposal]:
     """Yield the proposals of runs and of shared entities in order: templates first, then datasets, runs, checks."""
     written_urns = _written_urns(states, shared)
-    urns = sorted(shared)
+    urns = _urns_by_type(shared)
     yield from _tag_proposals(shared)
-    for urn in urns:
-        if urn.startswith("urn:li:dataFlow:"):
-            yield from cache.render_flow(urn, shared[urn], options)
-    for urn in urns:
-        if urn.startswith("urn:li:dataJob:"):
-            yield from cache.render_job(urn, shared[urn], shared, options)
+    for urn in urns.get("dataFlow", ()):
+        yield from cache.render_flow(urn, shared[urn], options)
+    for urn in urns.get("dataJob", ()):
+        yield from cache.render_job(urn, shared[urn], shared, options)
     if "containers" in options.settings.optional_metadata:
-        yield from _container_proposals(urns, shared, options)
-    for urn in urns:
-        if urn.startswith("urn:li:dataset:"):
-            yield from cache.render_dataset(urn, shared[urn], options, is_written=urn in written_urns)
+        yield from _container_proposals(urns.get("container", ()), shared, options)
+    for urn in urns.get("dataset", ()):
+        yield from cache.render_dataset(urn, shared[urn], options, is_written=urn in written_urns)
     if options.has_queries:
-        yield from _query_proposals(urns, shared, options)
-    for urn in urns:
-        if urn.startswith("urn:li:assertion:"):
-            yield from assertion_proposals(urn, shared[urn], shared, options)
-    yield from _implied_run_proposals(urns, shared, options)
+        for urn in urns.get("query", ()):
+            yield from query_proposals(urn, shared[urn], options)
+    for urn in urns.get("assertion", ()):
+        yield from assertion_proposals(urn, shared[urn], shared, options)
+    for urn in urns.get("dataProcessInstance", ()):
+        yield from implied_parent_proposals(urn, shared[urn], shared, options)
+        yield from eventless_run_proposals(urn, shared[urn], options)
     for state, history in zip(states, histories, strict=True):
         if state.urn:
             yield from run_proposals(state, history, options)
@@ -63,36 +63,31 @@ def _written_urns(states: list[RunState], shared: FactsByEntity) -> set[str]:
     return urns.union(*map(outputs_of, states))
 
 
-def _container_proposals(urns: list[str], shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
-    container_urns = [urn for urn in urns if urn.startswith("urn:li:container:")]
+def _urns_by_type(shared: FactsByEntity) -> dict[str, list[str]]:
+    """Return the URNs by entity type, sorted; what represents jobs that are not written (``?task``) has no type."""
+    urns: dict[str, list[str]] = {}
+    for urn in sorted(shared):
+        entity_type = urn[_PREFIX_LENGTH : urn.find(":", _PREFIX_LENGTH)]
+        if (urns_of_type := urns.get(entity_type)) is None:
+            urns[entity_type] = [urn]
+        else:
+            urns_of_type.append(urn)
+    return urns
+
+
+def _container_proposals(urns: Collection[str], shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
     for urn in sorted(
-        container_urns,
-        key=lambda container_urn: (len(value(shared[container_urn], CONTAINER).parent_urns), container_urn),
+        urns, key=lambda container_urn: (len(value(shared[container_urn], CONTAINER).parent_urns), container_urn)
     ):
         yield from container_proposals(urn, shared[urn], options)
 
 
-def _query_proposals(urns: list[str], shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
-    for urn in urns:
-        if urn.startswith("urn:li:query:"):
-            yield from query_proposals(urn, shared[urn], options)
-
-
-def _implied_run_proposals(urns: list[str], shared: FactsByEntity, options: Options) -> Iterator[Proposal]:
-    for urn in urns:
-        if urn.startswith(RUN_URN_PREFIX):
-            yield from implied_parent_proposals(urn, shared[urn], shared, options)
-            yield from eventless_run_proposals(urn, shared[urn], options)
-
-
 def _tag_proposals(shared: FactsByEntity) -> Iterator[Proposal]:
     names: set[str] = set()
-    for urn, registers in shared.items():
+    for urn in [urn for urn, registers in shared.items() if TAG in registers or COLUMN_TAG in registers]:
         if urn.startswith("?"):  # represents jobs that are not written, so it has no tags
             continue
-        if TAG in registers:
-            names.update(registers[TAG])
-        if COLUMN_TAG in registers:
-            names.update(name for _, name in registers[COLUMN_TAG])
+        names.update(shared[urn].get(TAG, ()))
+        names.update(name for _, name in shared[urn].get(COLUMN_TAG, ()))
     for name in sorted(names - {""}):  # a tombstone has none; a tag that was withdrawn stays for others
         yield tag_key_proposal(name)

@@ -25,6 +25,8 @@ from dh_bridge.model.facts import (
     RUN_NAME,
     RUN_PROPERTIES,
     RUN_TYPE,
+    RUN_URL,
+    RUN_USER,
     UPSTREAM_RUN,
 )
 from dh_bridge.model.fold import FactsByEntity, Registers, value
@@ -142,39 +144,36 @@ def platform_instance(platform: str, instance: str | None) -> dict[str, Any]:
 def _properties(
     state: RunState, registers: Registers, job: Job | None, history: History, options: Options
 ) -> dict[str, Any]:
-    properties = combine_properties(registers, RUN_PROPERTIES, "")
+    properties = combine_properties(registers, RUN_PROPERTIES, "") if RUN_PROPERTIES in registers else {}
     properties.update(_run_properties(state, registers, job or state.runner(), history))
-    _add_nominal_time(properties)
+    if "airflow.dagRun.data_interval_start" in properties:
+        _add_nominal_time(properties)
     names = options.property_names
     # Sorted: the order of a facet's members has no meaning, and equal facts must give equal bytes.
     aspect: dict[str, Any] = {"customProperties": {names[key]: properties[key] for key in sorted(properties)}}
-    url = page_url(registers)
-    if url:
+    if RUN_URL in registers and (url := page_url(registers)):
         aspect["externalUrl"] = url
-    aspect["name"] = truncate(_run_name(registers, job) or state.run_id)
-    kind = run_type_of(registers)
-    if kind:
+    name = _run_name(registers, job) if RUN_NAME in registers else None
+    aspect["name"] = truncate(name or state.run_id)
+    if RUN_TYPE in registers and (kind := run_type_of(registers)):
         aspect["type"] = kind
     aspect["created"] = audit_stamp(history.start, actor_of(registers, options))
-    reason = _start_reason(registers)
-    if reason:
+    if RUN_TYPE in registers and (reason := _start_reason(registers)):
         aspect["created"]["message"] = reason
     return aspect
 
 
 def _start_reason(registers: Registers) -> str | None:
     """Return the word for why the run was started, as its producer wrote it."""
-    if RUN_TYPE not in registers:
-        return None
     reason = value(registers, RUN_TYPE, TYPE_START_REASON) or value(registers, RUN_TYPE, TYPE_AIRFLOW_RUN)
     return truncate(str(reason)) if reason else None
 
 
 def _add_nominal_time(properties: dict[str, str]) -> None:
     """Add the nominal time if only the data interval of a DAG run has it."""
-    start = properties.get("airflow.dagRun.data_interval_start")
-    if start is None or "nominalTime.nominalStartTime" in properties:
+    if "nominalTime.nominalStartTime" in properties:
         return
+    start = properties["airflow.dagRun.data_interval_start"]
     properties["nominalTime.nominalStartTime"] = start
     end = properties.get("airflow.dagRun.data_interval_end")
     if end is not None and end != start:
@@ -200,8 +199,7 @@ def _run_properties(state: RunState, registers: Registers, job: Job | None, hist
         properties["attempt"] = str(history.attempts)
     if job is not None:
         properties["orchestrator"] = job.platform
-    user = run_user(registers)
-    if user:
+    if RUN_USER in registers and (user := run_user(registers)):
         properties["user"] = user
     run_id_time = _uuid7_time(state.run_id)
     if run_id_time:
