@@ -260,7 +260,6 @@ def delete_entities(catalog: Catalog, urns: Iterable[str], *, with_points: bool 
 
 
 _REFERENCES = (
-    *_TABLES,
     ("relationship", "target"),
     ("column_edge", "downstream"),
     ("column_edge", "upstream"),
@@ -268,11 +267,21 @@ _REFERENCES = (
 )
 
 
+def delete_references(catalog: Catalog, urns: Iterable[str]) -> None:
+    """Delete the lineage and relationships that lead to entities, in one transaction."""
+    with catalog.transaction():
+        for table, column in _REFERENCES:
+            catalog.connection.executemany(
+                f"DELETE FROM {table} WHERE {column} = (SELECT id FROM entity WHERE urn = ?)",  # noqa: S608 - constants
+                ((urn,) for urn in urns),
+            )
+
+
 def delete_orphans(catalog: Catalog) -> int:
     """Delete the URNs that no row refers to any more, and what the search index still has of them; return how many."""
     conditions = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{column} = entity.id)"  # noqa: S608 - constants
-        for table, column in _REFERENCES
+        for table, column in (*_TABLES, *_REFERENCES)
     )
     with catalog.transaction():
         number = catalog.connection.execute(f"DELETE FROM entity WHERE {conditions}").rowcount  # noqa: S608 - constants

@@ -97,28 +97,34 @@ def erase(  # noqa: PLR0913 - one parameter per option
     if not (yes or dry_run or sys.stdin.isatty()):
         raise click.UsageError("stdin is not a terminal: pass --yes or --dry-run")
     selection = EventSelection(run, job, dataset, text)
-    plan = plan_erasure(ledger, selection, settings)
     if dry_run:
-        _show(plan, "would be erased")
-    elif yes or ask(f"{plan.events:,} events, {len(plan.vanished):,} entities that only they named: erase them?"):
-        erase_ledger_events(ledger, selection, settings, drop_older=drop_older)
-        _show(plan, "erased")
+        erasure = plan_erasure(ledger, selection, settings)
     else:
-        say("nothing is erased")
-        raise click.exceptions.Exit(EXIT_DELIVERY)
+        result = erase_ledger_events(
+            ledger, selection, settings, drop_older=drop_older, approve=lambda plan: yes or _confirm(plan)
+        )
+        if result is None:
+            say("nothing is erased")
+            raise click.exceptions.Exit(EXIT_DELIVERY)
+        erasure = result
+    _show(erasure, "would be erased" if dry_run else "erased")
     if urns is not None:
         with open_output("--urns", urns, "wb") as file:
-            file.writelines(f"{urn}\n".encode() for urn in plan.vanished)
+            file.writelines(f"{urn}\n".encode() for urn in erasure.vanished)
 
 
-def _show(plan: Erasure, verb: str) -> None:
-    for urn in plan.vanished[:_MAX_SHOWN_URNS]:
+def _confirm(erasure: Erasure) -> bool:
+    return ask(f"{erasure.events:,} events, {len(erasure.vanished):,} entities that only they named: erase them?")
+
+
+def _show(erasure: Erasure, verb: str) -> None:
+    for urn in erasure.vanished[:_MAX_SHOWN_URNS]:
         echo(urn)
-    if len(plan.vanished) > _MAX_SHOWN_URNS:
-        echo(f"… and {len(plan.vanished) - _MAX_SHOWN_URNS:,} more (--urns FILE)")
-    say(f"{plan.events:,} events {verb}; {len(plan.vanished):,} entities are named by no other event")
-    if plan.vanished or plan.shared:
+    if len(erasure.vanished) > _MAX_SHOWN_URNS:
+        echo(f"… and {len(erasure.vanished) - _MAX_SHOWN_URNS:,} more (--urns FILE)")
+    say(f"{erasure.events:,} events {verb}; {len(erasure.vanished):,} entities are named by no other event")
+    if erasure.vanished or erasure.shared:
         say(
             f"A server keeps them: delete them with `datahub delete --hard --urn-file FILE` (--urns FILE). It also keeps what the"
-            f" events added to {len(plan.shared):,} other entities."
+            f" events added to {len(erasure.shared):,} other entities."
         )

@@ -23,21 +23,18 @@ from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink, open_ledger
 from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.log_failures import LogFailures
-from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.rebuild import adopt_states, open_log_of, rebuild_states
+from dh_bridge.ledger.text_traces import forget_text
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import zone_of
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import tzinfo
+    from collections.abc import Callable, Iterator
 
-    from dh_bridge.event_log import LoggedEvent
     from dh_bridge.ledger.event_selection import EventSelection
     from dh_bridge.ledger.rebuild import RebuiltStates
-    from dh_bridge.openlineage.events import DeadLetter, Event
     from dh_bridge.settings import Settings
 
 _BUSY_MILLIS = 2_000
@@ -47,9 +44,9 @@ _URN_TABLES = ("sent", "outbox", "new_entity")
 
 
 class _TouchedEntities(NamedTuple):
-    """What the selected events alone would send: their number, the entities, and the points of shared entities by aspect."""
+    """What the selected events alone would send: the entities, and the points by aspect; ``positions``: of the events."""
 
-    events: int
+    positions: list[int]
     urns: frozenset[str]
     points: frozenset[tuple[str, bytes]]
 
@@ -77,7 +74,14 @@ def plan_erasure(ledger_path: Path, selection: EventSelection, settings: Setting
         return _new_erasure(touched, rebuilt)
 
 
-def erase(ledger_path: Path, selection: EventSelection, settings: Settings, *, drop_older: bool = False) -> Erasure:
+def erase(
+    ledger_path: Path,
+    selection: EventSelection,
+    settings: Settings,
+    *,
+    drop_older: bool = False,
+    approve: Callable[[Erasure], bool] = lambda _: True,
+) -> Erasure | None:
     """Erase events, and what they left in the files of a ledger or catalogue. If it is interrupted, call it again.
 
     Args:
@@ -85,9 +89,10 @@ def erase(ledger_path: Path, selection: EventSelection, settings: Settings, *, d
         selection: the events.
         settings: the settings of the ledger.
         drop_older: also drop the states of events that are no longer in the log.
+        approve: is asked before anything is changed.
 
     Returns:
-        What was erased.
+        What was erased; None if it was not approved.
 
     Raises:
         SinkError: There is no log, it lacks events of the ledger, another process uses the ledger, or a file cannot be written.
@@ -103,8 +108,10 @@ def erase(ledger_path: Path, selection: EventSelection, settings: Settings, *, d
                 remedy="pass --drop-older to drop the states of these older events, too",
             )
         erasure = _new_erasure(touched, rebuilt)
+        if not approve(erasure):
+            return None
         with _exclusive(ledger_path) as file, open_log_of(ledger_path) as event_log:
-            forget = partial(_forget, file, erasure, touched.points, selection.text, forget_all=drop_older)
+            forget = partial(_forget, file, erasure, touched, selection.text, forget_all=drop_older)
             adopt_states(file, event_log, rebuilt, settings, forget)
     erase_events(log_folder(ledger_path), selection.matches)
     if _is_catalogue(ledger_path):
@@ -119,16 +126,18 @@ def erase(ledger_path: Path, selection: EventSelection, settings: Settings, *, d
 
 def _touched_entities(ledger_path: Path, selection: EventSelection, settings: Settings) -> _TouchedEntities:
     """Merge the selected events alone in a temporary ledger, and return what they would send."""
-    count, zone = 0, zone_of(settings)
+    positions: list[int] = []
+    zone = zone_of(settings)
     settings = settings.model_copy(update={"log": settings.log.model_copy(update={"enabled": False})})
     points: set[tuple[str, bytes]] = set()
     with open_log_of(ledger_path, lambda event: not selection.matches(event)) as event_log, _scratch_file() as path:
         with open_ledger(path, NullSink(), settings) as ledger:
             assert ledger is not None  # noqa: S101 - of a path
-            batches = iter(partial(_read_events, event_log.events(), zone), [])
-            for batch in batches:
-                count += len(batch)
-                translation, _ = ledger.process_and_deliver(batch)
+            events = event_log.positioned_events()
+            while batch := list(islice(events, _EVENTS_PER_BATCH)):
+                positions += [position for position, _ in batch]
+                items = [item for _, event in batch for item in events_of(event.event, event.location, zone)]
+                translation, _ = ledger.process_and_deliver(items)
                 points |= {
                     (proposal.aspect_name, document_id(proposal.entity_urn, proposal.value))
                     for proposal in translation.proposals
@@ -136,14 +145,7 @@ def _touched_entities(ledger_path: Path, selection: EventSelection, settings: Se
                 }
         with Database(path, readonly=True) as file:
             urns = frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
-    return _TouchedEntities(count, urns, frozenset(points))
-
-
-def _read_events(events: Iterator[LoggedEvent], zone: tzinfo) -> list[Event | DeadLetter]:
-    """Return the next events of a batch."""
-    return [
-        item for event in islice(events, _EVENTS_PER_BATCH) for item in events_of(event.event, event.location, zone)
-    ]
+    return _TouchedEntities(positions, urns, frozenset(points))
 
 
 @contextmanager
@@ -184,17 +186,15 @@ def _is_catalogue(ledger_path: Path) -> bool:
 
 
 def _new_erasure(touched: _TouchedEntities, rebuilt: RebuiltStates) -> Erasure:
-    return Erasure(touched.events, sorted(touched.urns - rebuilt.urns), sorted(touched.urns & rebuilt.urns))
+    return Erasure(len(touched.positions), sorted(touched.urns - rebuilt.urns), sorted(touched.urns & rebuilt.urns))
 
 
-def _forget(
-    file: Catalog, erasure: Erasure, points: Iterable[tuple[str, bytes]], text: str, *, forget_all: bool
-) -> None:
+def _forget(file: Catalog, erasure: Erasure, touched: _TouchedEntities, text: str, *, forget_all: bool) -> None:
     """Delete what the erased events left, in the caller's transaction; the entities that stay are rendered again."""
     urns = [*erasure.vanished, *erasure.shared]
     runs = {urn for urn in urns if urn.startswith(RUN_URN_PREFIX)}
     documents = [
-        *points,
+        *touched.points,
         *(row for urn in runs for row in file.connection.execute(_SELECT_POINTS, (urn,)).fetchall()),
     ]
     file.connection.executemany(
@@ -203,36 +203,16 @@ def _forget(
     file.connection.executemany("DELETE FROM point WHERE aspect = ? AND document = ?", documents)
     delete_entities(file, {*erasure.vanished, *runs})
     delete_entities(file, set(urns) - runs, with_points=False)
-    _forget_sent(file, urns, text, forget_all=forget_all)
-    _drop_dictionaries(file)
-
-
-def _forget_sent(file: Database, urns: Iterable[str], text: str, *, forget_all: bool) -> None:
-    """Delete what was sent and what waits for some entities, and all that contains a text, in the caller's transaction."""
-    connection = file.connection
-    if forget_all:
-        for table in _URN_TABLES:
-            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants of the schema
     for table in _URN_TABLES:
-        connection.executemany(f"DELETE FROM {table} WHERE urn = ?", ((urn,) for urn in urns))  # noqa: S608 - as above
-    needle = text.lower().encode()
-    if not needle:
-        return
-    compression = compression_of(connection)
-    for urn, aspects in connection.execute("SELECT urn, aspects FROM sent").fetchall():
-        if needle in urn.lower().encode() or needle in compression.decompress(aspects).lower():
-            connection.execute("DELETE FROM sent WHERE urn = ?", (urn,))
-    outbox = Outbox(connection)
-    for is_dead in (False, True):
-        numbers = [item.number for item in outbox.iter_queued(is_dead=is_dead) if needle in repr(item).lower().encode()]
-        outbox.delete(is_dead=is_dead, numbers=numbers)
-    connection.execute("DELETE FROM new_entity WHERE instr(lower(urn), ?)", (text.lower(),))
-    connection.execute("DELETE FROM producer_activity WHERE instr(lower(producer), ?)", (text.lower(),))
-    failures = LogFailures(connection)
-    for is_dead in (False, True):
-        for failure in failures.iter_failures(is_dead=is_dead):
-            if needle in f"{failure.location} {failure.reason}".lower().encode():
-                failures.delete(failure.position)
+        if forget_all:
+            file.connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants of the schema
+        file.connection.executemany(f"DELETE FROM {table} WHERE urn = ?", ((urn,) for urn in urns))  # noqa: S608 - as above
+    failures = LogFailures(file.connection)
+    for position in touched.positions:
+        failures.delete(position)
+    if text:
+        forget_text(file, text)
+    _drop_dictionaries(file)
 
 
 def _drop_dictionaries(file: Database) -> None:

@@ -94,18 +94,19 @@ class ReadOnlyLog(EventLog):
         Segments that ended a day or more before that time are not read.
         """
         start = None if since is None else self.position_before_time(since * _MILLIS_MICROS - _MAX_LAG_MICROS)
-        for _, event in self._positions(start):
+        for _, event in self.positioned_events(start):
             if since is None or event.received >= since * _MILLIS_MICROS:
                 yield event
 
     def position_before(self, since: int) -> int:
         """Return the position before the first event that was received at a time (milliseconds) or later."""
-        for position, event in self._positions():
+        for position, event in self.positioned_events():
             if event.received >= since * _MILLIS_MICROS:
                 return position - 1
         return self.status(0).last
 
-    def _positions(self, start: int | None = None) -> Iterator[tuple[int, LoggedEvent]]:
+    def positioned_events(self, start: int | None = None) -> Iterator[tuple[int, LoggedEvent]]:
+        """Yield the events after a position (None: all of them) with their positions, oldest first."""
         position = self.first_position() - 1 if start is None else start
         while (batch := self.read_after(position, max_events=_EVENTS_PER_READ, max_bytes=_BYTES_PER_READ)).events:
             yield from batch.events
