@@ -135,7 +135,8 @@ def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
         assert stale_writes(gms, count) == []
 
 
-def test_datahub_of_yesterday_gets_everything_again(tmp_path, expected):
+@pytest.mark.parametrize("recipe", ["replay", "full"])
+def test_datahub_of_yesterday_gets_everything_again(tmp_path, expected, recipe):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
         emit("yesterday", gms, *LOG)
         Path("yesterday.db").write_bytes(gms.place.read_bytes())
@@ -143,5 +144,8 @@ def test_datahub_of_yesterday_gets_everything_again(tmp_path, expected):
         for path in tmp_path.glob("gms.db*"):
             path.unlink()
         gms.place.write_bytes(Path("yesterday.db").read_bytes())
-        run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
+        if recipe == "replay":
+            run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
+        else:
+            emit("today", gms, "--full")
         assert gms.dump() == expected
