@@ -9,7 +9,10 @@ from support.ledger_batches import read
 from dh_bridge import Settings
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Outbox, open_ledger, upgrade_check
+from dh_bridge.ledger.log_failures import LogFailures
+from dh_bridge.session import Session
 from dh_bridge.sinks.catalog import CatalogSink
 
 EVENTS = [event for number in range(4) for event in (*group(11, number), *group_of_tries(11, number))]
@@ -97,3 +100,32 @@ def test_settings_and_mapping_files_have_fingerprints(tmp_path, change):
         (folder / "acmedb.yaml").write_text("b")
     naming = {"env": "TEST"} if change == "naming" else {}
     assert before != upgrade_check.settings_fingerprint(Settings(mappings=folder.parent, naming=naming))
+
+
+def test_event_that_cannot_be_processed_stops_no_start(path, caplog, monkeypatch):
+    add = Session.add
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "add", lambda *_: 1 / 0)
+        start(path, OTHER)
+    assert "the latest events cannot be compared with what was sent" in caplog.text
+    caplog.clear()
+    with CatalogSink(Catalog(path)) as sink, sink.catalog.transaction():
+        for position in range(1, len(EVENTS) + 1):
+            LogFailures(sink.catalog.connection).record_dead(position, "e", "killed the process", 1)
+    start(path, SAME)
+    assert caplog.messages == []
+    assert Session.add is add
+
+
+def test_full_outbox_postpones_the_comparison(path, caplog, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(upgrade_check, "_sample_changes", _raise_full)
+        start(path, OTHER)
+    assert "are not compared with what was sent: the outbox is full" in caplog.text
+    caplog.clear()
+    start(path, OTHER)
+    assert " entities are new" in caplog.text
+
+
+def _raise_full(*_arguments):
+    raise SinkError("the outbox is full")

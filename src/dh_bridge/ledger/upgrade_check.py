@@ -7,10 +7,13 @@ and settings, that changes nothing.
 from __future__ import annotations
 
 import hashlib
+import logging
+import sqlite3
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.urns import entity_type
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.ledger_log import LedgerLog
 from dh_bridge.ledger.outbox import Outbox
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
     from dh_bridge.storage.database import Database
+
+log = logging.getLogger("dh_bridge.ledger")
 
 SAMPLE_EVENTS, SAMPLE_BYTES = 200, 2 * 1024 * 1024
 """The latest events that are compared, at most: about a second."""
@@ -82,13 +87,17 @@ def upgrade_warning(file: Database, event_log: EventLog, options: Options, sink:
         The number of entities and aspects that would change, with examples; None if nothing would.
 
     Raises:
-        SinkError: The ledger or the log cannot be read or written.
+        SinkError: The ledger cannot be read or written.
     """
     outbox = Outbox(file.connection)
     earlier, current = outbox.read_note(_NOTE), f"{product_version()} {settings_fingerprint(options.settings)}"
     if earlier == current or WithheldWrites(file.connection, options.settings.writes).has_pending:
         return None
-    changes = None if earlier is None else _sample_changes(file, event_log, options, sink)
+    try:
+        changes = None if earlier is None else _sample_changes(file, event_log, options, sink)
+    except SinkError as error:  # for example a full outbox: the next start compares
+        log.warning("%s: the latest events are not compared with what was sent: %s", file.path, error)
+        return None
     with file.transaction():
         outbox.write_note(_NOTE, current)
     if earlier is None or changes is None:
@@ -115,11 +124,12 @@ def settings_fingerprint(settings: Settings) -> str:
 
 def _sample_changes(file: Database, event_log: EventLog, options: Options, sink: Sink) -> _SampleChanges | None:
     """Merge the latest processed events once more, and return what that changes."""
-    log = LedgerLog(event_log, file.connection, options, lambda: 0.0)
-    cursor = log.cursor()
+    ledger_log = LedgerLog(event_log, file.connection, options, lambda: 0.0)
+    cursor = ledger_log.cursor()
+    dead = {failure.position for failure in ledger_log.failures.iter_failures(is_dead=True)}
     batch = event_log.read_after(max(cursor - SAMPLE_EVENTS, 0), max_events=SAMPLE_EVENTS, max_bytes=SAMPLE_BYTES)
-    logged = [event for position, event in batch.events if position <= cursor]
-    items = [item for item in map(log.parse, logged) if isinstance(item, Event)]
+    logged = [event for position, event in batch.events if position <= cursor and position not in dead]
+    items = [item for item in map(ledger_log.parse, logged) if isinstance(item, Event)]
     if not items:
         return None
 
@@ -132,6 +142,10 @@ def _sample_changes(file: Database, event_log: EventLog, options: Options, sink:
         ledger.process_source(_SampledEvents(items))
     except _SampleChanges as changes:
         return changes
+    except (SinkError, sqlite3.Error):
+        raise
+    except Exception:
+        log.exception("%s: the latest events cannot be compared with what was sent", file.path)
     return None
 
 
