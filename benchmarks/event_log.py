@@ -1,8 +1,8 @@
 """Measure the event log: ``make bench-log``, or with ``ARGS=--write``.
 
 Events are appended to the log, and beside it inserted into an SQLite table, one row each. Then a ledger merges the same events
-without a log, with one, and from one, and a replay merges them again. Last, ``dh-bridge serve`` takes small events from 16 senders,
-without and with a log. Processor time counts, since other programs may use the machine. ``--write`` puts the tables into
+without a log, with one, and from one, and a replay merges them again. Last, ``dh-bridge serve`` takes small events from 16 senders.
+Processor time counts, since other programs may use the machine. ``--write`` puts the tables into
 benchmarks/RESULTS.md.
 
 ``--growth 10000 100000`` measures instead how the costs grow with the number of events, and ``--senders 1 16 64`` what ``serve``
@@ -57,7 +57,7 @@ event a request, beside a server that answers at once and does nothing. Senders 
 """
 BATCHES = (1, 100, 5000)
 GROWTH_JOBS, GROWTH_BATCH = 200, 1_000
-SETTINGS = Settings(datahub_version="1.7", ledger={"batch": 1000}, log={"enabled": True})
+SETTINGS = Settings(datahub_version="1.7", ledger={"batch": 1000})
 MAX_BYTES = 10 << 30
 SENDERS = 16
 ROUNDS = 2
@@ -198,7 +198,7 @@ def sender_rows(senders: list[int], count: int, table: Table) -> None:
             with (
                 tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name,
                 loopback() as url,
-                bridge_process(PYTHON, Path(name), f"rest:{url}", "--set", "log.enabled=true") as (place, _),
+                bridge_process(PYTHON, Path(name), f"rest:{url}") as (place, _),
             ):
                 seconds, waited = measured(place, lines, number)
             waits = [f"{waited[int(len(waited) * part)] * 1000:,.1f}" for part in (0.5, 0.99)]
@@ -208,19 +208,19 @@ def sender_rows(senders: list[int], count: int, table: Table) -> None:
 
 
 def serve_rows(lines: list[bytes], table: Table) -> None:
-    """Send small events to ``dh-bridge serve``, without and with a log, until all are delivered."""
-    for label, value in (("without a log", "false"), ("with a log", "true")):
-        with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name, loopback() as url:
-            options = ("--set", f"log.enabled={value}")
-            with bridge_process(PYTHON, Path(name), f"rest:{url}", *options) as (place, process):
-                before = processor_seconds(process)
-                seconds, waited = measured(place, lines, SENDERS)
-                wait_until_delivered(place, len(lines))
-                busy = (processor_seconds(process) - before) / len(lines) * 1e6
-        half, most = (waited[int(len(waited) * part)] * 1000 for part in (0.5, 0.99))
-        waits = f"{half:,.0f} ms half, {most:,.0f} ms 99 of 100"
-        table.append((f"serve {label}", f"{busy:,.0f}", f"{len(lines) / seconds:,.0f}", waits))
-        print(table[-1], flush=True)
+    """Send small events to ``dh-bridge serve``, until all are delivered."""
+    with (
+        tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name, loopback() as url,
+        bridge_process(PYTHON, Path(name), f"rest:{url}") as (place, process),
+    ):  # fmt: skip
+        before = processor_seconds(process)
+        seconds, waited = measured(place, lines, SENDERS)
+        wait_until_delivered(place, len(lines))
+        busy = (processor_seconds(process) - before) / len(lines) * 1e6
+    half, most = (waited[int(len(waited) * part)] * 1000 for part in (0.5, 0.99))
+    waits = f"{half:,.0f} ms half, {most:,.0f} ms 99 of 100"
+    table.append(("serve", f"{busy:,.0f}", f"{len(lines) / seconds:,.0f}", waits))
+    print(table[-1], flush=True)
 
 
 def processor_seconds(process: int) -> float:

@@ -19,8 +19,8 @@ from dh_bridge.replay import CHANGED, NEW, VANISHED, apply_replay, compare_repla
 from dh_bridge.sinks.catalog import CatalogSink
 
 EVENTS = [event for number in range(4) for event in (*group(11, number), *group_of_tries(11, number))]
-SAME = Settings(datahub_version="1.4", log={"enabled": True})
-OTHER = Settings(datahub_version="1.4", log={"enabled": True}, naming={"env": "TEST"})
+SAME = Settings(datahub_version="1.4")
+OTHER = Settings(datahub_version="1.4", naming={"env": "TEST"})
 
 
 def make_ledger(path, chosen=SAME, events=EVENTS, *, seed=0, batch=7):
@@ -117,4 +117,4 @@ def test_ledger_without_a_log_is_an_error_with_the_remedy(tmp_path):
     Catalog(path).close()
     with pytest.raises(SinkError, match="the ledger has no event log") as caught:
         compare_replay(path, Settings())
-    assert "log.enabled" in caught.value.remedy
+    assert "emit" in caught.value.remedy

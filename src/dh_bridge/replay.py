@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from dh_bridge.datahub.urns import entity_type
 from dh_bridge.identity_diff import IdentityDiff, MovePlan
 from dh_bridge.ledger import NullSink, Outbox, open_ledger, trial_copy
-from dh_bridge.ledger.rebuild import adopt_states, open_log_of, rebuild_states, sent_urns
+from dh_bridge.ledger.rebuild import adopt_states, forget_sent, open_log_of, rebuild_states, sent_urns
 from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import Options, zone_of
@@ -118,16 +119,18 @@ def apply_replay(
         on_events: is called with the number of events of each batch.
 
     Returns:
-        The events, and the entities that are no longer written; the other differences are known when they are sent.
+        The events, and the entities that are no longer written; the other differences are known when they are sent. Later
+        replays do not list these entities again.
 
     Raises:
         SinkError: There is no log, or a file cannot be read or written.
     """
     with rebuild_states(ledger_path, settings, since=since, on_events=on_events) as rebuilt:
         with Database(ledger_path) as file, open_log_of(ledger_path) as event_log:
-            sent = sent_urns(file)
-            adopt_states(file, event_log, rebuilt, settings)
-        return _new_result(rebuilt, sent)
+            result = _new_result(rebuilt, sent_urns(file))
+            unwritten_urns = [difference.urn for difference in result.differences]
+            adopt_states(file, event_log, rebuilt, settings, partial(forget_sent, file, unwritten_urns))
+        return result
 
 
 def log_items(ledger_path: Path, settings: Settings, *, since: int | None = None) -> Iterator[Event | DeadLetter]:

@@ -74,7 +74,7 @@ def logged_bytes(ledger):
 
 
 def test_backup_overwrites_nothing_and_leaves_nothing_behind(run, tmp_path):
-    assert run("emit", EVENTS, "--to", "catalog:all.db", "--set", "log.enabled=true").exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:all.db").exit_code == 0
     assert run("ledger", "backup", "all.db", "copy.db").exit_code == 0
     assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db", "copy.db.log"]
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
@@ -85,7 +85,7 @@ def test_backup_overwrites_nothing_and_leaves_nothing_behind(run, tmp_path):
 
 
 def test_interrupted_backup_is_made_again(run, tmp_path):
-    assert run("emit", EVENTS, "--to", "catalog:all.db", "--set", "log.enabled=true").exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:all.db").exit_code == 0
     (tmp_path / "copy.db.part").write_bytes(b"half a file")
     (tmp_path / "copy.db.log.part").mkdir()
     (tmp_path / "copy.db.log.part" / "00000000000000000001.log").write_bytes(b"half a segment")
@@ -106,7 +106,7 @@ def test_damaged_ledger_is_not_backed_up(run, tmp_path):
 
 
 def test_restored_catalogue_is_that_of_the_backup(run):
-    assert run("emit", EVENTS, "--to", "catalog:all.db", "--set", "log.enabled=true").exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:all.db").exit_code == 0
     assert run("ledger", "backup", "all.db", "copy.db").exit_code == 0
     result = run("ledger", "restore", "copy.db", "new.db")
     assert (result.exit_code, result.stdout) == (0, "new.db restored\n")
@@ -127,7 +127,7 @@ def test_restore_overwrites_no_ledger(run, tmp_path, name):
 
 def test_restore_rejects_the_log_of_another_ledger(run):
     for name in ("all.db", "other.db"):
-        assert run("emit", EVENTS, "--to", f"catalog:{name}", "--set", "log.enabled=true").exit_code == 0
+        assert run("emit", EVENTS, "--to", f"catalog:{name}").exit_code == 0
     assert run("ledger", "backup", "all.db", "copy.db").exit_code == 0
     Path("all.db").unlink()
     shutil.rmtree("all.db.log")

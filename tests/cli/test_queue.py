@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,38 @@ def test_stored_server_version_is_used_during_an_outage(run, tmp_path, monkeypat
     assert "(unreachable; last seen: DataHub 1.4.0): for DataHub 1.4," in result.stderr
     assert "proposals wait in the ledger" in result.stderr
     assert "cannot be reached" in result.stderr or "connect" in result.stderr.lower()
+
+
+def test_new_ledger_queues_events_until_the_server_answers(run, tmp_path):
+    """Events are translated for the version that the server reports then."""
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        command = ("--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--set", "rest.retries=0")
+        gms.stop()
+        Path("bad.ndjson").write_text('{"eventTime": "x"}\n')
+        result = run("emit", EVENTS + "/dbt.ndjson", "bad.ndjson", *command)
+        assert result.exit_code == 3
+        assert "connection failed" in result.stderr
+        assert "The version of DataHub is not known, so events are queued and not translated." in result.stderr
+        count = len(Path(EVENTS, "dbt.ndjson").read_text().splitlines())
+        assert f"{count} events wait in the event log, the oldest since 20" in result.stderr
+        assert (
+            "The next emit with this ledger sends them when DataHub answers; `dh-bridge queue list ledger.db`"
+            in result.stderr
+        )
+        assert re.search(r"^dead letters +1$", result.stderr, re.MULTILINE)
+        assert re.search(rf"^events waiting +{count}$", result.stderr, re.MULTILINE)
+        shown = run("queue", "list", "ledger.db").stdout
+        assert f"{count} events wait in the event log" in shown
+        assert run("emit", EVENTS + "/dbt.ndjson", *command).exit_code == 3
+        gms.start()
+        result = run("emit", "/dev/null", *command)
+        assert (result.exit_code, "events waiting" in result.stderr) == (0, False)
+        assert "0 proposals wait" in run("queue", "list", "ledger.db").stdout
+        assert run("emit", EVENTS + "/dbt.ndjson", "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
+        assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
+
+
+def test_new_ledger_accepts_nothing_for_an_address_that_can_never_work(run, gms):
+    result = run("emit", EVENTS + "/dbt.ndjson", "--to", f"rest:{gms.url}/nowhere", "--ledger", "ledger.db")
+    assert (result.exit_code, "events wait" in result.stderr) == (3, False)
+    assert not Path("ledger.db.log").exists()

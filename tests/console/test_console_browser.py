@@ -297,7 +297,7 @@ def hostile_event(number):
 def logged(tmp_path):
     """A ledger with a log of hostile events, and datasets with nearly equal names."""
     path = tmp_path / "logged.db"
-    settings = Settings(log={"enabled": True}, datahub_version="1.4")
+    settings = Settings(datahub_version="1.4")
     events = [hostile_event(number) for number in range(30)]
     events[0]["inputs"] = [
         {"namespace": "postgres://db:5432", "name": name} for name in ("shop.a.orders", "x.shop.a.orders")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from dh_bridge.console.log_check import log_check_of
 from dh_bridge.console.parameters import RequestParameters
 from dh_bridge.console.routes import ROUTES
 from dh_bridge.ledger import open_ledger
+from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.memory import MemorySink
@@ -33,7 +35,7 @@ def event(number):
 def source(tmp_path):
     """A ledger with a log of 30 events."""
     path = tmp_path / "runs.db"
-    settings = Settings(log={"enabled": True}, datahub_version="1.4")
+    settings = Settings(datahub_version="1.4")
     with open_ledger(path, MemorySink(), settings) as ledger:
         for _ in ledger.stream(events_of(json.dumps([event(number) for number in range(RUNS)]).encode(), "events")):
             pass
@@ -106,6 +108,7 @@ def test_ledger_without_a_log_is_reported(tmp_path):
     with open_ledger(path, MemorySink(), Settings(datahub_version="1.4")) as ledger:
         for _ in ledger.stream(events_of(json.dumps(event(1)).encode(), "events")):
             pass
+    shutil.rmtree(log_folder(path))
     source = ConsoleSource(str(path), Settings(datahub_version="1.4"))
     assert ask(source, "start-log-check") == ask(source, "log-check")
     assert ask(source, "log-check")["has_log"] is False
@@ -141,7 +144,7 @@ def test_list_without_a_text_is_paged(source):
 @pytest.mark.parametrize("name", ['quote "', "snow ☃", "line\nfeed", "back\\slash"])
 def test_search_finds_names_as_json_writes_them(tmp_path, name):
     path = tmp_path / "runs.db"
-    settings = Settings(log={"enabled": True}, datahub_version="1.4")
+    settings = Settings(datahub_version="1.4")
     with open_ledger(path, MemorySink(), settings) as ledger:
         named = event(1) | {"job": {"namespace": "prod", "name": name}}
         for _ in ledger.stream(events_of(json.dumps(named).encode(), "events")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from dh_bridge.console import ConsoleSource
 from dh_bridge.console.parameters import RequestParameters
 from dh_bridge.console.routes import ROUTES
 from dh_bridge.ledger import open_ledger
+from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.memory import MemorySink
@@ -36,7 +38,7 @@ def write_ledger(path, settings):
 @pytest.fixture
 def source(tmp_path):
     path = tmp_path / "runs.db"
-    settings = Settings(log={"enabled": True}, datahub_version="1.4")
+    settings = Settings(datahub_version="1.4")
     write_ledger(path, settings)
     return ConsoleSource(str(path), settings)
 
@@ -70,6 +72,7 @@ def test_ledger_without_a_log_has_no_events(tmp_path):
     path = tmp_path / "plain.db"
     settings = Settings(datahub_version="1.4")
     write_ledger(path, settings)
+    shutil.rmtree(log_folder(path))
     source = ConsoleSource(str(path), settings)
     assert ask(source, "logged-events") == {
         "events": [],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.outbox import Outbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,6 +184,7 @@ class Trial:
 
     def forget(self):
         """Begin anew: no ledger, and a server that has nothing."""
+        shutil.rmtree(log_folder(self.ledger), ignore_errors=True)
         for path in self.ledger.parent.glob("*.db*"):
             path.unlink()
         self.server.forget()

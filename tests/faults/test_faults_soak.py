@@ -9,7 +9,6 @@ import http.client
 import os
 import random
 import re
-import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from support.gms import Fault
-from support.receivers import ask, health, is_delivered, serving, until
+from support.receivers import health, is_delivered, serving, until
 from support.sample_events import dataset, event, packed
 
 pytestmark = pytest.mark.slow
@@ -129,40 +128,3 @@ def test_nothing_is_lost_and_memory_is_flat_under_load(gms, tmp_path, noted):
     assert late - middle < 50, "what waits is in the file"
     assert waited[len(waited) * 99 // 100] < 5.0, "senders of OpenLineage wait for five seconds"
     assert len(lines) < 50 + SECONDS, "a server that fails is no line for each request"
-
-
-@pytest.mark.parametrize("damage", ["overwritten", "emptied"])
-def test_damaged_ledger_without_a_log_acknowledges_no_events(gms, tmp_path, damage):
-    file = tmp_path / "runs.db"
-    no_log = ("--set", "log.enabled=false")
-    with serving("--to", f"rest:{gms.url}", "--ledger", str(file), *no_log, *FREE) as server:
-        (body,) = packed([event(run="018cc251-f400-734d-88b3-000000000001", job="before")])
-        assert ask(server, body)[0] == 200
-        until(lambda: health(server)["waiting"] == 0)
-        with closing(sqlite3.connect(file)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with file.open("r+b") as held:
-            if damage == "emptied":
-                held.truncate(0)
-            else:
-                size = held.seek(0, 2)
-                held.seek(0)
-                held.write(os.urandom(size))
-        answers = []
-        for number in range(2, 8):
-            run = f"018cc251-f400-734d-88b3-{number:012x}"
-            (body,) = packed([event(run=run, job=f"after{number}", outputs=[dataset(f"d.s.t{number}")])])
-            answers.append(ask(server, body)[0])
-        state = health(server)
-        code, lines = server.end()
-    assert answers == [503] * 6
-    assert state["status"] == "refusing"
-    assert state["why"] == "cannot read the file: file is not a database"
-    assert code == 3
-    assert lines[-1] == "Error: the last events were refused: cannot read the file: file is not a database"
-    assert [
-        line
-        for line in lines
-        if "the ledger: cannot read the file: file is not a database (if the file is damaged" in line
-    ]
-    assert not [line for line in lines if "Traceback" in line or "a bug in dh-bridge" in line]

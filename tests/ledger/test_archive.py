@@ -15,7 +15,7 @@ from dh_bridge.cli import commands
 from dh_bridge.event_log import EventLog
 from dh_bridge.ledger.ledger_log import log_folder
 
-LOG = ("--set", "log.enabled=true", "--set", "ledger.batch=10")
+BATCH = ("--set", "ledger.batch=10")
 
 
 def run(*arguments, exit_code=0):
@@ -41,14 +41,14 @@ def _own_folder(tmp_path, monkeypatch):
 
 
 def test_archive_and_the_rest_of_the_log_are_all_events():
-    run("emit", "events.ndjson", "--to", "catalog:all.db", *LOG)
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
     assert " events written to archive, 0 were there before" in run("log", "export", "all.db", "archive")
     files = sorted(Path("archive").iterdir())
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
     assert [path.suffixes for path in files] == [[".ndjson", ".zst"]] * len(files)
     assert run("log", "export", "all.db", "archive").startswith("0 segments with 0 events written to archive, ")
     assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in files} == before
-    run("emit", "more.ndjson", "--to", "catalog:all.db", *LOG)
+    run("emit", "more.ndjson", "--to", "catalog:all.db", *BATCH)
     run("log", "export", "all.db", "archive")
     assert before.keys() < {path.name for path in Path("archive").iterdir()}
 
@@ -67,7 +67,7 @@ def unpack(path):
 
 
 def test_interrupted_export_is_finished_by_the_next_one(monkeypatch):
-    run("emit", "events.ndjson", "--to", "catalog:all.db", *LOG)
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
     with monkeypatch.context() as patched:
         patched.setattr("dh_bridge.ledger.archive.os.fsync", _fail)
         assert "cannot write the archive: No space left" in run("log", "export", "all.db", "archive", exit_code=3)
@@ -82,7 +82,7 @@ def _fail(_descriptor):
 
 def test_event_of_several_lines_is_one_line():
     Path("one.json").write_text(json.dumps(event("COMPLETE", outputs=[dataset("a.b")]), indent=2))
-    run("emit", "one.json", "events.ndjson", "--to", "catalog:all.db", *LOG)
+    run("emit", "one.json", "events.ndjson", "--to", "catalog:all.db", *BATCH)
     run("log", "export", "all.db", "archive")
     first = unpack(min(Path("archive").iterdir()))[0]
     assert json.loads(first)["outputs"][0]["name"] == "a.b"

@@ -47,7 +47,7 @@ def test_batch_ends_if_full_large_or_old(batches, monkeypatch):
     assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), said)
     slow = count(0, 11)
     assert batches(ticks=lambda: next(slow)) == ([1] * len(EVENTS), said)
-    monkeypatch.setattr("dh_bridge.ledger.ledger.MAX_BATCH_BYTES", 1)
+    monkeypatch.setattr("dh_bridge.ledger.batches.MAX_BATCH_BYTES", 1)
     assert batches() == ([1] * len(EVENTS), said)
 
 

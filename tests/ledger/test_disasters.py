@@ -20,7 +20,6 @@ from dh_bridge.datahub.timeseries import is_timeseries
 
 YESTERDAY = [event for number in range(4) for event in (*group(5, number), *group_of_tries(5, number))]
 TODAY = [event for number in range(2, 7) for event in (*reversed(group(5, number)), *group_of_tries(5, number))]
-LOG = ("--set", "log.enabled=true")
 #: Small batches: the states after each of them are older than what the server has.
 SMALL = ("--set", "ledger.batch=3")
 
@@ -90,9 +89,9 @@ def lose_ledger(*, with_log):
 @pytest.mark.parametrize("keeps_log", [True, False], ids=["log", "no log"])
 def test_day_old_copy_is_restored_against_a_newer_server(tmp_path, expected, keeps_log):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
-        emit("yesterday", gms, *LOG)
+        emit("yesterday", gms)
         gms.stop()
-        emit("morning", gms, *LOG, exit_code=3)  # its proposals wait in the backup
+        emit("morning", gms, exit_code=3)  # its proposals wait in the backup
         run("ledger", "backup", "ledger.db", "backup.db")
         gms.start()
         emit("today", gms, *SMALL)
@@ -114,7 +113,7 @@ def test_day_old_copy_is_restored_against_a_newer_server(tmp_path, expected, kee
 
 def test_lost_datahub_is_filled_from_the_log(tmp_path, expected):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
-        emit("yesterday", gms, *LOG)
+        emit("yesterday", gms)
         emit("today", gms)
         gms.forget()
         run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
@@ -126,7 +125,7 @@ def test_lost_datahub_is_filled_from_the_log(tmp_path, expected):
 
 def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
-        emit("yesterday", gms, *LOG)
+        emit("yesterday", gms)
         emit("today", gms)
         lose_ledger(with_log=False)
         count = len(gms.proposals)
@@ -138,7 +137,7 @@ def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
 @pytest.mark.parametrize("recipe", ["replay", "full"])
 def test_datahub_of_yesterday_gets_everything_again(tmp_path, expected, recipe):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
-        emit("yesterday", gms, *LOG)
+        emit("yesterday", gms)
         Path("yesterday.db").write_bytes(gms.place.read_bytes())
         emit("today", gms)
         for path in tmp_path.glob("gms.db*"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,8 +25,7 @@ from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.replay import compare_replay
 
 PERSON = "Maria Lopez-Ibáñez"
-LOG = ("--set", "log.enabled=true")
-SETTINGS = Settings(datahub_version="1.7", log={"enabled": True})
+SETTINGS = Settings(datahub_version="1.7")
 
 
 def run_id(number):
@@ -86,7 +86,7 @@ def positions(ledger):
 
 
 def emit_all(target, name="events", *options):
-    return run("emit", f"{name}.ndjson", "--to", target, *LOG, *options, "--set", "ledger.batch=100")
+    return run("emit", f"{name}.ndjson", "--to", target, *options, "--set", "ledger.batch=100")
 
 
 def test_catalogue_is_as_if_the_events_had_never_come(tmp_path):
@@ -113,7 +113,7 @@ def test_ledger_of_a_server_forgets_what_it_sent_and_what_waits(tmp_path):
     ledger = tmp_path / "ledger.db"
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
         gms.poison = lambda proposal: f"no {PERSON}" if PERSON.lower() in str(proposal.value).lower() else None
-        to = ("--to", f"rest:{gms.url}", "--ledger", ledger, *LOG, "--fail-on", "never")
+        to = ("--to", f"rest:{gms.url}", "--ledger", ledger, "--fail-on", "never")
         run("emit", "events.ndjson", *to, exit_code=0)
         run("queue", "pause", ledger)
         more = [item for number in range(993, 1000) for item in run_events(number, person=True)]
@@ -235,7 +235,8 @@ def test_erasing_beside_serve_is_refused(tmp_path):
 
 def test_log_without_the_oldest_events_needs_a_decision(tmp_path):
     ledger = tmp_path / "all.db"
-    run("emit", "others.ndjson", "--to", "catalog:all.db", "--set", "log.enabled=false")
+    run("emit", "others.ndjson", "--to", "catalog:all.db")
+    shutil.rmtree("all.db.log")
     emit_all("catalog:all.db")
     with pytest.raises(SinkError, match="the log lacks events whose states are in the ledger") as caught:
         erasing.erase(ledger, EventSelection(text=PERSON), SETTINGS)
@@ -254,7 +255,8 @@ def test_erasing_asks_for_a_subject_and_a_confirmation():
 def test_text_of_events_that_the_log_has_lost_is_erased_from_the_catalogue(tmp_path):
     """The states are those of the log's events; the catalogue keeps the other entities of the older events."""
     ledger = tmp_path / "all.db"
-    run("emit", "events.ndjson", "--to", "catalog:all.db", "--set", "log.enabled=false")
+    run("emit", "events.ndjson", "--to", "catalog:all.db")
+    shutil.rmtree("all.db.log")
     emit_all("catalog:all.db", "others")
     run("log", "erase", ledger, "--text", PERSON.upper(), "--drop-older", "--yes")
     assert_absent(ledger)

@@ -123,12 +123,15 @@ def test_process_that_dies_between_log_and_ledger_loses_nothing(path, expected):
 
 
 def test_batch_that_is_not_approved_is_not_in_the_log(path):
-    def refuse(*_):
-        raise KeyboardInterrupt
+    class Refusal:
+        is_asking = True
+
+        def __call__(self, *_):
+            raise KeyboardInterrupt
 
     with Catalog(path) as file, open_event_log(path) as event_log:
         with pytest.raises(KeyboardInterrupt):
-            open_ledger(file, event_log, approve_batch=refuse).process_and_deliver(read(EVENTS))
+            open_ledger(file, event_log, approve_batch=Refusal()).process_and_deliver(read(EVENTS))
         assert event_log.status(0).last == 0
 
 
@@ -175,7 +178,9 @@ def test_ledger_knows_whether_its_log_has_all_events(path, is_late):
             open_ledger(file, None).process_and_deliver(read(EVENTS[:1]))
         open_ledger(file, event_log).process_and_deliver(read(EVENTS[1:2]))
         assert has_all_events(file.connection, event_log) is not is_late
-        open_ledger(file, None).process_and_deliver(read(EVENTS[2:3]))
+    shutil.rmtree(log_folder(path))
+    with Catalog(path) as file, open_event_log(path) as event_log:
+        open_ledger(file, event_log).process_and_deliver(read(EVENTS[2:3]))
         assert not has_all_events(file.connection, event_log)
 
 

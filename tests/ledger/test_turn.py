@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -170,6 +171,7 @@ def test_two_emits_at_once_send_everything_once_and_end_as_one(tmp_path):
         (tmp_path / f"{number}.ndjson").write_text("\n".join(lines))
     ends = []
     for both in (True, False):
+        shutil.rmtree(tmp_path / "ledger.db.log", ignore_errors=True)
         for old in tmp_path.glob("ledger.db*"):
             old.unlink()
         with Gms(tmp_path / f"gms{both}.db") as gms:

@@ -16,8 +16,8 @@ from dh_bridge.session import Session
 from dh_bridge.sinks.catalog import CatalogSink
 
 EVENTS = [event for number in range(4) for event in (*group(11, number), *group_of_tries(11, number))]
-SAME = Settings(datahub_version="1.4", log={"enabled": True})
-OTHER = Settings(datahub_version="1.4", log={"enabled": True}, naming={"env": "TEST"})
+SAME = Settings(datahub_version="1.4")
+OTHER = Settings(datahub_version="1.4", naming={"env": "TEST"})
 
 
 def start(path, settings, events=()):

@@ -113,10 +113,13 @@ def test_rejected_batch_neither_counts_nor_releases_aspects(file):
     events = groups(0)
     told(file, events, under(LISTS[0]))
 
-    def no(_translation, _fresh):
-        raise SinkError("no")
+    class Refusal:
+        is_asking = True
 
-    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, approve_batch=no)
+        def __call__(self, *_):
+            raise SinkError("no")
+
+    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, approve_batch=Refusal())
     with pytest.raises(SinkError, match="no"):
         list(ledger.stream([]))
     told(file, [])

@@ -1,4 +1,4 @@
-"""``serve`` with an event log: an event is answered when it is in the log; another process merges and delivers it."""
+"""``serve`` in two processes: an event is answered when it is in the log; another process merges and delivers it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import sys
 import threading
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from support import receivers
 from support.gms import Gms
-from support.receivers import QUICK, ask, dump_of, health, metrics, points, post, served, serving, until
+from support.receivers import QUICK, ask, dump_of, health, metrics, points, post, serving, until
 from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
@@ -26,11 +28,9 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.event_log import EventLog
 from dh_bridge.ledger.ledger_log import log_folder, read_cursor
 from dh_bridge.ledger.log_failures import LogFailures
-from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.receiver import running
-from dh_bridge.receiver.inbox import Inbox
 
-LOG = {"enabled": True}
+served = partial(receivers.served, has_processes=True)
 START, COMPLETE = event("START"), event("COMPLETE", "2026-11-20T03:00:00Z")
 KILLS = int(os.environ.get("TESTS_KILLS", "4"))
 POISON = "01a1f6ae-0000-7000-8000-00000000dead"
@@ -83,7 +83,7 @@ def folding_process(found_metrics):
 
 def test_event_is_answered_before_it_is_processed(tmp_path):
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         assert post(found, START)[0] == 200
         until(lambda: cursor(target) == 1)
         process = folding_process(found.metrics)
@@ -103,7 +103,7 @@ def test_event_is_answered_before_it_is_processed(tmp_path):
 
 def test_folding_process_that_is_killed_is_started_again(tmp_path, caplog):
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         for number in range(3):
             process = folding_process(found.metrics)
             assert post(found, run_event(number))[0] == 200
@@ -120,7 +120,7 @@ def test_event_that_ends_the_process_becomes_a_dead_event(tmp_path, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patched"))
     monkeypatch.setattr("dh_bridge.receiver.folding_worker.FIRST_PAUSE_SECONDS", 0.01)
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         assert post(found, START, {**START, "run": {"runId": POISON}}, COMPLETE)[0] == 200
         until(lambda: cursor(target) == 3, seconds=60)
         assert sorted(points(target)) == ["COMPLETE", "STARTED"]
@@ -133,14 +133,14 @@ def test_event_that_ends_the_process_becomes_a_dead_event(tmp_path, monkeypatch)
 def test_new_ledger_accepts_while_the_server_is_down(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(running, "OPEN_SECONDS", 30.0)
     ledger = tmp_path / "runs.db"
-    with served(f"rest:{_closed_address()}", ledger, rest=QUICK, log=LOG) as found:
+    with served(f"rest:{_closed_address()}", ledger, rest=QUICK) as found:
         assert found.description is None
         assert post(found, START)[0] == 200
         assert health(found)["status"] == "stalled"
         assert "accepted events wait in the event log" in health(found)["why"]
     assert [item["eventType"] for item in logged(ledger)] == ["START"]
     assert "accepted events wait in the event log" in caplog.text
-    with Gms(tmp_path / "later.db") as gms, served(f"rest:{gms.url}", ledger, rest=QUICK, log=LOG) as found:
+    with Gms(tmp_path / "later.db") as gms, served(f"rest:{gms.url}", ledger, rest=QUICK) as found:
         until(lambda: points(gms.place) == ["STARTED"])
         assert "DataHub 1.4" in found.description
 
@@ -157,12 +157,22 @@ def test_target_that_can_never_work_ends_the_start(tmp_path):
     (tmp_path / "notes.txt").write_text("no catalogue " * 20)
     with (
         pytest.raises(SinkError, match="not a catalogue or ledger"),
-        served(f"catalog:{tmp_path / 'notes.txt'}", log=LOG),
+        served(f"catalog:{tmp_path / 'notes.txt'}"),
     ):
         pass
     with (
         pytest.raises(SettingsError, match="the receiver requires a ledger"),
-        served("rest:http://127.0.0.1:1", log=LOG),
+        served("rest:http://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_address_that_is_no_server_of_datahub_ends_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "OPEN_SECONDS", 30.0)
+    with (
+        Gms(tmp_path / "gms.db") as gms,
+        pytest.raises(SinkError, match="nowhere"),
+        served(f"rest:{gms.url}/nowhere", tmp_path / "runs.db", rest=QUICK),
     ):
         pass
 
@@ -170,7 +180,7 @@ def test_target_that_can_never_work_ends_the_start(tmp_path):
 def test_invalid_events_are_answered_at_once(tmp_path):
     target = tmp_path / "all.db"
     letters = []
-    with served(f"catalog:{target}", log=LOG, naming={"unknown": "fail"}, bury=letters.append) as found:
+    with served(f"catalog:{target}", naming={"unknown": "fail"}, bury=letters.append) as found:
         strange = event("START", outputs=[{"namespace": "nobody://knows", "name": "x"}])
         status, answer, _ = ask(found, json.dumps([START, {"eventTime": "x"}, strange]).encode())
         assert (status, answer["successful"], [item["index"] for item in answer["failed"]]) == (207, 1, [1, 2])
@@ -179,7 +189,7 @@ def test_invalid_events_are_answered_at_once(tmp_path):
 
 def test_full_log_gets_503_and_recovers(tmp_path, monkeypatch):
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         assert post(found, START)[0] == 200
         with monkeypatch.context() as patched:
             patched.setattr(EventLog, "append", _raise_full)
@@ -205,7 +215,7 @@ def test_requests_that_wait_share_a_sync(tmp_path, monkeypatch):
         return append(self, events, **options)
 
     monkeypatch.setattr(EventLog, "append", slow_append)
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         senders = [threading.Thread(target=post, args=(found, run_event(number))) for number in range(9)]
         for sender in senders:
             sender.start()
@@ -216,43 +226,37 @@ def test_requests_that_wait_share_a_sync(tmp_path, monkeypatch):
 
 def test_all_events_are_processed_before_the_end(tmp_path):
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         assert post(found, *(run_event(number) for number in range(200)))[0] == 200
     assert cursor(target) == 200
 
 
-def test_inbox_of_an_earlier_version_is_taken_over(tmp_path):
+@pytest.mark.parametrize("damage", ["overwritten", "emptied"])
+def test_damaged_ledger_loses_nothing_and_a_new_one_is_made_of_the_log(tmp_path, damage):
     target = tmp_path / "all.db"
-    with Inbox(tmp_path / "all.db.inbox", parse_event, bytes) as inbox:
-        inbox.add([parse_event(json.dumps(START).encode(), "request 1")])
-    with served(f"catalog:{target}", log=LOG):
-        until(lambda: points(target) == ["STARTED"])
-    with Inbox(tmp_path / "all.db.inbox", parse_event, bytes) as inbox:
-        assert list(inbox.pending()) == []
-
-
-def test_damaged_ledger_loses_nothing_and_a_new_one_is_made_of_the_log(tmp_path):
-    target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         assert post(found, START)[0] == 200
         until(lambda: cursor(target) == 1)
         with closing(sqlite3.connect(target)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with target.open("r+b") as file:
-            file.write(os.urandom(target.stat().st_size))
+            if damage == "emptied":
+                file.truncate(0)
+            else:
+                file.write(os.urandom(target.stat().st_size))
         assert post(found, COMPLETE)[0] == 200
         assert until(lambda: health(found).get("why", "")).startswith("accepted events wait in the event log")
     for file in tmp_path.glob("all.db*"):
         if file.is_file():
             file.unlink()
-    with served(f"catalog:{target}", log=LOG):
+    with served(f"catalog:{target}"):
         until(lambda: cursor(target) == 2)
         assert sorted(points(target)) == ["COMPLETE", "STARTED"]
 
 
 def test_secrets_are_not_in_the_log(tmp_path):
     target = tmp_path / "all.db"
-    with served(f"catalog:{target}", log=LOG) as found:
+    with served(f"catalog:{target}") as found:
         post(found, event("START", job="jdbc:postgresql://h/db?password=hunter2"))
     assert "hunter2" not in json.dumps(logged(target))
 
@@ -293,7 +297,7 @@ def test_acknowledged_events_survive_kills_of_both_processes(tmp_path):
     """The accepting and the folding process are killed in turn, at any moment, while a client sends."""
     target = tmp_path / "all.db"
     chance = random.Random(KILLS)  # noqa: S311 - reproducible, not secret
-    arguments = ("--to", f"catalog:{target}", "--listen", "127.0.0.1:0", "--set", "log.enabled=true")
+    arguments = ("--to", f"catalog:{target}", "--listen", "127.0.0.1:0")
     client = Client()
     for number in range(KILLS):
         with serving(*arguments) as server:

@@ -7,29 +7,26 @@ import http.client
 import os
 import re
 import socket
-import sqlite3
 import stat
 import threading
 import time
-from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-from support.receivers import ask, metrics, post, served, serving, until
+from support.receivers import ask, metrics, post, served, serving, settle, until
 from support.sample_events import dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger
-from dh_bridge.openlineage.events import Event
-from dh_bridge.openlineage.parsing import parse_event
-from dh_bridge.receiver import connections, ingest_queue, lanes, web
-from dh_bridge.receiver import inbox as inbox_file
+from dh_bridge.event_log import EventLog
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.receiver import connections, folding, web
+from dh_bridge.receiver.accept_queue import AcceptQueue
 from dh_bridge.receiver.bodies import FREE_BYTES, BodyBudget, RequestError
 from dh_bridge.receiver.dispatch import Dispatcher, sender_of
-from dh_bridge.receiver.inbox import Inbox
+from dh_bridge.session import Session
 
 BODY = packed([event()])[0]
 HEAD = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\n"
@@ -133,7 +130,7 @@ def test_health_is_answered_while_all_connections_are_busy(tmp_path, monkeypatch
         return [None] * len(events)
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
-        monkeypatch.setattr(ingest_queue.IngestQueue, "take", take)
+        monkeypatch.setattr(AcceptQueue, "take", take)
         busy = opened(stack, found, 5, HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
         try:
             until(lambda: len(inside) == 5)
@@ -245,29 +242,25 @@ class Held:
 
     def __init__(self, monkeypatch):
         self.free, self.inside = threading.Event(), threading.Event()
-        fold = Ledger.process_batch
+        add = Session.add
 
-        def held(ledger, events):
-            if any(one.name == "heavy" for one in events):
+        def held(session, item):
+            if item.name == "heavy":
                 self.inside.set()
                 assert self.free.wait(60)
-            return fold(ledger, events)
+            return add(session, item)
 
-        monkeypatch.setattr(Ledger, "process_batch", held)
+        monkeypatch.setattr(Session, "add", held)
 
     @contextmanager
     def sending(self, found):
         """Send the heavy event, and let it be folded at the end of the block."""
-        answers = []
-        sender = threading.Thread(target=lambda: answers.append(post(found, event(job="heavy"))[0]))
-        sender.start()
+        assert post(found, event(job="heavy"))[0] == 200
         try:
             assert self.inside.wait(20)
             yield
         finally:
             self.free.set()
-            sender.join()
-        assert answers == [200]
 
 
 def has(path, *jobs):
@@ -282,127 +275,49 @@ def test_small_events_are_acknowledged_during_a_slow_event(tmp_path, monkeypatch
     secret = event(job="small", job_facets={"sql": {"query": "SELECT 1 -- password=hunter2"}})
     with served(f"catalog:{path}") as found:
         assert post(found, event(job="first"))[0] == 200
+        settle(found)
         with held.sending(found):
             status, answer, _ = post(found, secret)
             assert (status, answer["successful"]) == (200, 1)
             assert not has(path, "small")
-            inbox = path.with_name("shop.db.inbox")
-            assert stat.S_IMODE(inbox.stat().st_mode) == 0o600
-            kept = b"".join(file.read_bytes() for file in tmp_path.glob("shop.db.inbox*"))
-            assert b"SELECT 1" in kept
-            assert b"hunter2" not in kept
+            (segment,) = log_folder(path).glob("*.log")
+            assert stat.S_IMODE(segment.stat().st_mode) == 0o600
+            with EventLog(log_folder(path), max_bytes=1 << 30) as event_log:
+                stored = event_log.read_after(2, max_events=9, max_bytes=1 << 20).events[0].event.event
+            assert b"SELECT 1" in stored
+            assert b"hunter2" not in stored
         until(lambda: has(path, "small"))
-        assert metrics(found)["inbox_events_total"] > 0
-    assert rows_of(inbox) == 0
-
-
-def rows_of(path):
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT count(*) FROM request").fetchone()[0]
-
-
-def test_inbox_of_a_killed_receiver_is_processed_at_restart(tmp_path):
-    path = tmp_path / "shop.db"
-    with Inbox(path.with_name("shop.db.inbox"), parse_event, bytes) as inbox:
-        assert inbox.add([parse_event(raw, "request 1") for raw in packed([event(job="left"), event(job="behind")])])
-        assert inbox.add([Event("run", 0, "request 2", b"{}")])
-    letters = []
-    with served(f"catalog:{path}", bury=letters.append) as found:
-        until(lambda: has(path, "left", "behind"))
-        assert post(found, event(job="new"))[0] == 200
-    assert [letter.location for letter in letters] == ["request 2"]
-    assert rows_of(path.with_name("shop.db.inbox")) == 0
 
 
 def test_acknowledged_events_are_retried_after_ledger_errors(tmp_path, monkeypatch):
-    monkeypatch.setattr(lanes, "RETRY_SECONDS", 0.05)
-    held, path = Held(monkeypatch), tmp_path / "shop.db"
-    fold, failures = Ledger.process_batch, []
+    monkeypatch.setattr(folding, "FIRST_PAUSE_SECONDS", 0.05)
+    path, add, failures = tmp_path / "shop.db", Session.add, []
 
-    def failing(ledger, events):
-        if len(failures) < 3 and any(one.name == "small" for one in events):
-            failures.append(events)
+    def failing(session, item):
+        if len(failures) < 3:
+            failures.append(item)
             raise SinkError("the disk is full", retryable=True)
-        return fold(ledger, events)
+        return add(session, item)
 
-    monkeypatch.setattr(Ledger, "process_batch", failing)
+    monkeypatch.setattr(Session, "add", failing)
     with served(f"catalog:{path}") as found:
-        with held.sending(found):
-            assert post(found, event(job="small"))[0] == 200
-        until(lambda: has(path, "small"))
-    assert len(failures) == 3
-    assert rows_of(path.with_name("shop.db.inbox")) == 0
-
-
-def test_events_wait_when_the_inbox_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(inbox_file, "MAX_REQUESTS", 2)  # the event that takes long is small, too
-    held = Held(monkeypatch)
-    with served(f"catalog:{tmp_path / 'shop.db'}") as found, held.sending(found):
         assert post(found, event(job="small"))[0] == 200
-        monkeypatch.setattr("dh_bridge.receiver.app._LEDGER_TIMEOUT", 0.5)
-        status, answer, _ = post(found, event(job="another"))
-        assert (status, answer["error"]) == (503, "the ledger is busy (send the events again)")
-
-
-def test_damaged_inbox_is_named(tmp_path):
-    tmp_path.joinpath("shop.db.inbox").write_bytes(b"no database" * 1000)
-    with (
-        pytest.raises(SinkError, match=r"shop\.db\.inbox: cannot read the file: .*move it away"),
-        served(f"catalog:{tmp_path / 'shop.db'}"),
-    ):
-        pass
+        settle(found)
+        assert has(path, "small")
+    assert len(failures) == 3
 
 
 def test_slow_event_is_reported(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(ingest_queue, "SLOW_EVENT_SECONDS", 0.0)
+    monkeypatch.setattr(folding, "SLOW_EVENT_SECONDS", 0.0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, event())[0] == 200
-        assert metrics(found)["slow_events_total"] == 1
+        settle(found)
+        until(lambda: metrics(found)["slow_events_total"] == 1)
     assert [
         line
         for line in caplog.messages
-        if re.match(r"request 1: writing the event to the ledger took \d+\.\d s \(", line)
+        if re.match(r"merging a batch of events took \d+\.\d s of CPU time \(events: 1\)", line)
     ]
-
-
-def brought(**parts):
-    return lanes.IngestRequest([parse_event(*packed([event(**parts)]))], Future())
-
-
-def test_events_that_are_likely_to_take_long_go_to_the_slow_lane():
-    assert brought().is_small
-    assert not brought(job="x" * lanes.MAX_SMALL_BYTES).is_small
-    assert not brought(inputs=[dataset(f"d.s.t{n}") for n in range(lanes.MAX_SMALL_DATASETS + 1)]).is_small
-    assert not brought(run_facets={"x": {"numbers": [0] * (lanes.MAX_SMALL_VALUES + 1)}}).is_small
-    assert not lanes.IngestRequest(brought().events * (lanes.MAX_SMALL_EVENTS + 1), Future()).is_small
-
-
-def test_large_request_has_its_turn_among_small_ones(monkeypatch):
-    monkeypatch.setattr(lanes, "_ACTIVE_SECONDS", 0.05)
-    queue = lanes.RequestLanes(500)
-    small, large = (
-        lanes.IngestRequest([Event("run", 0, "", b"x" * size)], Future()) for size in (10, lanes.MAX_SMALL_BYTES + 1)
-    )
-    for one in (small, large):
-        queue.put(one)
-        assert queue.take() == [one]
-    queue.delay_slow_lane(0.2)
-    queue.put(large)
-    queue.put(small)
-    turns = []
-
-    def turn():
-        queue.put(small)
-        turns.append(queue.take())
-        queue.delay_slow_lane(0.01)
-        return [large] in turns
-
-    until(turn, seconds=10)
-    assert turns[0] == [small, small]
-    assert len(turns) > 2
-    queue.close()
-    while queue.take() is not None:
-        pass
 
 
 HEAVY = {

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 from support.gms import Fault, Gms
-from support.receivers import QUICK, dump_of, health, metrics, points, post, served, until
+from support.receivers import QUICK, dump_of, health, metrics, points, post, served, settle, until
 from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.ledger import Ledger
+from dh_bridge.event_log import EventLog
+from dh_bridge.event_log.segment_writer import SegmentWriter
 from dh_bridge.receiver import backlog, outage_log, sending
 from dh_bridge.sinks.rest.sink import RestSink
 
@@ -62,6 +63,7 @@ def test_backlog_metrics_change_during_delivery(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
         assert post(found, *EVENTS)[0] == 200
+        settle(found)
         whole = found.metrics["proposals"]
         assert whole > 2_000
         until(lambda: health(found)["waiting"] == whole)
@@ -77,6 +79,7 @@ def test_backlog_is_counted_from_startup(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
         server.stop()
         assert post(found, START)[0] == 200
+        settle(found)
     waited = found.metrics.read_backlog().number
     assert waited == found.metrics["proposals"] > 0
     assert f"waiting    {waited:>9,}" in found.metrics.summary_lines()
@@ -96,6 +99,7 @@ def test_slow_server_delays_no_sender_and_its_delay_is_shown(server, tmp_path):
             began = time.monotonic()
             assert post(found, one)[0] == 200
             assert time.monotonic() - began < 2.0
+        settle(found)
         until(lambda: health(found)["waiting_seconds"] >= 1)
         assert health(found)["waiting"] == metrics(found)["waiting"] == found.metrics["proposals"]
         assert metrics(found)["waiting_seconds"] >= 1
@@ -114,6 +118,7 @@ def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkey
     server.poison = lambda _: time.sleep(0.001)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         assert post(found, *EVENTS)[0] == 200
+        settle(found)
         until(lambda: server.proposals)
     assert not senders()
     waits = found.metrics.read_backlog().number
@@ -124,6 +129,7 @@ def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkey
         until(lambda: health(found)["waiting"] == 0)
     with served(f"catalog:{tmp_path / 'whole.db'}", datahub_version="1.4") as found:
         assert post(found, *EVENTS)[0] == 200
+        settle(found)
     assert sorted(server.dump()) == sorted(dump_of(tmp_path / "whole.db"))
 
 
@@ -144,12 +150,12 @@ def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path
 
 
 def test_lasting_failure_is_logged_at_start_and_end(tmp_path, monkeypatch, caplog):
-    def full(_self, _items):
+    def full(*_, **__):
         raise SinkError("cannot be written: no room", location="runs.db")
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "process_batch", full)
+            patched.setattr(EventLog, "append", full)
             assert [post(found, START)[0] for _ in range(5)] == [503] * 5
             told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
             assert health(found) == told
@@ -164,20 +170,20 @@ def test_lasting_failure_is_logged_at_start_and_end(tmp_path, monkeypatch, caplo
 
 
 def test_acknowledged_events_are_synced_to_disk(tmp_path, monkeypatch):
-    fold, levels = Ledger.process_batch, []
+    sync, synced = SegmentWriter.sync, []
 
-    def noted(self, items):
-        levels.append(self._file.connection.execute("PRAGMA synchronous").fetchone()[0])
-        return fold(self, items)
+    def noted(self):
+        sync(self)
+        synced.append(self.next_position - 1)
 
-    monkeypatch.setattr(Ledger, "process_batch", noted)
+    monkeypatch.setattr(SegmentWriter, "sync", noted)
     for target, place in (
         (f"catalog:{tmp_path / 'shop.db'}", None),
         (f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db"),
     ):
         with served(target, place) as found:
             assert post(found, START)[0] == 200
-    assert levels == [2, 2], "FULL: a cut of power takes nothing back"
+            assert synced.pop() == 1, "a cut of power takes nothing back"
 
 
 # -- settings ------------------------------------------------------------------------------------------------------------
@@ -186,6 +192,7 @@ def test_acknowledged_events_are_synced_to_disk(tmp_path, monkeypatch):
 def test_new_entities_over_the_hourly_limit_are_held(server, tmp_path):
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK, max_new_entities_per_hour=0) as found:
         assert post(found, START)[0] == 200
+        settle(found)
         until(lambda: 0 < found.metrics["delivered"] == found.metrics["proposals"] - health(found)["waiting"])
         assert health(found)["waiting"] > 0
     assert {one.entity_type for one in server.proposals} == {"dataProcessInstance"}
@@ -200,6 +207,7 @@ def test_state_read_merges_with_the_stored_aspects(server, tmp_path):
     for name, one in (("here", START), ("there", other)):
         with served(f"rest:{server.url}", tmp_path / f"{name}.db", state="read") as found:
             assert post(found, one)[0] == 200
+            settle(found)
             until(lambda found=found: health(found)["waiting"] == 0)
     with Catalog(server.place, readonly=True) as catalog:
         (run,) = catalog.entities("dataProcessInstance")
@@ -217,6 +225,7 @@ def test_state_read_refuses_a_target_that_cannot_be_read(tmp_path):
 def test_filters_count_what_they_leave_out(tmp_path):
     with served(f"catalog:{tmp_path / 'shop.db'}", filters={"jobs": ["!tmp.*"]}) as found:
         assert post(found, event(job="tmp.x"), START)[1]["successful"] == 2
+        settle(found)
         assert metrics(found)["filtered_total"] == 1
     assert points(tmp_path / "shop.db") == ["STARTED"]
 

@@ -11,7 +11,7 @@ import zlib
 
 import pytest
 from pydantic import ValidationError
-from support.receivers import ask, dialogue, metrics, points, post, served, until
+from support.receivers import ask, dialogue, metrics, points, post, served, settle, until
 from support.sample_events import event, packed
 
 from dh_bridge import Settings
@@ -66,6 +66,7 @@ def test_event_is_accepted_in_any_http_framing(catalogue, tmp_path, request_):
             assert piece, answer
             answer += piece
     assert answer[9:15] == b"200 OK"
+    settle(catalogue)
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 

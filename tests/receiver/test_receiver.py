@@ -1,4 +1,4 @@
-"""The web door, in this process: what it answers to good and bad requests, and that what was answered is in the ledger."""
+"""The web door, in this process: what it answers to good and bad requests, and that what was answered gets into the ledger."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from urllib.parse import urlsplit
 import pytest
 from support.gms import Fault, Gms
 from support.pages import is_open
-from support.receivers import QUICK, ask, dump_of, metrics, points, post, served, until
+from support.receivers import QUICK, ask, dump_of, health, metrics, points, post, served, settle, until
 from support.sample_events import T0, dataset, event, job_event, packed
 
 from dh_bridge import Settings
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.event_log import EventLog
 from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.batch_source import PendingEvents
 from dh_bridge.ledger.delivery_lock import try_delivery_lock
-from dh_bridge.receiver import Receiver, app, inbox, running, sending
+from dh_bridge.ledger.outbox_relay import OutboxRelay
+from dh_bridge.receiver import Receiver, app, folding, running, sending
+from dh_bridge.session import Session
 
 START = event(outputs=[dataset("d.s.a")])
 END = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.a")])
@@ -34,6 +38,8 @@ WELL = {"status": "ok", "waiting": 0, "waiting_seconds": 0}
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
     monkeypatch.setattr(sending, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(folding, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(folding, "FIRST_PAUSE_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -47,16 +53,19 @@ def catalogue(tmp_path):
     "path",
     ["/api/v1/lineage", "/api/v1/lineage/", "/openapi/openlineage/api/v1/lineage", "/proxy/api/v1/lineage/batch"],
 )
-def test_event_is_answered_when_it_is_in_the_ledger(catalogue, tmp_path, path):
+def test_event_is_answered_and_then_in_the_ledger(catalogue, tmp_path, path):
     assert post(catalogue, START, path=path)[:2] == (200, {"received": 1, "successful": 1, "failed": []})
+    settle(catalogue)
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
 def test_single_events_and_one_batch_give_the_same_catalogue(catalogue, tmp_path):
     for one in (END, START, END, job_event()):
         assert post(catalogue, one)[0] == 200
+    settle(catalogue)
     with served(f"catalog:{tmp_path / 'together.db'}") as together:
         assert post(together, START, END, job_event())[0] == 200
+        settle(together)
     one, other = (sorted(dump_of(tmp_path / name)) for name in ("shop.db", "together.db"))
     assert one == other
 
@@ -119,6 +128,7 @@ def test_request_that_brings_nothing_is_no_mistake(catalogue):
 )
 def test_zipped_body_is_unzipped(catalogue, tmp_path, encoding, zipped):
     assert ask(catalogue, zipped(packed([START])[0]), Content_Encoding=encoding)[0] == 200
+    settle(catalogue)
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
@@ -146,7 +156,7 @@ def test_senders_show_their_key(tmp_path):
             status, said, headers = post(found, START, **shown)
             assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
             assert "kéy" not in json.dumps(said, ensure_ascii=False)
-        assert points(tmp_path / "shop.db") == []
+        assert metrics(found)["accepted_total"] == 0
         assert post(found, START, Authorization="bearer k\u00c3\u00a9y")[0] == 200, "UTF-8, as HTTP hands it on"
         assert ask(found, path="/health", method="GET")[0] == 200
 
@@ -174,6 +184,7 @@ def test_unknown_path_or_method_is_answered_with_its_status(catalogue, method, p
 def test_health_and_metrics_report_the_state(catalogue):
     post(catalogue, START)
     ask(catalogue, b"{")
+    settle(catalogue)
     assert ask(catalogue, path="/health", method="GET")[:2] == (200, WELL)
     status, text, headers = ask(catalogue, path="/metrics", method="GET")
     assert status == 200
@@ -186,80 +197,97 @@ def test_health_and_metrics_report_the_state(catalogue):
     assert named == {name.partition("{")[0] for name in told}
 
 
-def test_concurrent_requests_are_processed_in_one_batch(tmp_path, monkeypatch):
-    folds, fold = [], Ledger.process_batch
+def test_concurrent_requests_are_accepted_in_one_batch(tmp_path, monkeypatch):
+    sizes, append = [], EventLog.append
     first = threading.Event()
 
-    def slow(self, items):
-        folds.append(len(items))
+    def slow(self, events, **options):
+        sizes.append(len(events))
         first.wait(10)
-        return fold(self, items)
+        return append(self, events, **options)
 
-    monkeypatch.setattr(Ledger, "process_batch", slow)
+    monkeypatch.setattr(EventLog, "append", slow)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(post, found, event(run=f"018cc251-f400-734d-88b3-{n:012x}")) for n in range(12)]
-        until(lambda: folds)
+        until(lambda: sizes)
         time.sleep(0.5)
         first.set()
         assert [one.result()[0] for one in asked] == [200] * 12
-    assert sum(folds) == 12
-    assert len(folds) <= 3, "those that wait while one is folded are folded at once"
+        settle(found)
+    assert sum(sizes) == 12
+    assert len(sizes) <= 3, "those that wait while one is appended are appended at once"
 
 
 def test_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog):
-    fold = Ledger.process_batch
+    add = Session.add
 
-    def broken(self, items):
-        if any("poison" in one.name for one in items):
+    def broken(self, item):
+        if "poison" in item.name:
             raise ZeroDivisionError("boom")
-        return fold(self, items)
+        return add(self, item)
 
-    monkeypatch.setattr(Ledger, "process_batch", broken)
+    monkeypatch.setattr(Session, "add", broken)
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
-        status, said, _ = post(found, START, event(job="poison"), END)
-        assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
+        assert post(found, START, event(job="poison"), END)[0] == 200
+        until(lambda: letters)
+        until(lambda: metrics(found)["unfolded_events"] == 0)
     assert [letter.raw for letter in letters] == packed([event(job="poison")])
+    assert "boom" in letters[0].reason
+    assert found.metrics["dead_letters"] == 1
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
     assert "boom" in caplog.text
 
 
-def test_full_outbox_gets_503_with_retry_after(tmp_path, monkeypatch):
-    def full(_self, _items):
+def test_full_outbox_rejects_no_event(tmp_path, monkeypatch):
+    def full(_self):
         raise SinkError("the outbox is full", retryable=True)
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "process_batch", full)
+            patched.setattr(OutboxRelay, "require_capacity", full)
+            assert post(found, START)[0] == 200
+            assert "the outbox is full" in until(lambda: health(found).get("why"))
+            assert metrics(found)["unfolded_events"] == 1
+        settle(found)
+        until(lambda: health(found)["status"] == "ok")
+    assert points(tmp_path / "shop.db") == ["STARTED"]
+
+
+def test_full_log_gets_503_with_retry_after(tmp_path, monkeypatch):
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(EventLog, "append", full_log)
             status, said, headers = post(found, START)
-        assert (status, said["error"], headers["Retry-After"]) == (503, "the outbox is full", "5")
+        assert (status, said["error"], headers["Retry-After"]) == (503, "the event log is full", "5")
         assert post(found, START)[0] == 200
+
+
+def full_log(*_, **__):
+    raise SinkError("the event log is full", retryable=True)
 
 
 def test_invalid_event_is_kept_once_however_often_it_is_sent(tmp_path, monkeypatch):
     buried = []
-
-    def full(_self, _items):
-        raise SinkError("the outbox is full", retryable=True)
-
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=buried.append) as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "process_batch", full)
+            patched.setattr(EventLog, "append", full_log)
             assert [post(found, START, {"no": "event"})[0] for _ in range(3)] == [503] * 3
         assert post(found, START, {"no": "event"})[0] == 207
         assert (len(buried), found.metrics["dead_letters"]) == (1, 1)
 
 
-def test_ledger_read_error_gets_503(tmp_path, monkeypatch):
-    def broken(_self, _items):
+def test_ledger_read_error_loses_no_event(tmp_path, monkeypatch):
+    def broken(_self, _source):
         raise sqlite3.OperationalError("disk I/O error")
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "process_batch", broken)
-            status, said, _ = post(found, START)
-        assert (status, "disk I/O error" in said["error"]) == (503, True)
-        assert post(found, START)[0] == 200
+            patched.setattr(Ledger, "process_source", broken)
+            assert post(found, START)[0] == 200
+            assert "disk I/O error" in until(lambda: health(found).get("why"))
+        settle(found)
+    assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
 def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
@@ -271,16 +299,24 @@ def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
         letters.append(letter)
 
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=bury, naming={"unknown": "fail"}) as found:
-        assert post(found, event(outputs=[dataset("t", "nowhere://x")]))[0] == 503
+        assert post(found, event(outputs=[dataset("t", "nowhere://x")]))[0] == 500
         full.clear()
         assert post(found, START)[0] == 200
         assert post(found, event(outputs=[dataset("t", "nowhere://x")]))[0] == 400
     assert len(letters) == 1
 
 
-def test_health_and_metrics_answer_while_the_ledger_is_busy(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.process_batch
-    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
+def hold_log(monkeypatch):
+    """Let each append to the log wait for the event that is returned."""
+    held, append = threading.Event(), EventLog.append
+    monkeypatch.setattr(
+        EventLog, "append", lambda self, events, **options: held.wait(20) and append(self, events, **options)
+    )
+    return held
+
+
+def test_health_and_metrics_answer_while_the_log_is_busy(tmp_path, monkeypatch):
+    held = hold_log(monkeypatch)
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"threads": 2}) as found, ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(post, found, START) for _ in range(4)]
         time.sleep(0.3)
@@ -291,31 +327,36 @@ def test_health_and_metrics_answer_while_the_ledger_is_busy(tmp_path, monkeypatc
         assert [one.result()[0] for one in asked] == [200] * 4
 
 
-def test_abandoned_request_is_not_processed(tmp_path, monkeypatch):
-    held, folded, fold = threading.Event(), [], Ledger.process_batch
+def test_abandoned_request_is_not_accepted(tmp_path, monkeypatch):
+    held, appended, append = threading.Event(), [], EventLog.append
 
-    def slow(self, items):
-        folded.extend(one.name for one in items)
+    def slow(self, events, **options):
+        appended.extend(json.loads(one.event)["job"]["name"] for one in events)
         held.wait(20)
-        return fold(self, items)
+        return append(self, events, **options)
 
-    monkeypatch.setattr(Ledger, "process_batch", slow)
-    monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.2)
-    monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
+    monkeypatch.setattr(EventLog, "append", slow)
+    monkeypatch.setattr(app, "_ACCEPT_TIMEOUT", 0.2)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, START)[0] == 503
         assert post(found, event(job="given.up"))[0] == 503
         held.set()
         until(lambda: post(found, END)[0] == 200)
-    assert "given.up" not in folded
+    assert "given.up" not in appended
 
 
-def test_many_events_let_others_in_between(tmp_path, monkeypatch):
-    folds, fold = [], Ledger.process_batch
-    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: folds.append(len(items)) or fold(self, items))
+def test_many_events_are_merged_in_several_transactions(tmp_path, monkeypatch):
+    folds, record = [], PendingEvents.record
+
+    def recorded(self, translation, now):
+        folds.append(len(self.batch.events))
+        return record(self, translation, now)
+
+    monkeypatch.setattr(PendingEvents, "record", recorded)
     with served(f"catalog:{tmp_path / 'shop.db'}", ledger={"batch": 2}) as found:
         assert post(found, *[START, END] * 3, END)[1]["successful"] == 7
-    assert folds == [2, 2, 2, 1]
+        settle(found)
+    assert [size for size in folds if size] == [2, 2, 2, 1]
 
 
 def test_receiver_keeps_more_than_100_connections_open(catalogue):
@@ -358,36 +399,41 @@ def test_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
     with served(file) as found:
         for number in range(3):  # a step after each
             assert post(found, event(job="another", run=f"018cc251-f400-734d-88b3-{number:012x}"))[0] == 200
+            settle(found)
+        until(lambda: points(tmp_path / "shop.db"))
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(SinkError("no room"), "retried with the next events"), (ValueError("oh"), "a bug in dh-bridge")],
+    [(SinkError("no room"), "wait in the event log: no room"), (ValueError("oh"), "the folding process ended")],
 )
 def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypatch, caplog, error, said):
     def stuck(*_):
         raise error
 
-    monkeypatch.setattr(running, "_catch_up", stuck)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
-        assert post(found, START)[0] == 200
-        until(lambda: said in caplog.text)
-        assert ask(found, path="/health", method="GET")[1] == WELL
-        assert post(found, END)[0] == 200
-    assert "sent away" not in caplog.text
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "render_withheld", stuck)
+            assert post(found, START)[0] == 200
+            until(lambda: said in caplog.text)
+            assert said in until(lambda: health(found).get("why"))
+            assert post(found, END)[0] == 200
+        settle(found)
+        until(lambda: ask(found, path="/health", method="GET")[1] == WELL)
+    assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
 
 
 def test_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.process_batch
-    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
-    monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.3)
-    monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
+    held = hold_log(monkeypatch)
+    monkeypatch.setattr(app, "_ACCEPT_TIMEOUT", 0.3)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         status, said, _ = post(found, START)
         assert (status, "busy" in said["error"]) == (503, True)
         held.set()
-    assert points(tmp_path / "shop.db") == ["STARTED"], "what was brought is folded all the same"
+        until(lambda: metrics(found)["accepted_total"] == 1)
+        settle(found)
+    assert points(tmp_path / "shop.db") == ["STARTED"], "what was being appended is folded all the same"
 
 
 # -- servers -----------------------------------------------------------------------------------------------------------
@@ -415,6 +461,7 @@ def test_no_request_waits_for_a_server(tmp_path):
         assert post(found, END)[0] == 200
         assert time.monotonic() - began < 2.0
         until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
+        settle(found)
         until(lambda: found.metrics["delivered"] == found.metrics["proposals"])
 
 
@@ -527,8 +574,7 @@ def test_missing_waitress_names_the_extra_to_install(tmp_path, monkeypatch):
 
 
 def test_shutdown_answers_active_requests_and_rejects_new_ones(tmp_path, monkeypatch):
-    held, fold = threading.Event(), Ledger.process_batch
-    monkeypatch.setattr(Ledger, "process_batch", lambda self, items: held.wait(20) and fold(self, items))
+    held = hold_log(monkeypatch)
     with ThreadPoolExecutor(2) as pool:
         with served(f"catalog:{tmp_path / 'shop.db'}") as found:
             inside = pool.submit(post, found, START)

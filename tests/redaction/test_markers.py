@@ -98,7 +98,7 @@ def folder(tmp_path_factory):
     for number, target in enumerate(
         (
             ["catalog:" + str(folder / "shop.db")],
-            ["file:" + str(folder / "out.ndjson"), "--ledger", str(folder / "ledger.db"), "--set", "log.enabled=true"],
+            ["file:" + str(folder / "out.ndjson"), "--ledger", str(folder / "ledger.db")],
         )
     ):
         command = [

@@ -4,30 +4,70 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 from urllib.parse import urlsplit
 
 from dh_bridge import Settings
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.receiver import log_backlog
+from dh_bridge.receiver.folding import run_folding
+from dh_bridge.receiver.folding_worker import FoldingWorker
 from dh_bridge.receiver.running import run_receiver
+from dh_bridge.receiver.worker_messages import MessageSender
 from support.sample_events import RUN, packed
 
 POINTS = "dataProcessInstanceRunEvent"
 QUICK = {"retries": 0, "timeout": 5}
 
 
+class FoldingThread:
+    """Folds in a thread of this process, with the methods of a ``Popen`` that a FoldingWorker needs: a test can replace parts of it."""
+
+    pid = 0
+
+    def __init__(self, config):
+        (read_in, write_in), (read_out, write_out) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(write_in, "wb", 0), os.fdopen(read_out, "rb", 0)
+        self._code = 0
+        self._thread = threading.Thread(target=self._run, args=(read_in, write_out), daemon=True)
+        self._thread.start()
+        self.stdin.write(config.encode())
+
+    def _run(self, read_in, write_out):
+        with os.fdopen(read_in, "rb") as pipe, os.fdopen(write_out, "wb") as output:
+            try:
+                run_folding(pipe, MessageSender(output))
+            except Exception:
+                logging.getLogger("dh_bridge").exception("the thread ends")
+                self._code = 1
+
+    def wait(self):
+        self._thread.join()
+        return self._code
+
+
 @contextmanager
-def served(target, place=None, *, bury=lambda _: None, **settings):
+def served(target, place=None, *, bury=lambda _: None, has_processes=False, **settings):
+    """Run a receiver in this process; ``has_processes``: its folding process is one, else a thread."""
     own = {"listen": "127.0.0.1:0", **settings.pop("receiver", {})}
-    with run_receiver(target, Settings(receiver=own, **settings), place, on_dead_letter=bury) as found:
+    with ExitStack() as stack:
+        if not has_processes:
+            stack.enter_context(mock.patch.object(FoldingWorker, "_start", FoldingThread))
+            stack.enter_context(mock.patch.object(log_backlog, "MIN_INTERVAL_SECONDS", 0.0))
+        found = stack.enter_context(
+            run_receiver(target, Settings(receiver=own, **settings), place, on_dead_letter=bury)
+        )
         place = urlsplit(found.url)
         found.address = place.hostname, place.port
         yield found
@@ -101,6 +141,12 @@ def metrics(found):
 def is_delivered(found):
     """Whether each accepted event is in the ledger, and no proposal waits."""
     return metrics(found)["unfolded_events"] == 0 and health(found)["waiting"] == 0
+
+
+def settle(found):
+    """Wait until each accepted event is in the ledger, and counted."""
+    until(lambda: metrics(found)["unfolded_events"] == 0)
+    until(lambda: found.metrics["events"] + found.metrics["filtered"] >= found.metrics["accepted"])
 
 
 def dialogue(found, *pieces):

@@ -239,6 +239,37 @@ def test_ledger_keeps_events_while_the_token_file_is_missing(gms, tmp_path, capl
             assert sorted(point["status"] for point in points) == ["COMPLETE", "STARTED"]
 
 
+def test_new_ledger_accepts_events_while_the_server_is_down(gms, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(transport, "FIRST_PAUSE_SECONDS", 0.0)
+    gms.stop()
+    config = {"to": f"rest:{gms.url}", "ledger": str(tmp_path / "ledger.db"), "settings": {"rest.retries": 0}}
+    start, running, end = a_run()
+    told = client(**config)
+    told.emit(start)
+    told.emit(running)
+    assert caplog.text.count("events wait in the event log of the ledger: ") == 1
+    assert told.close() is False
+    gms.start()
+    later = client(**config)
+    later.emit(end)
+    assert later.close() is True
+    points = [one.value for one in gms.proposals if one.entity_urn == urn() and "RunEvent" in one.aspect_name]
+    assert max(one.get("durationMillis", 0) for one in points) == 42_000
+
+
+def test_server_that_comes_up_later_gets_the_events_in_the_log(gms, tmp_path, monkeypatch):
+    monkeypatch.setattr(transport, "FIRST_PAUSE_SECONDS", 0.0)
+    gms.stop()
+    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings={"rest.retries": 0})
+    start, running, end = a_run()
+    told.emit(start)
+    gms.start()
+    told.emit(running)
+    assert {one.value["status"] for one in gms.proposals if "RunEvent" in one.aspect_name} == {"STARTED"}
+    told.emit(end)
+    assert told.close() is True
+
+
 def test_server_outage_with_a_ledger_is_no_error(gms, tmp_path, caplog):
     told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
     start, running, end = a_run()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.terminal import ask, note, say
 from dh_bridge.ledger.new_entity_limit import absent_entities, without_runs
@@ -37,6 +35,11 @@ class WriteConfirmation:
         self._new_count = 0
         self._is_announced = False
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question may still be asked."""
+        return self._max_new_entities is not None
+
     def __call__(self, translation: Translation, new_urns: Iterable[str] | None = None) -> None:
         """Announce a translation, and ask. ``new_urns``: entities that a ledger never sent before; None if they are unknown."""
         if not translation.proposals:
@@ -56,7 +59,7 @@ class WriteConfirmation:
         self._max_new_entities = None
         if not ask(f"{self._new_count:,} entities are new there; write them?"):
             say("nothing is written; `dh-bridge plan` shows what would be")
-            raise click.exceptions.Exit(EXIT_DELIVERY)
+            raise SystemExit(EXIT_DELIVERY)  # no fault of an event, as an Exception would be
 
     def _find_new_entities(self, urns: Iterable[str]) -> set[str] | None:
         """Return the entities that are absent from the target and were not checked before; None if no question is asked."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.accept_events import accept_events
 from dh_bridge.cli.confirm import WriteConfirmation
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
@@ -100,7 +101,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
       file:PATH      .ndjson is appended to; .json is replaced (an array for `datahub ingest`).
 
     With a ledger, events of a run may arrive in any order, in any number of calls and more than once, and only changes are sent.
-    If the server is down, proposals are queued in the ledger. A catalogue is its own ledger.
+    If the server is down, events and proposals are queued beside the ledger. A catalogue is its own ledger.
     """  # noqa: D301 - click reads the escape
     ledger_path = ledger or settings.ledger.file
     require_separate_files(
@@ -112,15 +113,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 require_ledger(target, settings)
             target_notes = read_notes(ledger_path, target)
             say_connecting(target, settings)
-            delivery_target = open_target(
-                target,
-                settings,
-                file_format=file_format,
-                run_id=run_id,
-                dry_run=dry_run,
-                target_notes=target_notes,
-                ledger=ledger_path is not None or target_kind(target).has_own_ledger,
-            )
+            options = {"file_format": file_format, "run_id": run_id, "dry_run": dry_run}
+            delivery_target = _open_or_accept(events, target, settings, ledger_path, target_notes, outcome, **options)
+            if delivery_target is None:
+                return
             with (
                 delivery_target.sink,
                 _trial_ledger(target, ledger_path) if dry_run else nullcontext(ledger_path) as ledger_path,
@@ -134,6 +130,27 @@ def emit(  # noqa: PLR0913 - one parameter per option
         except SinkError as error:
             outcome.abort(error)
         _finish(outcome)
+
+
+def _open_or_accept(  # noqa: PLR0913 - as the command
+    events: Sequence[str],
+    target: str,
+    settings: Settings,
+    ledger_path: Path | None,
+    target_notes: LedgerNotes,
+    outcome: CommandOutcome,
+    **options: Any,
+) -> DeliveryTarget | None:
+    """Open the target; if it does not answer, and there is a ledger, accept the events, write the summary, and return None."""
+    has_ledger = ledger_path is not None or target_kind(target).has_own_ledger
+    try:
+        return open_target(target, settings, target_notes=target_notes, ledger=has_ledger, **options)
+    except SinkError as error:
+        if ledger_path is None or options["dry_run"] or not error.retryable:
+            raise
+        accept_events(events, ledger_path, settings, error, outcome)
+    _finish(outcome)
+    return None
 
 
 def _finish(outcome: CommandOutcome) -> None:

@@ -27,7 +27,7 @@ _MAX_SHOWN_URNS = 20
 
 @click.group()
 @examples(
-    "dh-bridge emit examples/events --to catalog:people.db --set log.enabled=true && dh-bridge log erase people.db --text maria --dry-run"
+    "dh-bridge emit examples/events --to catalog:people.db && dh-bridge log erase people.db --text maria --dry-run"
 )
 def log() -> None:
     """Manage the event log of a ledger: the folder LEDGER.log."""
@@ -37,9 +37,7 @@ def log() -> None:
 @click.argument("ledger", type=ledger_path)
 @click.argument("folder", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
 @with_settings
-@examples(
-    "dh-bridge emit examples/events --to catalog:all.db --set log.enabled=true && dh-bridge log export all.db archive"
-)
+@examples("dh-bridge emit examples/events --to catalog:all.db && dh-bridge log export all.db archive")
 def export(*, settings: Settings, ledger: Path, folder: Path) -> None:  # noqa: ARG001 - as all commands
     """Write the closed segments of the event log to FOLDER: one .ndjson.zst file each, with one event a line.
 
@@ -65,7 +63,7 @@ def export(*, settings: Settings, ledger: Path, folder: Path) -> None:  # noqa: 
 @dry_run_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:people.db --set log.enabled=true && dh-bridge log erase people.db --text maria --dry-run"
+    "dh-bridge emit examples/events --to catalog:people.db && dh-bridge log erase people.db --text maria --dry-run"
 )
 def erase(  # noqa: PLR0913 - one parameter per option
     *,

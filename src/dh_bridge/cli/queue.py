@@ -16,6 +16,7 @@ from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.targets import open_outbox
 from dh_bridge.cli.terminal import echo, json_line, say, write, write_table
 from dh_bridge.ledger.backup import finish_restore
+from dh_bridge.ledger.ledger_log import log_status
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.sent import SentFingerprints
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dh_bridge.event_log import LogStatus
     from dh_bridge.ledger.new_entity_limit import NewEntityLimit
     from dh_bridge.ledger.outbox import Outbox, QueuedProposal
     from dh_bridge.ledger.outbox_relay import OutboxRelay
@@ -51,6 +53,12 @@ def waiting_summary(relay: OutboxRelay) -> tuple[int, str]:
         f"{waiting_count:,} proposals wait in the ledger, the oldest since {_format_time(oldest)}: {reason}."
         f" The next emit with this ledger{' after that' if outbox.is_paused else ''} sends them; `dh-bridge queue list` shows them."
     )
+
+
+def waiting_events_text(status: LogStatus) -> str:
+    """Return a text about the events of a log that are not processed, without its end."""
+    since = "" if status.oldest is None else f", the oldest since {_format_time(status.oldest // 1000)}"
+    return f"{status.unfolded_events:,} events wait in the event log{since}"
 
 
 def _held_back_text(entity_limit: NewEntityLimit) -> str:
@@ -99,6 +107,8 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
             + (f", {len(dead_events):,} dead events" if dead_events else "")
             + (", deliveries are paused" if outbox.is_paused else "")
         )
+        if not dead and (status := log_status(file)).unfolded_events:
+            echo(f"{waiting_events_text(status)}. The next emit with this ledger processes them.")
         if waiting_count and not dead:
             _write_groups(outbox.iter_queued())
         if dead_count:

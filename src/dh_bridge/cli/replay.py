@@ -68,7 +68,7 @@ _INCOMPLETE_TEXT = (
 @datahub_version_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db --set log.enabled=true && dh-bridge replay shop.db --dry-run",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge replay shop.db --dry-run",
 )
 def replay(  # noqa: PLR0913 - one parameter per option
     *,
@@ -156,6 +156,11 @@ def _deliver(  # noqa: PLR0913 - as the command
             outcome.counts.events += result.events
             if not result.is_complete:
                 say(_INCOMPLETE_TEXT)
+            if result.differences:
+                say(
+                    f"no longer written: {len(result.differences):,} entities, such as {result.differences[0].urn}. They stay at"
+                    " the target, and later replays do not list them."
+                )
         with open_ledger(
             ledger_path, sink, delivery_target.settings, version=delivery_target.version,
             delivery_id=delivery_target.options.run_id, target=delivery_target.address,

@@ -19,7 +19,6 @@ from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.targets import say_connecting
 from dh_bridge.cli.terminal import json_line, say
 from dh_bridge.cli.verbose import add_handler
-from dh_bridge.ledger.ledger_log import with_event_log
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import EventMasker
 from dh_bridge.receiver.running import run_receiver
@@ -51,7 +50,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     """Run an OpenLineage HTTP endpoint that forwards events to DataHub.
 
     Point clients at POST /api/v1/lineage (compatible with Marquez; DataHub's /openapi/openlineage/api/v1/lineage works, too). A
-    request is answered when its events are stored in the ledger, its inbox or its event log, which survive a restart. Delivery to DataHub runs in
+    request is answered when its events are stored in the event log, which survives a restart. Delivery to DataHub runs in
     the background and is retried while DataHub is down. The endpoint listens on 127.0.0.1. If it listens elsewhere, set
     receiver.token: clients send it as OpenLineage's apiKey, and the console asks for it. Health: GET /health. Prometheus: GET /metrics. On Ctrl-C or SIGTERM,
     accepted events are flushed before exit.
@@ -72,7 +71,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         receiver = stack.enter_context(
             run_receiver(
                 target,
-                with_event_log(settings),
+                settings,
                 ledger,
                 on_dead_letter=on_dead_letter,
                 before_listening=partial(_on_signals, stop.set),  # a client that sees the open port may send a signal

@@ -51,6 +51,7 @@ class CommandOutcome:
         self.refused_count = 0
         self._refusal_count = 0
         self.waiting_count = 0
+        self._waiting_event_count = 0
         self._is_aborted = False
         self._in_flight = 0
         self._part_count = 0
@@ -127,6 +128,12 @@ class CommandOutcome:
         if number:
             say(text)
 
+    def add_waiting_events(self, number: int, text: str) -> None:
+        """Print the number of accepted events that wait to be processed."""
+        self._waiting_event_count = number
+        if number:
+            say(text)
+
     def summary(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
         counters = {name: getattr(self.counts, name) for name in _COUNTERS}
@@ -138,6 +145,7 @@ class CommandOutcome:
             "left out": self.rejected_count,
             "not delivered": self.refused_count,
             "waiting": self.waiting_count,
+            "events waiting": self._waiting_event_count,
         }
         visible_counts |= {"texts cut": self.counts.cut} if self.counts.cut else {}
         visible_counts |= {name: number for name, number in failure_counts.items() if number}
@@ -163,7 +171,8 @@ class CommandOutcome:
 
     def exit_command(self) -> None:
         """Leave the command with the exit code that all of this gives."""
-        if (self._is_aborted or self.refused_count or self.waiting_count) and self._fail_on != "never":
+        is_undelivered = self.refused_count or self.waiting_count or self._waiting_event_count
+        if (self._is_aborted or is_undelivered) and self._fail_on != "never":
             raise click.exceptions.Exit(EXIT_DELIVERY)
         if (self.dead_count or self.rejected_count or is_nothing_read()) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)

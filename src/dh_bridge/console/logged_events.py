@@ -1,4 +1,4 @@
-"""Events of the ledger's log (setting `log.enabled`): the latest, those with a text, those of a run, and one as text."""
+"""Events of the ledger's log: the latest, those with a text, those of a run, and one as text."""
 
 from __future__ import annotations
 

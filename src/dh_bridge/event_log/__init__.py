@@ -5,7 +5,7 @@ folder of them. The log knows bytes and positions, and nothing of OpenLineage.
 """
 
 from dh_bridge.event_log.format import LoggedEvent
-from dh_bridge.event_log.log import EventLog, LogBatch
+from dh_bridge.event_log.log import EventLog, LogBatch, PositionedEvent
 from dh_bridge.event_log.status import LogStatus
 
-__all__ = ["EventLog", "LogBatch", "LogStatus", "LoggedEvent"]
+__all__ = ["EventLog", "LogBatch", "LogStatus", "LoggedEvent", "PositionedEvent"]

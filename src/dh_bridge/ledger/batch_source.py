@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from dh_bridge.openlineage.events import DeadLetter
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dh_bridge.event_log import LogBatch
     from dh_bridge.ledger.ledger_log import LedgerLog
-    from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.openlineage.events import Event
     from dh_bridge.session import Translation
 
 
@@ -28,7 +30,10 @@ class BatchSource(Protocol):
 
 
 class ReceivedItems:
-    """Events of the caller: they are appended to the log, if the ledger has one."""
+    """Events of the caller that are not in the log before: the ledger has none, or a person is asked before they are accepted.
+
+    If the ledger has a log, they are appended at the end of the transaction.
+    """
 
     def __init__(self, items: Sequence[Event | DeadLetter], log: LedgerLog | None) -> None:
         self._items = items
@@ -46,7 +51,7 @@ class ReceivedItems:
         return self._items
 
     def record(self, translation: Translation, now: int) -> None:  # noqa: ARG002 - the caller has the dead letters
-        """Append the events to the log. An event that raises an error is therefore not accepted."""
+        """Append the events to the log."""
         if self._log is not None and self._items:
             self._log.append(self._items)
 
@@ -64,15 +69,19 @@ class PendingEvents:
         self._positions: dict[int, int] = {}
 
     def take(self) -> Sequence[Event | DeadLetter]:
-        """Return the events; those that were given up are left out."""
+        """Return the events; those that were given up are dead letters."""
         self.batch = self._log.read(max_events=self._max_events, max_bytes=self._max_bytes)
         items: list[Event | DeadLetter] = []
         self._positions.clear()
+        if self.batch.events:
+            self._log.begin()
         for position, event in self.batch.events:
             failure = self._log.failures.get(position) if self._max_events == 1 else None
-            if failure is None or not failure.is_dead:
+            if failure is not None and failure.is_dead:
+                items.append(DeadLetter(event.location, failure.reason, event.event))
+            else:
                 self._positions[id(event.event)] = position
-                items.append(self._log.parse(event))
+                items.append(self._log.parse(event, position))
         return items
 
     def record(self, translation: Translation, now: int) -> None:
@@ -83,8 +92,9 @@ class PendingEvents:
         if self._max_events == 1:
             position = self.batch.last
             failure = self._log.failures.get(position)
-            if failure is not None and not failure.is_dead:
-                self._log.failures.delete(position)
+            if failure is not None and failure.is_dead:
+                return
+            self._log.failures.delete(position)
         for letter in translation.dead:
             position = self._positions.get(id(letter.raw), self.batch.last)
             self._log.failures.record_dead(position, letter.location, letter.reason, now)

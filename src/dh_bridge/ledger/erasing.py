@@ -128,7 +128,6 @@ def _touched_entities(ledger_path: Path, selection: EventSelection, settings: Se
     """Merge the selected events alone in a temporary ledger, and return what they would send."""
     positions: list[int] = []
     zone = zone_of(settings)
-    settings = settings.model_copy(update={"log": settings.log.model_copy(update={"enabled": False})})
     points: set[tuple[str, bytes]] = set()
     with open_log_of(ledger_path, lambda event: not selection.matches(event)) as event_log, _scratch_file() as path:
         with open_ledger(path, NullSink(), settings) as ledger:

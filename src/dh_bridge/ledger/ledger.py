@@ -8,14 +8,16 @@ before its last batch. The same events, sent again, change nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger.batch_results import merge_results
 from dh_bridge.ledger.batch_source import ReceivedItems
+from dh_bridge.ledger.batches import MAX_BATCH_BYTES, iter_batches
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.fold import StatefulAggregator
-from dh_bridge.ledger.ledger_log import LedgerLog, note_unlogged_events
+from dh_bridge.ledger.ledger_log import LedgerLog
 from dh_bridge.ledger.log_folder import LogFolder
 from dh_bridge.ledger.outbox_relay import OutboxRelay
 from dh_bridge.ledger.producer_activity import ProducerActivityWriter
@@ -30,7 +32,7 @@ from dh_bridge.sinks.base import Delivery
 from dh_bridge.storage.damage import diagnose_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dh_bridge.event_log import EventLog
     from dh_bridge.ledger.batch_source import BatchSource
@@ -38,14 +40,8 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Failure, Sink
     from dh_bridge.storage.database import Database
 
-MAX_BATCH_BYTES = 64 * 1024 * 1024
-"""A batch ends when its raw events reach this size, so memory stays flat for events of any size."""
-
 _FIRST_BATCH = 1_000
 """Events of a batch until the ledger has a dictionary: what is written before it takes twice the space."""
-
-MAX_BATCH_SECONDS = 10.0
-"""A batch ends this long after its first event, so events of a slow pipe are processed."""
 
 END_TIMEOUT_SECONDS = 60.0
 """Seconds for which the end of a stream waits for the delivery of another process."""
@@ -54,16 +50,28 @@ RERENDERED_PER_BATCH = 200
 """Entities that are rendered again with each batch after `writes` changed."""
 
 _NO_DELIVERY = Delivery(0, [])
-BatchApproval = Callable[[Translation, "set[str]"], None]
+
+
+class BatchApproval(Protocol):
+    """Sees the proposals of a batch, and the entities that the ledger never sent, before anything is stored.
+
+    Its error undoes the batch.
+    """
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it may reject a batch: its events are then accepted after it."""
+
+    def __call__(self, translation: Translation, new_urns: set[str], /) -> None:
+        """Approve a batch, or raise an error."""
 
 
 class Ledger:
     """Merges batches of events into ``file`` and delivers to ``sink``; of a catalogue, both are one file.
 
     ``options`` are stateful. ``full`` sends every aspect that a batch names, changed or not. ``clock`` returns the time in
-    seconds. ``approve_batch`` receives the proposals of a batch and the entities that the ledger never sent, before anything is
-    stored; its error undoes the batch. ``monotonic_clock`` measures pauses and ages. ``delivery_id`` is the run id of the
-    sink's proposals. ``event_log`` stores the events; None: the ledger has no log.
+    seconds. ``approve_batch`` may reject a batch before anything is stored. ``monotonic_clock`` measures pauses and ages.
+    ``delivery_id`` is the run id of the sink's proposals. ``event_log`` stores the events; None: the ledger has no log.
     """
 
     def __init__(  # noqa: PLR0913 - the options of an entry point
@@ -117,6 +125,8 @@ class Ledger:
         self._delivery_log = DeliveryLog(file.connection)
         self._delivery_id = delivery_id
         self._retention_days = settings.retention_days
+        #: whether the events of the last batch are in the log: after an error, they need not be passed again
+        self.is_batch_logged = False
         self._log = None if event_log is None else LedgerLog(event_log, file.connection, options, clock)
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
@@ -128,35 +138,16 @@ class Ledger:
         """
         if not self._is_catalogue:
             yield self._empty_translation(), self.relay.deliver()
-        has_folded = False
-        for result in self.fold_log():
-            has_folded = True
-            yield result
-        if has_folded and not self._is_catalogue:
-            yield self._empty_translation(), self.relay.deliver()
-        batch: list[Event | DeadLetter] = []
-        batch_bytes, batch_start = 0, 0.0
-        max_events = self._max_events()
-        for item in items:
-            batch_start = batch_start if batch else self._monotonic_clock()
-            batch.append(item)
-            batch_bytes += len(item.raw)
-            if (
-                len(batch) >= max_events
-                or batch_bytes >= MAX_BATCH_BYTES
-                or self._monotonic_clock() - batch_start >= MAX_BATCH_SECONDS
-            ):
-                yield self.process_and_deliver(batch)
-                yield from islice(self.render_withheld(), 1)
-                batch, batch_bytes, max_events = [], 0, self._max_events()
-        if batch:
-            yield self.process_and_deliver(batch)
+        yield from self._deliver_after(self.fold_log())
+        for batch in iter_batches(items, self._max_events, self._monotonic_clock):
+            yield from self._process_each(batch)
+            yield from islice(self.render_withheld(), 1)
         yield from self.render_withheld()
         if self.relay.has_skipped_delivery:
             yield self._empty_translation(), self.relay.deliver_own(END_TIMEOUT_SECONDS)
 
     def fold_log(
-        self, *, max_events: int | None = None, careful_events: int = 0
+        self, *, max_events: int | None = None, careful_events: int = 0, last: int | None = None
     ) -> Iterator[tuple[Translation, Delivery]]:
         """Process the events of the log that are not processed yet, and yield the result of each batch.
 
@@ -166,6 +157,7 @@ class Ledger:
         Args:
             max_events: events of a batch, by default ``ledger.batch``.
             careful_events: how many events are processed one by one, because a process ended while it processed them.
+            last: the position of the last event to process; None: all.
 
         Yields:
             The result of each batch.
@@ -176,7 +168,7 @@ class Ledger:
             self._file, self._log, self.process_source, self._clock, max_events=max_events or self._batch_size,
             max_bytes=MAX_BATCH_BYTES, careful_events=careful_events,
         )  # fmt: skip
-        yield from folder.fold()
+        yield from folder.fold(last)
 
     def _max_events(self) -> int:
         """Return the number of events of a batch: fewer until the ledger has a dictionary of its own values."""
@@ -197,20 +189,36 @@ class Ledger:
         """The file; ``:memory:`` if there is none."""
         return self._file.path
 
-    def use_full_sync(self) -> None:
-        """From now on, end a batch only when it is synced to disk: for senders that do not send events again."""
-        self._file.connection.execute("PRAGMA synchronous = FULL")
-
     def process_and_deliver(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Process one batch as :meth:`fold` does, then deliver waiting proposals, unless the target failed a moment ago."""
-        translation, delivery = self.process_batch(items)
+        """Do what :meth:`process_batch` does, then deliver waiting proposals, unless the target failed a moment ago."""
+        return merge_results(self._process_each(items))
+
+    def _process_each(self, items: Sequence[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
+        """Yield the result of each transaction, and of the delivery of waiting proposals."""
+        return self._deliver_after(self._process_items(items))
+
+    def _deliver_after(self, results: Iterator[tuple[Translation, Delivery]]) -> Iterator[tuple[Translation, Delivery]]:
+        """Yield results; the last one has the delivery of waiting proposals."""
+        last_result = None
+        try:
+            for result in results:
+                if last_result is not None:
+                    yield last_result
+                last_result = result
+        except SinkError:
+            if last_result is not None:
+                yield last_result
+            raise
+        if last_result is None:
+            return
+        translation, delivery = last_result
         if not self._is_catalogue:
             try:
                 delivery = self.relay.deliver_if_due()
             except Exception as error:
                 self._raise_if_damaged(error)
                 raise
-        return translation, delivery
+        yield translation, delivery
 
     def _raise_if_damaged(self, error: BaseException) -> None:
         """Raise a SinkError if an error shows that the file is damaged."""
@@ -219,13 +227,38 @@ class Ledger:
             raise fault from error
 
     def process_batch(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Process one batch in one transaction; a SinkError of the file means that nothing was stored.
+        """Append events to the log, and process them, in one transaction as a rule; without a log, only process them.
 
-        If the ledger has a log, the events are appended to it.
-        The proposals wait in the outbox; those of a catalogue are written at once. If the outbox is full, a SinkError is raised
-        and nothing is processed. Without ``items``, entities are rendered again only.
+        Events that are in the log are not lost: if this call fails later, the next one processes them. The proposals wait in the
+        outbox; those of a catalogue are written at once. Without ``items``, entities are rendered again only.
+
+        Raises:
+            SinkError: A file cannot be written, or the outbox is full.
         """
-        return self.process_source(ReceivedItems(items, self._log))
+        return merge_results(self._process_items(items))
+
+    def _process_items(self, items: Sequence[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
+        """Yield the results of :meth:`process_batch`, one at least."""
+        self.is_batch_logged = False
+        if self._log is None or not items or (self._approve_batch is not None and self._approve_batch.is_asking):
+            yield self.process_source(ReceivedItems(items, self._log))
+            return
+        self.relay.require_capacity()
+        letters = self._log.accept(items)
+        self.is_batch_logged = True
+        try:
+            has_result = False
+            if letters:
+                self._session.dead += letters
+                has_result = True
+                yield self._empty_translation(), _NO_DELIVERY
+            for result in self.fold_log(last=self._log.last_accepted):
+                has_result = True
+                yield result
+            if not has_result:  # another process was faster
+                yield self._empty_translation(), _NO_DELIVERY
+        finally:
+            self._log.forget_accepted()
 
     def process_source(self, source: BatchSource) -> tuple[Translation, Delivery]:
         """Process the events of a source in one transaction."""
@@ -266,8 +299,6 @@ class Ledger:
                     self._mark_unsent(delivery.failures)
                 else:
                     self.relay.add(translation.proposals, self._fingerprints.first_sent_urns, now)
-                if self._log is None and not is_rerender:
-                    note_unlogged_events(self._file.connection)
                 self._compression.train_if_due()
                 source.record(translation, now)  # last: an event that cannot be processed is not stored in the log
         except BaseException as error:

@@ -7,11 +7,12 @@ the log by its id: if the folder of the log was deleted or replaced, the new log
 from __future__ import annotations
 
 import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import EventError
-from dh_bridge.event_log import EventLog, LoggedEvent
+from dh_bridge.event_log import EventLog, LogBatch, LoggedEvent, LogStatus, PositionedEvent
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.openlineage.events import DeadLetter, Event
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    from dh_bridge.event_log import LogBatch
     from dh_bridge.options import Options
     from dh_bridge.settings import Settings
+    from dh_bridge.storage.database import Database
 
 _CURSOR_NOTE, _INCOMPLETE_NOTE = "log cursor", "log incomplete"
 _TRIM_SECONDS = 10.0
@@ -38,6 +39,14 @@ class LogPosition(NamedTuple):
 
     log_id: str
     position: int
+
+
+class _AcceptedEvents(NamedTuple):
+    """Events that were appended together: the position of the first one, their records, and the events as they were parsed."""
+
+    first: int
+    records: list[LoggedEvent]
+    events: list[Event]
 
 
 def log_folder(ledger_path: str | Path) -> Path:
@@ -53,20 +62,20 @@ def log_folder(ledger_path: str | Path) -> Path:
 def open_event_log(
     ledger_path: str | Path, settings: Settings, *, clock: Callable[[], float] = time.time
 ) -> EventLog | None:
-    """Return the event log of a ledger; None if it has none: the settings decide, else whether there is a log."""
+    """Return the event log of a ledger; None for a ledger in memory."""
     if str(ledger_path) == MEMORY_PATH:
         return None
-    folder, is_enabled = log_folder(ledger_path), settings.log.enabled
-    if is_enabled is None:
-        is_enabled = folder.is_dir()
-    return EventLog(folder, max_bytes=settings.log.max_bytes, clock=clock) if is_enabled else None
+    return EventLog(log_folder(ledger_path), max_bytes=settings.log.max_bytes, clock=clock)
 
 
-def with_event_log(settings: Settings) -> Settings:
-    """Return the settings of a process that begins an event log, unless they turn it off."""
-    if settings.log.enabled is not None:
-        return settings
-    return settings.model_copy(update={"log": settings.log.model_copy(update={"enabled": True})})
+def log_status(file: Database) -> LogStatus:
+    """Return the size of the log of a ledger, and how many of its events are not processed; it reads only."""
+    folder = log_folder(file.path)
+    if not folder.is_dir():
+        return LogStatus()
+    with EventLog(folder, max_bytes=0) as event_log:
+        cursor = read_cursor(file.connection)
+        return event_log.status(0 if cursor is None or cursor.log_id != event_log.log_id() else cursor.position)
 
 
 def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:
@@ -84,11 +93,15 @@ class LedgerLog:
         self.failures = LogFailures(connection)
         self._notes = Outbox(connection)
         self._connection = connection
+        self._options = options
         self._zone = zone_of(options.settings)
         self._masking = options.masking
         self._retention_days = options.settings.log.retention_days
         self._clock = clock
         self._next_trim = 0.0
+        self._accepted: _AcceptedEvents | None = None
+        #: the position of the last event of the last :meth:`accept`; 0: it accepted none
+        self.last_accepted = 0
 
     def cursor(self) -> int:
         """Return the position of the last event that the ledger has processed; 0 if there is none."""
@@ -96,9 +109,39 @@ class LedgerLog:
         return 0 if note is None or note.log_id != self.event_log.log_id() else note.position
 
     def begin(self) -> None:
-        """Before the first event of a log: store whether the ledger has states of events that the log lacks."""
-        if read_cursor(self._connection) is None and _has_states(self._connection):
+        """Before events are processed: store whether the ledger has states of events that the log lacks, in the caller's transaction."""
+        cursor = read_cursor(self._connection)
+        is_new_log = cursor is None or cursor.log_id != self.event_log.log_id()
+        if is_new_log and _has_states(self._connection):
             self._notes.write_note(_INCOMPLETE_NOTE, "the ledger is older than its log")
+
+    def accept(self, items: Sequence[Event | DeadLetter]) -> list[DeadLetter]:
+        """Append events to the log, and return those that are not accepted: invalid ones, and those that the settings refuse.
+
+        Raises:
+            SinkError: The log is full, or cannot be written; no event is accepted.
+        """
+        letters = [item for item in items if isinstance(item, DeadLetter)]
+        accepted: list[Event] = []
+        for event in items:
+            if isinstance(event, Event):
+                reason = self.rejection_reason(event)
+                if reason is None:
+                    accepted.append(event)
+                else:
+                    letters.append(DeadLetter(event.location, reason, event.raw))
+        self.forget_accepted()
+        self.last_accepted = 0
+        if accepted:
+            records = self.to_records(accepted)
+            positions = self.event_log.append(records, min_position=self.cursor() + 1)
+            self._accepted = _AcceptedEvents(positions.start, records, accepted)
+            self.last_accepted = positions.stop - 1
+        return letters
+
+    def rejection_reason(self, event: Event) -> str | None:
+        """Return why the settings refuse an event; None if they do not. Its secrets are masked."""
+        return self._options.rejection_reason(self._masking.mask_event(event))
 
     def append(self, items: Sequence[Event | DeadLetter]) -> None:
         """Append the events of a batch that is merged now, at the end of its transaction; dead letters are not stored.
@@ -127,11 +170,22 @@ class LedgerLog:
         return bool(batch.events) and batch.events[0].position <= last
 
     def read(self, *, max_events: int, max_bytes: int) -> LogBatch:
-        """Return the next events after the cursor."""
-        return self.event_log.read_after(self.cursor(), max_events=max_events, max_bytes=max_bytes)
+        """Return the next events after the cursor; those that were just accepted together, without reading them from the disk."""
+        cursor, accepted = self.cursor(), self._accepted
+        if accepted is None or accepted.first != cursor + 1 or max_events == 1:
+            return self.event_log.read_after(cursor, max_events=max_events, max_bytes=max_bytes)
+        events = list(map(PositionedEvent, count(accepted.first), accepted.records))
+        return LogBatch(events, events[-1].position)
 
-    def parse(self, event: LoggedEvent) -> Event | DeadLetter:
-        """Return an event of the log as it was accepted."""
+    def forget_accepted(self) -> None:
+        """Read the events that were just accepted from the disk from now on."""
+        self._accepted = None
+
+    def parse(self, event: LoggedEvent, position: int = 0) -> Event | DeadLetter:
+        """Return an event of the log as it was accepted; with its position, without parsing it again if it was just accepted."""
+        accepted = self._accepted
+        if accepted is not None and 0 <= position - accepted.first < len(accepted.events):
+            return accepted.events[position - accepted.first]
         try:
             return parse_event(event.event, event.location, self._zone)
         except EventError as error:
@@ -156,13 +210,6 @@ def read_cursor(connection: sqlite3.Connection) -> LogPosition | None:
         return None
     log_id, _, position = note.partition(":")
     return LogPosition(log_id, int(position))
-
-
-def note_unlogged_events(connection: sqlite3.Connection) -> None:
-    """Store that a ledger with a log processes events without it, in the caller's transaction."""
-    notes = Outbox(connection)
-    if read_cursor(connection) is not None and notes.read_note(_INCOMPLETE_NOTE) is None:
-        notes.write_note(_INCOMPLETE_NOTE, "events were processed while the log was off")
 
 
 def _has_states(connection: sqlite3.Connection) -> bool:

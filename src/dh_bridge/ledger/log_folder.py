@@ -62,9 +62,9 @@ class LogFolder:
         #: events that are processed one by one, because a batch of them failed
         self._careful_events = max(careful_events, self._interrupted_events())
 
-    def fold(self) -> Iterator[tuple[Translation, Delivery]]:
-        """Yield the result of each batch, until no event is pending."""
-        while (result := self.fold_batch()) is not None:
+    def fold(self, last: int | None = None) -> Iterator[tuple[Translation, Delivery]]:
+        """Yield the result of each batch, until no event is pending, or that at the position ``last`` is processed."""
+        while (last is None or self._log.cursor() < last) and (result := self.fold_batch()) is not None:
             yield result
 
     def fold_batch(self) -> tuple[Translation, Delivery] | None:
@@ -86,6 +86,7 @@ class LogFolder:
                 raise
             log.exception("%s events of the log cannot be processed: each is tried alone", len(source.batch.events))
             self._careful_events = len(source.batch.events)
+            self._log.forget_accepted()  # the failed try may have changed the events in memory
             return self.fold_batch()
         return result if source.batch is not None and source.batch.events else None
 

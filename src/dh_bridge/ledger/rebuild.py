@@ -25,7 +25,7 @@ from dh_bridge.storage.connection import copy
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dh_bridge.event_log import LoggedEvent
     from dh_bridge.session import Counts
@@ -128,7 +128,7 @@ def open_log_of(ledger_path: Path, is_left_out: Callable[[LoggedEvent], bool] | 
         raise SinkError(
             "the ledger has no event log",
             location=str(ledger_path),
-            remedy="set log.enabled: true, so that later events can be replayed",
+            remedy="events that the next `dh-bridge emit` or `serve` accepts can be replayed",
         )
     return ReadOnlyLog(folder, is_left_out)
 
@@ -213,6 +213,11 @@ def adopt_states(
             WithheldWrites(file.connection, settings.writes).schedule_all()
     finally:
         file.connection.execute("DETACH DATABASE rebuilt")
+
+
+def forget_sent(file: Database, urns: Iterable[str]) -> None:
+    """Let entities count as never sent, in the caller's transaction."""
+    file.connection.executemany("DELETE FROM sent WHERE urn = ?", [(urn,) for urn in urns])
 
 
 def sent_urns(file: Database) -> frozenset[str]:

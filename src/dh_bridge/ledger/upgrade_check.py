@@ -58,6 +58,15 @@ class _SampleChanges(Exception):  # noqa: N818 - it ends a transaction, and repo
         self.new_urns = new_urns
 
 
+class _RollBack:
+    """Rejects a batch with what it changes."""
+
+    is_asking = True
+
+    def __call__(self, translation: Translation, new_urns: Collection[str], /) -> None:
+        raise _SampleChanges(translation.proposals, list(new_urns))
+
+
 class _SampledEvents(NamedTuple):
     """The events of a transaction that is rolled back. Entities that were sent long ago are not sent again."""
 
@@ -133,11 +142,8 @@ def _sample_changes(file: Database, event_log: EventLog, options: Options, sink:
     if not items:
         return None
 
-    def roll_back(translation: Translation, new_urns: Collection[str]) -> None:
-        raise _SampleChanges(translation.proposals, list(new_urns))
-
     received = max(event.received for event in logged) / _MICROS
-    ledger = Ledger(file, options, sink, clock=lambda: received, approve_batch=roll_back)
+    ledger = Ledger(file, options, sink, clock=lambda: received, approve_batch=_RollBack())
     try:
         ledger.process_source(_SampledEvents(items))
     except _SampleChanges as changes:

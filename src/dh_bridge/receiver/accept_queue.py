@@ -108,6 +108,7 @@ class AcceptQueue(Closable):
         try:
             answer.result(timeout)
         except FutureTimeoutError:
+            answer.cancel()  # its client sends the events again
             raise SinkError("the event log is busy", remedy="send the events again", retryable=True) from None
         finally:
             del request, answer  # an error refers to this frame, and the answer to the error
@@ -134,6 +135,7 @@ class AcceptQueue(Closable):
 
     def _append_group(self, requests: list[_AcceptRequest]) -> None:
         """Append requests and answer them; no error ends the thread, or all later requests would wait for ever."""
+        requests = [request for request in requests if request.answer.set_running_or_notify_cancel()]
         records = [record for request in requests for record in request.events]
         try:
             self._event_log.append(records, min_position=self._min_position)

@@ -1,7 +1,7 @@
 """The WSGI application: reads events from requests, and answers with their results.
 
 ``POST /api/v1/lineage`` takes an event, an array of them, or one per line, and so does ``POST /api/v1/lineage/batch``; the same
-below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the ledger or its inbox; 207: some are
+below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the event log; 207: some are
 invalid; 400: all are invalid; 503: send them again later. ``GET /health`` and ``GET /metrics`` report the state.
 """
 
@@ -22,14 +22,13 @@ from dh_bridge.openlineage.read import events_of
 from dh_bridge.receiver.answers import ReceiverResponse, RequestOutcome, encodable_text, to_json
 from dh_bridge.receiver.bodies import BodyBudget, RequestError, read_body
 from dh_bridge.receiver.dispatch import sender_of
-from dh_bridge.receiver.lanes import BYTES_PER_BATCH, EVENTS_PER_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from dh_bridge.console import ConsoleApp
-    from dh_bridge.receiver.event_queue import EventQueue
+    from dh_bridge.receiver.accept_queue import AcceptQueue
     from dh_bridge.receiver.metrics import ReceiverMetrics
     from dh_bridge.settings.receiver import ReceiverSettings
 
@@ -48,8 +47,10 @@ MAX_EVENT_VALUES = 300_000
 """JSON values of one event, at most; keys count, too."""
 _MAX_DATASETS = 10_000
 """Inputs and outputs of one event, at most: each becomes several proposals."""
-_LEDGER_TIMEOUT = 30.0
-"""Seconds that a request waits for the ledger before it is answered with 503."""
+_ACCEPT_TIMEOUT = 30.0
+"""Seconds that a request waits for the event log before it is answered with 503."""
+_EVENTS_PER_PART, _BYTES_PER_PART = 500, 1024 * 1024
+"""Events of a request, and their bytes, that are parsed and accepted at a time."""
 _REQUEST_VALUES_FACTOR = 8
 """A request may hold as many values as this number of the largest events."""
 _LARGE_BODY_BYTES = 1024 * 1024
@@ -57,7 +58,7 @@ _LARGE_BODY_BYTES = 1024 * 1024
 
 
 class Receiver:
-    """Passes events of HTTP requests to an :class:`~dh_bridge.receiver.event_queue.EventQueue`.
+    """Passes events of HTTP requests to an :class:`~dh_bridge.receiver.accept_queue.AcceptQueue`.
 
     Any WSGI server can run it.
 
@@ -69,7 +70,7 @@ class Receiver:
 
     def __init__(
         self,
-        ingest_queue: EventQueue,
+        queue: AcceptQueue,
         metrics: ReceiverMetrics,
         settings: ReceiverSettings,
         *,
@@ -77,7 +78,7 @@ class Receiver:
         on_dead_letter: Callable[[DeadLetter], None] = lambda _: None,
     ) -> None:
         self.is_stopping = False
-        self._ingest_queue = ingest_queue
+        self._queue = queue
         self._metrics = metrics
         self._settings = settings
         self._zone = zone
@@ -150,15 +151,15 @@ class Receiver:
         return response
 
     def _status_response(self, path: str) -> ReceiverResponse:
-        """Report the health: 503 while stopping, but not for a full ledger, which a restart would not fix."""
+        """Report the health: 503 while stopping, but not for a full log, which a restart would not fix."""
         if path == "/metrics":
             return ReceiverResponse(HTTPStatus.OK, self._metrics.to_prometheus())
         backlog, refusal, stall = (
             self._metrics.read_backlog(),
-            self._ingest_queue.refusal_reason,
+            self._queue.refusal_reason,
             self._metrics.stall_reason(),
         )
-        is_ending = self.is_stopping or not self._ingest_queue.is_alive
+        is_ending = self.is_stopping or not self._queue.is_alive
         status = "refusing" if refusal is not None else "ok" if stall is None else "stalled"
         status, reason = "stopping" if is_ending else status, refusal or stall
         content = {"status": status, "waiting": backlog.number, "waiting_seconds": backlog.seconds}
@@ -186,28 +187,28 @@ class Receiver:
         with self._budget.reservation(self._sender(environ), self.retry_after) as grow:
             body = read_body(environ, self._settings.body_bytes, grow).strip()
             if len(body) <= _LARGE_BODY_BYTES:
-                return self._ingest_body(body, location)
+                return self._accept_body(body, location)
             if not self._large_requests.acquire(blocking=False):
                 raise _overload_error(self.retry_after)
             try:
-                return self._ingest_body(body, location, is_large=True)
+                return self._accept_body(body, location, is_large=True)
             finally:
                 self._large_requests.release()
 
-    def _ingest_body(self, body: bytes, location: str, *, is_large: bool = False) -> ReceiverResponse:
-        """Parse and merge the events in parts, so that few of their objects are in memory at a time."""
+    def _accept_body(self, body: bytes, location: str, *, is_large: bool = False) -> ReceiverResponse:
+        """Parse and accept the events in parts, so that few of their objects are in memory at a time."""
         limit = _REQUEST_VALUES_FACTOR * MAX_EVENT_VALUES
         if has_more_values(body, limit):
             raise _too_many_values_error("the request", limit)
         events = events_of(body, location, self._zone, max_events=_MAX_EVENTS, check=self._check)
         outcome = RequestOutcome()
         while items := self._next_events(events, is_large=is_large):
-            reasons = iter(
-                self._ingest_queue.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
-            )
-            outcome.dead_letters += [item for item in items if isinstance(item, DeadLetter)]
+            reasons = iter(self._queue.take([item for item in items if isinstance(item, Event)], _ACCEPT_TIMEOUT))
             for item in items:
-                outcome.add(item.reason if isinstance(item, DeadLetter) else next(reasons))
+                reason = item.reason if isinstance(item, DeadLetter) else next(reasons)
+                outcome.add(reason)
+                if reason is not None:
+                    outcome.dead_letters.append(DeadLetter(item.location, reason, item.raw))
         for letter in outcome.dead_letters:  # not before: a sender that has to send all of it again sends them again
             self._metrics.add(dead_letters=1)
             self._on_dead_letter(letter)
@@ -215,14 +216,14 @@ class Receiver:
 
     def _next_events(self, events: Iterator[Event | DeadLetter], *, is_large: bool) -> list[Event | DeadLetter]:
         """Return the next events; those of large requests are parsed one after the other, because each would slow all others down."""
-        if is_large and not self._large_parse_lock.acquire(timeout=_LEDGER_TIMEOUT):
+        if is_large and not self._large_parse_lock.acquire(timeout=_ACCEPT_TIMEOUT):
             raise _overload_error(self.retry_after)
         try:
             items, size = [], 0
             for item in events:
                 items.append(_limit_datasets(item))
                 size += len(item.raw)
-                if len(items) >= EVENTS_PER_BATCH or size >= BYTES_PER_BATCH:
+                if len(items) >= _EVENTS_PER_PART or size >= _BYTES_PER_PART:
                     break
         except EventError as error:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None

@@ -43,8 +43,6 @@ POLL_SECONDS = 2.0
 """Seconds after which it looks by itself: another process may have appended events."""
 LAST_FOLD_SECONDS = 1.0
 """Seconds in which pending events are still merged when the receiver ends; the others stay in the log."""
-LAST_DELIVERY_SECONDS = 6.0
-"""Seconds in which proposals are still delivered then: who ends a container waits for ten in total."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 5.0
 """Seconds between two tries to open the target or to write the ledger (they double)."""
 
@@ -114,9 +112,7 @@ class FoldingProcess:
             self._backoff.reset()
             worker = None
             if self._config.ledger_path is not None:
-                worker = DeliveryWorker(
-                    self._config.ledger_path, target, self._metrics, last_delivery_seconds=LAST_DELIVERY_SECONDS
-                )
+                worker = DeliveryWorker(self._config.ledger_path, target, self._metrics)
                 stack.callback(worker.close)
             while not self._end.is_set():
                 self._fold(ledger, worker)
@@ -150,7 +146,7 @@ class FoldingProcess:
         counts = translation.counts
         if counts.events and seconds / counts.events > SLOW_EVENT_SECONDS:
             self._metrics.add(slow_events=1)
-            log.warning("%s events took %.1f s", f"{counts.events:,}", seconds)
+            log.warning("merging a batch of events took %.1f s of CPU time (events: %s)", seconds, f"{counts.events:,}")
 
     def _report_failure(self, text: str) -> None:
         self._outages.log_failure(text)
@@ -197,9 +193,12 @@ def main() -> None:
     logger = logging.getLogger("dh_bridge")
     logger.addHandler(_SentLog(sender))
     logger.setLevel(logging.INFO)
-    pipe = sys.stdin.buffer
-    config = FoldingConfig.decode(pipe.readline())
-    process = FoldingProcess(config, sender)
+    run_folding(sys.stdin.buffer, sender)
+
+
+def run_folding(pipe: IO[bytes], sender: MessageSender) -> None:
+    """Fold as the first line of ``pipe`` configures it, until the end of the pipe."""
+    process = FoldingProcess(FoldingConfig.decode(pipe.readline()), sender)
     Thread(target=process.follow_pipe, args=(pipe,), name="dh_bridge.pipe", daemon=True).start()
     try:
         process.run()

@@ -19,7 +19,6 @@ _COUNTER_HELP = {
     "events": "Events written to the ledger.",
     "dead_letters": "Invalid events.",
     "slow_events": "Events that took more than one second of CPU time.",
-    "inbox_events": "Events acknowledged before they were in the ledger, because another transaction took long.",
     "filtered": "Events, datasets and facets removed by filters.",
     "proposals": "Proposals made from events.",
     "invalid_proposals": "Proposals dropped because they violate their schema. This is a bug of dh-bridge.",

@@ -1,4 +1,4 @@
-"""A running receiver: its ledger, the thread that merges, the thread that delivers, and the web server."""
+"""A running receiver: the web server, the queue of the event log, and the folding process."""
 
 from __future__ import annotations
 
@@ -7,42 +7,31 @@ import secrets
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.console import ConsoleApp, ConsoleSource
-from dh_bridge.delivery import open_target
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import read_notes
 from dh_bridge.ledger.ledger_log import open_event_log
-from dh_bridge.openlineage.masking import mask_bytes
-from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.options import Options, zone_of
 from dh_bridge.receiver.accept_queue import AcceptQueue
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.backlog import Backlog
 from dh_bridge.receiver.folding_worker import FoldingWorker
-from dh_bridge.receiver.inbox import Inbox
-from dh_bridge.receiver.ingest_queue import IngestQueue
 from dh_bridge.receiver.log_backlog import LogBacklog
 from dh_bridge.receiver.metrics import ReceiverMetrics
-from dh_bridge.receiver.sending import DeliveryWorker, delivery_ledger
 from dh_bridge.receiver.web import WebServer
 from dh_bridge.receiver.worker_messages import FoldingConfig
 from dh_bridge.redaction import OFF
 from dh_bridge.redaction.rules import rules
 from dh_bridge.sinks.base import address_of, load_sink, target_kind
-from dh_bridge.storage.connection import MEMORY_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dh_bridge.event_log import EventLog
-    from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import DeadLetter
-    from dh_bridge.receiver.event_queue import EventQueue
     from dh_bridge.settings import Settings
 
 log = logging.getLogger("dh_bridge.receiver")
@@ -63,7 +52,7 @@ class RunningReceiver:
     ``description``: a text about the target of deliveries; None if it is not open yet.
     """
 
-    def __init__(self, web: WebServer, description: str | None, metrics: ReceiverMetrics, queue: EventQueue) -> None:
+    def __init__(self, web: WebServer, description: str | None, metrics: ReceiverMetrics, queue: AcceptQueue) -> None:
         self.url = web.url
         self.is_exposed = web.is_exposed
         self.description = description
@@ -96,7 +85,7 @@ class RunningReceiver:
 class _Parts(NamedTuple):
     """What runs behind the web server: where events go, and a text about the target."""
 
-    queue: EventQueue
+    queue: AcceptQueue
     description: str | None
 
 
@@ -122,7 +111,7 @@ def run_receiver(
 
     Raises:
         SettingsError: A setting is invalid, or a package is not installed.
-        SinkError: The target or the ledger cannot be opened. With an event log, events are accepted while a target is down.
+        SinkError: The event log cannot be written, or the target can never be opened; while a target is down, events are accepted.
     """
     ledger_path = ledger_path or settings.ledger.file
     kind = target_kind(target)
@@ -137,13 +126,14 @@ def run_receiver(
     metrics = ReceiverMetrics()
     file = Path(address_of(target)) if ledger_path is None else ledger_path
     event_log = open_event_log(file, settings)
+    if event_log is None:
+        raise SettingsError(
+            "a catalogue in memory cannot be shared by processes", location=f"--to {target}", remedy="use catalog:FILE"
+        )
     with ExitStack() as stack:
         stack.enter_context(_shorten_switch_interval())
-        if event_log is None:
-            parts = _run_ledger(stack, target, settings, ledger_path, metrics, on_dead_letter)
-        else:
-            config = FoldingConfig(target, settings, ledger_path)
-            parts = _run_log(stack, stack.enter_context(event_log), file, config, metrics, on_dead_letter)
+        config = FoldingConfig(target, settings, ledger_path)
+        parts = _run_parts(stack, stack.enter_context(event_log), file, config, metrics, on_dead_letter)
         app = Receiver(parts.queue, metrics, settings.receiver, zone=zone_of(settings), on_dead_letter=on_dead_letter)
         before_listening()
         web = stack.enter_context(WebServer(app, settings.receiver))
@@ -151,7 +141,7 @@ def run_receiver(
         yield RunningReceiver(web, parts.description, metrics, parts.queue)
 
 
-def _run_log(  # noqa: PLR0913 - as run_receiver
+def _run_parts(  # noqa: PLR0913 - as run_receiver
     stack: ExitStack,
     event_log: EventLog,
     file: Path,
@@ -172,70 +162,8 @@ def _run_log(  # noqa: PLR0913 - as run_receiver
     queue = stack.enter_context(
         AcceptQueue(event_log, options, metrics, min_position=backlog.next_position(), on_append=worker.wake)
     )
-    _take_over_inbox(queue, file, config.settings, on_dead_letter)
     worker.wait_until_open(OPEN_SECONDS)
     return _Parts(queue, worker.description)
-
-
-def _run_ledger(  # noqa: PLR0913 - as run_receiver
-    stack: ExitStack,
-    target: str,
-    settings: Settings,
-    ledger_path: Path | None,
-    metrics: ReceiverMetrics,
-    on_dead_letter: Callable[[DeadLetter], None],
-) -> _Parts:
-    """Merge events into the ledger while their senders wait."""
-    target_notes = read_notes(ledger_path, target)
-    delivery_target = open_target(target, settings, target_notes=target_notes, ledger=True)
-    if target_warning := target_notes.target_warning(delivery_target.address):
-        log.warning("%s", target_warning)
-    stack.enter_context(delivery_target.sink)
-    ledger = stack.enter_context(delivery_ledger(delivery_target, ledger_path))
-    ledger.use_full_sync()  # who was answered does not send it again, whatever happens to the machine
-    # events are merged into a catalogue and delivered to it in one step
-    on_commit: Callable[[], None] = partial(_catch_up, ledger, metrics)
-    if ledger_path is not None:
-        metrics.read_backlog = stack.enter_context(Backlog(ledger_path)).read
-        worker = DeliveryWorker(ledger_path, delivery_target, metrics)
-        stack.callback(worker.close)
-        metrics.stall_reason = worker.stall_reason
-        on_commit = worker.wake
-    inbox = stack.enter_context(_open_inbox(Path(ledger.path), settings)) if ledger.path != MEMORY_PATH else None
-    queue = IngestQueue(
-        ledger,
-        metrics,
-        batch=settings.ledger.batch,
-        inbox=inbox,
-        on_commit=on_commit,
-        on_dead_letter=on_dead_letter,
-    )
-    stack.callback(queue.close)
-    return _Parts(queue, delivery_target.describe(target, ", ".join(delivery_target.settings.identity.mode)))
-
-
-def _take_over_inbox(
-    queue: AcceptQueue, file: Path, settings: Settings, on_dead_letter: Callable[[DeadLetter], None]
-) -> None:
-    """Append the events that an earlier process, without an event log, accepted but did not merge."""
-    if not _inbox_path(file).exists():
-        return
-    with _open_inbox(file, settings) as inbox:
-        for number, events, letters in inbox.pending():
-            for letter in letters:
-                on_dead_letter(letter)
-            queue.take(events)
-            inbox.remove([number])
-
-
-def _open_inbox(file: Path, settings: Settings) -> Inbox:
-    """Return the inbox beside the file of a ledger."""
-    mask = mask_bytes if settings.redaction != OFF else bytes
-    return Inbox(_inbox_path(file), partial(parse_event, zone=zone_of(settings)), mask)
-
-
-def _inbox_path(file: Path) -> Path:
-    return file.with_name(f"{file.name}.inbox")
 
 
 @contextmanager
@@ -247,14 +175,6 @@ def _shorten_switch_interval() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(interval)
-
-
-def _catch_up(ledger: Ledger, metrics: ReceiverMetrics) -> None:
-    """Render some of the entities again that an earlier list of `writes` excluded."""
-    for translation, delivery in islice(ledger.render_withheld(), 1):
-        metrics.add(
-            proposals=translation.counts.proposals, delivered=delivery.delivered_count, refused=len(delivery.failures)
-        )
 
 
 def _drain(app: Receiver) -> None:

@@ -36,7 +36,7 @@ STALL_SECONDS = 2 * MAX_PAUSE_SECONDS
 """Seconds without a delivery, while something may be sent, after which it is a stall: twice the longest pause between tries."""
 GATHER_SECONDS = 0.2
 """Seconds to wait after the first proposal, so that more of them are sent in one request."""
-_LOCK_TIMEOUT_SECONDS, _LAST_DELIVERY_SECONDS, _MARGIN_SECONDS = 2.0, 8.0, 0.5
+_LOCK_TIMEOUT_SECONDS, _LAST_DELIVERY_SECONDS, _MARGIN_SECONDS = 2.0, 6.0, 0.5
 """Seconds that the last delivery waits for that of another process, that it may take, and what its end may take: who ends a
 container waits for ten."""
 
@@ -60,16 +60,7 @@ def delivery_ledger(target: DeliveryTarget, ledger_path: Path | None) -> Iterato
 class DeliveryWorker(Closable):
     """Delivers from the ledger ``ledger_path`` by a thread of its own, whenever it is woken, and every few seconds."""
 
-    def __init__(
-        self,
-        ledger_path: Path,
-        target: DeliveryTarget,
-        metrics: ReceiverMetrics,
-        *,
-        last_delivery_seconds: float | None = None,
-    ) -> None:
-        """``last_delivery_seconds``: how long :meth:`close` delivers; None: as long as who ends a container allows."""
-        self._last_delivery_seconds = last_delivery_seconds
+    def __init__(self, ledger_path: Path, target: DeliveryTarget, metrics: ReceiverMetrics) -> None:
         self._ledger_path = ledger_path
         self._target = target
         self._metrics = metrics
@@ -95,12 +86,11 @@ class DeliveryWorker(Closable):
 
     def close(self) -> None:
         """Deliver waiting proposals once more, within the time limit, and end; the rest stays in the ledger."""
-        seconds = self._last_delivery_seconds or _LAST_DELIVERY_SECONDS
-        self._deadline = time.monotonic() + seconds
+        self._deadline = time.monotonic() + _LAST_DELIVERY_SECONDS
         set_deadline(self._target.sink, self._deadline)  # or it would retry after the time limit
         self._end_event.set()
         self._wake_event.set()
-        self._thread.join(seconds + _MARGIN_SECONDS)
+        self._thread.join(_LAST_DELIVERY_SECONDS + _MARGIN_SECONDS)
         self._refusals.flush()
 
     def _run(self) -> None:

@@ -10,11 +10,6 @@ class LogSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    enabled: bool | None = Field(
-        default=None,
-        description="Store each event in the event log, so that `dh-bridge replay` can process it again. Default: `dh-bridge serve`"
-        " begins a log, and all commands use the log that a ledger has.",
-    )
     retention_days: int = Field(
         default=30,
         ge=1,

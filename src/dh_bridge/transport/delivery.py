@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import delivery_error
-from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.errors import BridgeError, EventError, SinkError
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.sinks.abilities import dropped_counts
 from dh_bridge.transport.runs import MAX_TRIES, BufferedRun
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.bridge import Bridge
     from dh_bridge.ledger import Ledger
+    from dh_bridge.ledger.accepting_ledger import AcceptingLedger
     from dh_bridge.openlineage.events import Event
     from dh_bridge.session import Translation
     from dh_bridge.sinks.base import Sink
@@ -49,11 +50,19 @@ class LedgerDelivery:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._is_down = False
+        self._has_unprocessed = False
         self._log = LogThrottle(log, logging.WARNING)
 
     def deliver(self, event: Event) -> list[BridgeError]:
-        """Deliver an event; a SinkError means that the file of the ledger cannot be written, or is full."""
-        translation, delivery = self._ledger.process_and_deliver([event])
+        """Deliver an event; a SinkError means that it is not accepted: the log cannot be written, or the outbox is full."""
+        try:
+            translation, delivery = self._ledger.process_and_deliver([event])
+        except SinkError as error:
+            if not self._ledger.is_batch_logged:
+                raise
+            self._has_unprocessed = True
+            return [error.with_traceback(None)]
+        self._has_unprocessed = False
         problems: list[BridgeError] = list(_translation_errors(translation))
         if delivery.failures:
             problems.append(delivery_error(delivery.failures, delivery.delivered_count + len(delivery.failures)))
@@ -72,7 +81,15 @@ class LedgerDelivery:
         return problems
 
     def flush(self) -> None:
-        """Deliver queued proposals, unless the target accepts none."""
+        """Process the events that wait in the log, and deliver queued proposals, unless the target accepts none."""
+        try:
+            for _ in self._ledger.fold_log():
+                pass
+        except SinkError as error:
+            log.warning("events wait in the event log of the ledger: %s", error)
+            self._has_unprocessed = True
+            return
+        self._has_unprocessed = False
         if self.is_flushed:
             return
         failed = self._ledger.relay.deliver().failures
@@ -82,14 +99,34 @@ class LedgerDelivery:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether the outbox of the ledger is empty."""
-        return self._ledger.relay.outbox.oldest_time() is None
+        """Whether the outbox of the ledger is empty, and all events are processed."""
+        return not self._has_unprocessed and self._ledger.relay.outbox.oldest_time() is None
 
     def _warn(self) -> None:
         outage = self._ledger.relay.last_error
         if outage is not None and not self._is_down:
             log.warning("delivery failed, proposals wait in the ledger: %s", outage)
         self._is_down = outage is not None
+
+
+class LogDelivery:
+    """Each event waits in the event log of the ledger: the target cannot be opened, and its version is not known."""
+
+    def __init__(self, ledger: AcceptingLedger, error: SinkError) -> None:
+        self._ledger = ledger
+        log.warning("delivery failed, events wait in the event log of the ledger: %s", error)
+
+    def deliver(self, event: Event) -> list[BridgeError]:
+        """Append an event to the log; a SinkError means that the log cannot be written."""
+        return [EventError(letter.reason, location=letter.location) for letter in self._ledger.accept([event])]
+
+    def flush(self) -> None:
+        """Do nothing: the target is not open."""
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether no event waits in the log."""
+        return not self._ledger.status().unfolded_events
 
 
 class BufferedDelivery:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from contextlib import ExitStack
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,20 @@ from openlineage.client.transport.transport import Transport
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.delivery import open_target
-from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.errors import BridgeError, EventError, SinkError
 from dh_bridge.facets import registry
 from dh_bridge.ledger import open_ledger, read_notes
+from dh_bridge.ledger.accepting_ledger import open_accepting_ledger
+from dh_bridge.ledger.outbox_relay import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import zone_of
+from dh_bridge.retry_buffer import Backoff
 from dh_bridge.sinks.base import load_sink, strip_credentials, target_kind
 from dh_bridge.storage.migrations import table_owners
 from dh_bridge.transport.config import DataHubConfig
-from dh_bridge.transport.delivery import BufferedDelivery, EventDelivery, LedgerDelivery
+from dh_bridge.transport.delivery import BufferedDelivery, EventDelivery, LedgerDelivery, LogDelivery
 
 if TYPE_CHECKING:
     from openlineage.client.client import Event as ClientEvent
@@ -99,6 +103,8 @@ class _TransportState:
         self._lock = Lock()
         self._open = ExitStack()
         self._delivery: EventDelivery | None = None
+        self._backoff = Backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
+        self._next_opening = 0.0  # on the monotonic clock
         self._waiting: list[Event] = []
 
     def log_problems(self, problems: list[BridgeError]) -> None:
@@ -150,7 +156,7 @@ class _TransportState:
         """Deliver the waiting events, and return the problems; those that the target does not accept now keep waiting."""
         problems: list[BridgeError] = []
         try:
-            delivery = self._delivery = self._delivery or self._open_delivery()
+            delivery = self._ready_delivery()
             while self._waiting:
                 problems += delivery.deliver(self._waiting[0])
                 del self._waiting[0]
@@ -170,6 +176,7 @@ class _TransportState:
     def _flush(self, *, retry: bool) -> bool:
         if self._delivery is None and not self._waiting:
             return True
+        self._next_opening = 0.0
         problems = self._deliver_waiting() if retry else []
         self.log_problems(problems)
         if self._delivery is None or self._waiting:
@@ -177,6 +184,29 @@ class _TransportState:
         if retry:
             self._delivery.flush()
         return self._delivery.is_flushed
+
+    def _ready_delivery(self) -> EventDelivery:
+        """Return the delivery; if the target could not be opened, it is tried again after a pause."""
+        delivery = self._delivery
+        if delivery is None or (isinstance(delivery, LogDelivery) and time.monotonic() >= self._next_opening):
+            delivery = self._delivery = self._try_to_open(delivery)
+        return delivery
+
+    def _try_to_open(self, delivery: EventDelivery | None) -> EventDelivery:
+        """Open the target, or the log of its ledger if the target does not answer; ``delivery`` is the open log."""
+        ledger_path = self.config.settings.ledger.file
+        try:
+            opened = self._open_delivery()
+        except SinkError as error:
+            if ledger_path is None or not error.retryable:
+                raise
+            self._next_opening = time.monotonic() + self._backoff.next()
+            if delivery is not None:
+                return delivery
+            ledger = self._open.enter_context(open_accepting_ledger(ledger_path, self.config.settings))
+            return LogDelivery(ledger, error)
+        self._backoff.reset()
+        return opened
 
     def _open_delivery(self) -> EventDelivery:
         target, settings = self.config.to, self.config.settings
@@ -197,6 +227,7 @@ class _TransportState:
                 )
             )
             log.info("writing to %s", delivery_target.describe(strip_credentials(target)))
+            self._open.close()  # the log of the ledger, if it was open alone
             self._open = stack.pop_all()
         return BufferedDelivery(Bridge(delivery_target.settings), sink) if ledger is None else LedgerDelivery(ledger)
 

@@ -12,7 +12,7 @@ const AMOUNTS = [["10000", "the latest 10,000 events"], ["100000", "the latest 1
 export function logCheckCard(state, isCurrent) {
   const head = [h("h2", {}, "Check the event log"), h("p.soft", {}, "Find names that change with every run, facets and platforms that no mapping knows, one table under several names, and invalid events.")];
   if (!state.has_log) {
-    return h("section.card", {}, head, h("p.note", {}, "This file has no event log. ", h("code", {}, "dh-bridge serve"), " writes one, and so do other commands with the setting ", h("code", {}, "log.enabled: true"), ". Without a log, paste events below."));
+    return h("section.card", {}, head, h("p.note", {}, "This file has no event log. ", "The next event that the ledger accepts begins one. Without a log, paste events below."));
   }
   const result = h("div", { "aria-live": "polite" });
   const select = /** @type {HTMLSelectElement} */ (h("select", { id: "log-amount" }, AMOUNTS.map(([value, text]) => h("option", { value }, text))));

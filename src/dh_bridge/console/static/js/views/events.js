@@ -34,7 +34,7 @@ export async function showEvents({ main, query, isCurrent, set }) {
 
 /** @param {any} answer @param {string} text */
 function none(answer, text) {
-  if (!answer.has_log) return empty("This file has no event log", "With the setting log.enabled, each event is stored in the event log of the ledger.");
+  if (!answer.has_log) return empty("This file has no event log", "Events that emit, serve or the transport accept are stored in the event log of the ledger.");
   if (answer.before !== null) return empty("No match yet", "Older events are not searched yet.");
   return text ? empty("No event contains the text", "Events are deleted after log.retention_days.") : empty("No events yet", "The log has no event.");
 }

@@ -34,7 +34,7 @@ export async function showInspector({ main, query, isCurrent, set }) {
     h("div.head", {}, h("h1", {}, "Event inspector"), h("span.soft", {}, "What DataHub gets of an event, field by field."), h("div.actions", {}, logged.has_log && h("a.button", { href: address("events") }, "Events of the log"), exampleSelect(examples, logged.events, example, set))),
     input, result);
   if (text) await inspect(result, text);
-  else if (run) put(result, h("section.card", {}, empty("The file does not have the events of this run", "With the setting log.enabled, each event is stored in the event log of the ledger. Events are deleted after log.retention_days.")));
+  else if (run) put(result, h("section.card", {}, empty("The file does not have the events of this run", "Events are stored in the event log of the ledger, and deleted after log.retention_days.")));
   else put(result, h("section.card", {}, empty("No event yet", "Choose an example above, or paste an OpenLineage event. Nothing is stored, and nothing is sent to DataHub.")));
 }
 
