@@ -25,7 +25,7 @@ from dh_bridge.storage.connection import copy
 FOLDER = Path(__file__).parent
 EVENTS = FOLDER.parents[1] / "examples" / "events"
 FILES = ("client.ndjson", "spark.ndjson", "dbt.ndjson")
-SETTINGS = {"datahub_version": "1.4", "log": {"enabled": True}}
+SETTINGS = {"datahub_version": "1.4"}
 
 
 def main() -> None:
