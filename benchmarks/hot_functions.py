@@ -36,8 +36,7 @@ the functions that it calls, by Python's profiler. The second table has microsec
 - *serialise*: orjson writes the proposals that are new; others are cached as bytes.
 - *calls*: calls of functions, those of Python's built-in functions included.
 
-The two libraries take a small part of the time. The rest is bytecode of Python, spread over {functions} functions, so no single change
-makes small events twice as fast.
+The two libraries take a small part of the time. The rest is spread over {functions} functions, so no single change makes events twice as fast.
 
 """
 

@@ -166,12 +166,12 @@ def main() -> None:
             pages.append(markdown(step()))
             print("\n" + pages[-1], end="", flush=True)
     if options.write:
-        put("speed", HEAD.format(turns=options.turns), pages)
+        put("speed", HEAD.format(turns=options.turns, memory=options.memory), pages)
 
 
 HEAD = """## Speed and memory
 
-Written by `make bench ARGS="--memory 1G --turns {turns} --write"`. One core, one process for each row; of {turns} turns the fastest counts.
+Written by `make bench ARGS="--memory {memory} --turns {turns} --write"`. One core, one process for each row; of {turns} turns the fastest counts.
 Each row reads, parses, translates, validates and serialises events. Time is CPU time.
 
 - *alone*: each event is a call of its own, as behind a web hook.
