@@ -7,7 +7,7 @@ import json
 import pytest
 import requests
 from support.gms import Gms
-from support.receivers import served
+from support.receivers import served, settle
 
 from dh_bridge.settings import Settings
 
@@ -36,6 +36,7 @@ def test_console_shows_the_ledger_of_the_receiver_behind_its_token(tmp_path):
         headers = {"Authorization": f"Bearer {KEY}"}
         sent = requests.post(f"{running.url}/api/v1/lineage", json=EVENT, headers=headers, timeout=SECONDS)
         assert sent.status_code == 200
+        settle(running)
 
         def get(path, **headers):
             return requests.get(f"{url}{path}", headers=headers, timeout=SECONDS)
