@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+from pyspark.sql import SparkSession
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.spark import read
 from dh_bridge.spark.problems import PACKAGES, known_problem, packages_for
+
+session_module = import_module("dh_bridge.spark.session")  # the package has a function of this name
 
 
 @pytest.mark.parametrize(
@@ -79,3 +84,10 @@ def test_unknown_format_and_missing_jars_are_named_by_spark_itself(session):
         read(session, "x", format="no-such-format")
     with pytest.raises(SettingsError, match="Spark has no data source delta"):
         read(session, "x", format="delta")
+
+
+def test_address_of_spark_connect_is_refused_as_a_master(monkeypatch):
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(session_module, "_session_of_another_thread", lambda: None)
+    with pytest.raises(SettingsError, match=r"^--master: sc://spark is an address of Spark Connect, not of a master"):
+        session_module.session(master="sc://spark")

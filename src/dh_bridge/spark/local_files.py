@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dh_bridge.errors import SinkError
+from dh_bridge.spark.connect import is_connect
 from dh_bridge.spark.folder_files import PART_PREFIX
 from dh_bridge.spark.hadoop import store_of
 from dh_bridge.spark.rows import arrow_schema
@@ -30,7 +31,9 @@ _PLAIN_COLUMNS = frozenset({"aspect", "sequence"})
 
 
 def local_folder(spark: SparkSession, folder: str) -> Path | None:
-    """Return the path of a folder if it is on a local disk; None for a folder of a store."""
+    """Return the path of a folder if it is on a local disk; None for a folder of a store, and with Spark Connect."""
+    if is_connect(spark):
+        return None
     uri = store_of(spark, folder)[1].toUri()
     return Path(uri.getPath()) if uri.getScheme() == "file" else None
 

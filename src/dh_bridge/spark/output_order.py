@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dh_bridge.spark.connect import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -28,12 +30,12 @@ def stream_id(spark: SparkSession) -> str | None:
 
     If Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``), the id is unknown, so None.
     """
-    return spark.sparkContext.getLocalProperty(_QUERY_ID_PROPERTY)
+    return None if is_connect(spark) else spark.sparkContext.getLocalProperty(_QUERY_ID_PROPERTY)
 
 
 def batch_number(spark: SparkSession) -> int | None:
     """Return the number of the stream's batch that is being processed; None where :func:`stream_id` is None."""
-    number = spark.sparkContext.getLocalProperty(_BATCH_PROPERTY)
+    number = None if is_connect(spark) else spark.sparkContext.getLocalProperty(_BATCH_PROPERTY)
     return None if number is None else int(number)
 
 

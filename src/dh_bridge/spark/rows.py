@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.spark.connect import is_connect
 
 try:
     import pyarrow as pa
@@ -56,9 +57,11 @@ def rows_of(record_batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 def fetch_rows(frame: DataFrame, *, prefetch: bool = False) -> Iterator[SparkRow]:
     """Yield the rows of a frame in the driver, partition by partition; ``prefetch``: the next one is computed meanwhile.
 
-    As an RDD: the jobs of ``DataFrame.toLocalIterator`` run after their query has ended, and Spark 4 then keeps them, with all
+    As an RDD, except with Spark Connect: the jobs of ``DataFrame.toLocalIterator`` run after their query has ended, and Spark 4 then keeps them, with all
     that they refer to, for as long as it lives.
     """
+    if is_connect(frame.sparkSession):
+        return frame.toLocalIterator(prefetchPartitions=prefetch)
     return frame.rdd.toLocalIterator(prefetchPartitions=prefetch)
 
 

@@ -40,8 +40,10 @@ def session(
     Without a master, and outside of spark-submit, it is a local one on all cores, bound to the loopback, with this Python
     for its workers.
 
+    An active session of Spark Connect is returned, too: batches work there (see docs/spark.md).
+
     Raises:
-        SettingsError: PySpark is not installed, or Java cannot be started.
+        SettingsError: PySpark is not installed, Java cannot be started, or ``master`` is an address of Spark Connect.
     """
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra, loaded when it is asked for
@@ -52,6 +54,12 @@ def session(
     active_session = SparkSession.getActiveSession() or _session_of_another_thread()
     if active_session is not None:
         return active_session
+    if master is not None and master.startswith("sc://"):
+        raise SettingsError(
+            f"{master} is an address of Spark Connect, not of a master",
+            location="--master",
+            remedy=f"in Python: SparkSession.builder.remote({master!r}).getOrCreate(), then translate(…)",
+        )
     builder = SparkSession.builder.appName(name)
     is_submitted = (
         "PYSPARK_GATEWAY_PORT" in os.environ

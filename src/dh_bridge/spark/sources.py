@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.spark.checkpoint_notes import with_source
+from dh_bridge.spark.connect import STREAM_ALTERNATIVE, require_jvm
 from dh_bridge.spark.damaged_files import FileReader, readers_of, with_readers
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.files import encode_parts, local_paths, unzipped_size
@@ -35,6 +36,7 @@ _PARTITION_BYTES = 32 << 20  # parts of 128 MB took 0.6 GB more of the JVM, and 
 _MAX_PARTITIONS = 2_000  # with more parts, the shuffle's own bookkeeping is larger than the parts
 _FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv", "xml", "text")
 """File formats whose columns a stream does not infer itself."""
+_CONNECT_READER = "read them with the session: translate(spark.read.text(path)), or spark.table(name)"
 _MAX_FILE_AGE = "36500d"
 
 
@@ -52,6 +54,8 @@ def read(
     ``text`` …, ``table`` for names in the catalog), ``column`` holds an event, or an array of them, in each row.
     """
     names = [paths] if isinstance(paths, str) else list(paths)
+    if format is None or format.lower() in _FILE_FORMATS:
+        require_jvm(spark, "reading files by their paths", _CONNECT_READER)
     if format is None:
         return _read_files(spark, names)
     if format == "table":
@@ -109,6 +113,7 @@ def stream_rows(
     Columns are those of the present files, so at least one must exist. An existing folder is used by its literal name, also
     with glob characters; files below it are read at any depth, and partitions make no columns.
     """
+    require_jvm(spark, "a stream", STREAM_ALTERNATIVE)
     reader_options = dict(options or {})
     reader = spark.readStream.options(**reader_options)
     if format == "table":
@@ -138,6 +143,7 @@ def stream_files(
     Files of any age are new: Spark's own ``maxFileAge`` would skip those that are a week older than the newest one, without a
     message.
     """
+    require_jvm(spark, "a stream", STREAM_ALTERNATIVE)
     names = [paths] if isinstance(paths, str) else list(paths)
     return with_source(_union([_stream_folder(spark, name, options) for name in names]), *names)
 

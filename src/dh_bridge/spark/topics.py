@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import BridgeError, SettingsError
 from dh_bridge.spark.checkpoint_notes import with_source
+from dh_bridge.spark.connect import STREAM_ALTERNATIVE, require_jvm
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.translation import parse_micros
 
@@ -40,6 +41,8 @@ def kafka(  # noqa: PLR0913 - the options of a topic
     records that the topic got more than a day earlier (CLOCK_SKEW_MILLIS) are not read. A stream begins with the present events
     of the topic, unless ``options`` define another start.
     """
+    if stream:
+        require_jvm(spark, "a stream", STREAM_ALTERNATIVE)
     reader_options = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
     if stream and since is not None:
         raise SettingsError(
@@ -88,6 +91,7 @@ def _missing_bounds(spark: SparkSession, reader_options: Mapping[str, str], sinc
     ]
     if not open_bounds:
         return {}
+    require_jvm(spark, "the end of a topic", f"set {' and '.join(open_bounds)} in the options")
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - the connector's own client of Kafka
     package = client_package(jvm, open_bounds)
     consumer = _jvm_member(jvm, f"{package}.clients.consumer.KafkaConsumer")(

@@ -12,6 +12,7 @@ from dh_bridge.partitioned.families import group_runs, grouping_setting
 from dh_bridge.partitioned.others import named_run_urns
 from dh_bridge.session import Counts
 from dh_bridge.settings.loading import settings_of
+from dh_bridge.spark.connect import is_connect
 from dh_bridge.spark.current import current, points
 from dh_bridge.spark.damaged_files import readable_events
 from dh_bridge.spark.deliveries import deliver
@@ -338,5 +339,7 @@ def column_names(columns: str) -> list[str]:
 
 
 def default_partitions(spark: SparkSession) -> int:
-    """Return the default number of parts: three for each core."""
+    """Return the default number of parts: three for each core; with Spark Connect, that of the session."""
+    if is_connect(spark):  # the number of cores is unknown
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or PARTITIONS_PER_CORE)
     return PARTITIONS_PER_CORE * int(spark.sparkContext.defaultParallelism)
