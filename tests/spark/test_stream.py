@@ -21,14 +21,15 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
-from dh_bridge.spark import state, streaming
+from dh_bridge.spark import state, stream_batch
 from dh_bridge.spark.changes import diff_operations, diff_proposals
 from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import PROPOSAL_PACK, REJECTED, EntityChangeStep, RunStep
-from dh_bridge.spark.streaming import StreamBatch, events_of_keys, runs_linked_to, start_stream
+from dh_bridge.spark.stream_batch import StreamBatch, events_of_keys, runs_linked_to
+from dh_bridge.spark.streaming import start_stream
 from dh_bridge.spark.targets import deliver_from_driver
-from dh_bridge.spark.translation import as_rejected
+from dh_bridge.spark.translation import as_rejected, records_of
 
 SETTINGS = Settings(datahub_version="1.7")
 OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
@@ -40,7 +41,7 @@ def batch_of(session, number, raws, folder, settings=SETTINGS):
     """Return batch ``number`` of a stream of these events, whose state is in ``folder``."""
     rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(raws)]
     frame = session.createDataFrame(rows, "location string, value binary, whole boolean")
-    return StreamBatch(frame, number, folder, settings, partitions=1)
+    return StreamBatch(records_of(frame, settings), number, folder, settings, partitions=1)
 
 
 class BrokenOffError(Exception):
@@ -104,7 +105,7 @@ def test_pruned_run_leaves_its_job_and_dataset_facts(session, tmp_path, monkeypa
     for number, raws in enumerate((old, new)):
         rows = [(f"e{number}", raw, False) for raw in raws]
         frame = session.createDataFrame(rows, "location string, value binary, whole boolean")
-        batch = StreamBatch(frame, number, folder, SETTINGS, partitions=1)
+        batch = StreamBatch(records_of(frame, SETTINGS), number, folder, SETTINGS, partitions=1)
         batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
     now = state.StreamState(session, folder, 1)
     now.compact(retention_days=30)
@@ -328,8 +329,8 @@ def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
 
 
 def test_second_rendering_replaces_earlier_rejections(session, tmp_path, refusing, monkeypatch):
-    monkeypatch.setattr(streaming, "RunStep", refusing(RunStep, "dataProcessInstanceRunEvent"))
-    monkeypatch.setattr(streaming, "EntityChangeStep", refusing(EntityChangeStep, "dataJobInfo"))
+    monkeypatch.setattr(stream_batch, "RunStep", refusing(RunStep, "dataProcessInstanceRunEvent"))
+    monkeypatch.setattr(stream_batch, "EntityChangeStep", refusing(EntityChangeStep, "dataJobInfo"))
     (one,), (other,) = (a_run(number, "10:00")[1:] for number in (1, 2))
     target = {"type": "JOB", "runId": other["run"]["runId"], "namespace": "ns", "name": other["job"]["name"]}
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", **dataset("d.s.x")}]}]}

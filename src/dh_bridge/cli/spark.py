@@ -126,6 +126,7 @@ def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **arg
     is_flag=True,
     help="Start although the checkpoint is for another DataHub version, source, target, or other settings.",
 )
+@click.option("--metrics", metavar="FILE", help="Append a JSON line with the metrics of each batch to a file.")
 @click.option(
     "--dry-run", is_flag=True, help="Translate and count existing events, on a copy of the checkpoint; deliver nothing."
 )
@@ -142,11 +143,13 @@ def stream(  # noqa: PLR0913 - one parameter per option
     every: str | None,
     retain: float | None,
     accept_changes: bool,
+    metrics: str | None,
     dry_run: bool,
     fail_on: str,
     **arguments: Any,
 ) -> None:
     """Follow a landing folder or a topic. After each batch, the target has the metadata of all events so far."""
+    from dh_bridge.spark.batch_metrics import MetricsFile  # noqa: PLC0415 - as above
     from dh_bridge.spark.streaming import start_stream  # noqa: PLC0415 - as above
 
     kind = find_kind(target)
@@ -178,6 +181,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
             on_rejected=batches.report_rejections,
             target=None if dry_run else target,
             accept_changes=accept_changes,
+            on_metrics=None if metrics is None or dry_run else MetricsFile(metrics).write,
         )
         query.awaitTermination()
         batches.report_end()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.cli.summary import CommandOutcome
     from dh_bridge.settings import Settings
+    from dh_bridge.spark.batch_metrics import DeliveryCounts
 
 _FOLDER_PREFIXES = ("parquet:", "ndjson:")
 _MAX_SHOWN_ROWS = 20
@@ -157,10 +158,12 @@ class StreamBatchHandler:
         self._dry_run = dry_run
         self._has_batches = False
 
-    def deliver(self, proposals: DataFrame, dead_letters: DataFrame, number: int) -> None:
+    def deliver(self, proposals: DataFrame, dead_letters: DataFrame, number: int) -> DeliveryCounts:
         """Deliver a batch; a SinkError, so that it is repeated, when proposals are left that may get through later."""
+        from dh_bridge.spark.batch_metrics import DeliveryCounts  # noqa: PLC0415 - Spark is loaded by the commands that need it
+
         self._has_batches = True
-        delivered_before = self._outcome.delivered_count
+        delivered_before, refused_before = self._outcome.delivered_count, self._outcome.refused_count
         retryable_count = self._deliver(proposals, number)
         if retryable_count:
             raise SinkError(
@@ -172,6 +175,7 @@ class StreamBatchHandler:
         delivered_count = self._outcome.delivered_count - delivered_before
         text = f"{proposals.count():,} proposals" if self._dry_run else f"{delivered_count:,} proposals delivered"
         say(f"batch {number}: {text}")
+        return DeliveryCounts(delivered_count, self._outcome.refused_count - refused_before)
 
     def report_rejections(self, rejected: DataFrame) -> None:
         """Report the proposals of a batch that do not match their schema."""

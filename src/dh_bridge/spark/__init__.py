@@ -8,6 +8,7 @@
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
+from dh_bridge.spark.batch_metrics import DeliveryCounts
 from dh_bridge.spark.current import CURRENT, POINTS, current, points
 from dh_bridge.spark.deliveries import deliver
 from dh_bridge.spark.event_columns import frame
@@ -24,6 +25,7 @@ from dh_bridge.spark.translation import SparkTranslation, translate
 __all__ = [
     "CURRENT",
     "POINTS",
+    "DeliveryCounts",
     "EventStream",
     "SparkDelivery",
     "SparkTranslation",

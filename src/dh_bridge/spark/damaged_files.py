@@ -81,21 +81,21 @@ def readable_batch(events: DataFrame, checkpoint: str, number: int) -> DataFrame
     return _union(spark, parts, damaged) if damaged else None
 
 
-def add_missing_files(rows: DataFrame, events: DataFrame, checkpoint: str, number: int) -> DataFrame:
-    """Return the rows of a stream's batch, and one for each of its files that was deleted after it was listed.
+def missing_files(events: DataFrame, checkpoint: str, number: int) -> DataFrame | None:
+    """Return a row for each file of a stream's batch that was deleted after it was listed; None if there is none.
 
     Spark skips such a file without a message when it repeats a batch.
     """
     spark, readers = events.sparkSession, readers_of(events)
     if not readers or any(reader is None for _, reader in readers):
-        return rows
+        return None
     paths = [path for paths in batch_files(spark, checkpoint, number) for path in paths]
     if not paths:
-        return rows
+        return None
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's names
     store, _ = store_of(spark, paths[0])
     missing = [path for path in paths if not store.exists(jvm.org.apache.hadoop.fs.Path(path))]
-    return _union(spark, [rows], dict.fromkeys(missing, "it does not exist any more")) if missing else rows
+    return _union(spark, [], dict.fromkeys(missing, "it does not exist any more")) if missing else None
 
 
 def find_damaged(load: Callable[[list[str]], DataFrame], paths: list[str]) -> dict[str, str]:

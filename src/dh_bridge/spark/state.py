@@ -6,7 +6,7 @@
     pieces/batch=N   contributions of the runs of batch N to entities      (key, urn, data, origin)
     told/batch=N     facts of the runs of batch N about other runs       (key, data)
     done/batch=N     all of batch N is written
-    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is rejected
+    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is rejected (state_upgrade.py)
     …/base=N         the merged rows of batches 0 to N; done/base=N marks it as complete
 
 Batch N reads the folders below N and writes its own: a batch that is repeated after a crash reads the same rows and replaces its
@@ -56,16 +56,22 @@ class StreamState:
         StateVersionError: Another version of dh-bridge wrote the folder.
     """
 
-    def __init__(self, spark: SparkSession, folder: str, number: int) -> None:
+    def __init__(self, spark: SparkSession, folder: str, number: int, *, any_format: bool = False) -> None:
+        """``any_format``: only the events are read, which have the same format in all releases."""
         self._spark = spark
         self._folder = folder.rstrip("/")
         self._number = number
-        self._is_new_folder = self._is_new()
+        self._is_new_folder = not any_format and self._is_new()
         marks = self._read_marks()
         self._base = max((mark_number for mark_kind, mark_number in marks if mark_kind == "base"), default=-1)
         self._earlier_batches = sorted(
             mark_number for mark_kind, mark_number in marks if mark_kind == "batch" and mark_number > self._base
         )
+
+    @property
+    def has_earlier_batches(self) -> bool:
+        """Whether earlier batches wrote to the folder."""
+        return self._base >= 0 or bool(self._earlier_batches)
 
     def read(self, name: str) -> DataFrame:
         """Return the rows of all earlier batches, with ``batch``, their number."""
@@ -90,6 +96,10 @@ class StreamState:
         pieces = self.read("pieces")
         latest_pieces = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
         return latest_pieces.unionByName(pieces.filter("origin = ''"))
+
+    def has_evicted_runs(self) -> bool:
+        """Return whether there are contributions of runs whose events were deleted."""
+        return bool(self.read("pieces").filter("origin = ''").take(1))
 
     def latest_batches(self) -> DataFrame:
         """Return the last batch of each run."""
@@ -190,12 +200,17 @@ class StreamState:
 
     def _mark_names(self) -> list[str]:
         """Return the names of the marks."""
-        files, path = self._file_system("done")
-        return [status.getPath().getName() for status in files.listStatus(path)] if files.exists(path) else []
+        return mark_names(self._spark, self._folder)
 
     def _file_system(self, name: str) -> tuple[Any, Any]:
         """Return Hadoop's file system and path of a part of the folder."""
         return store_of(self._spark, f"{self._folder}/{name}")
+
+
+def mark_names(spark: SparkSession, folder: str) -> list[str]:
+    """Return the names of the marks in a state folder."""
+    files, path = store_of(spark, f"{folder}/done")
+    return [status.getPath().getName() for status in files.listStatus(path)] if files.exists(path) else []
 
 
 class PieceMerger:

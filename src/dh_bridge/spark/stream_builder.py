@@ -10,11 +10,16 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.partitioned.families import reject_grouping
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import address_of
+from dh_bridge.spark.batch_metrics import DeliveryCounts, MetricsFile
 from dh_bridge.spark.checkpoint_notes import source_names, with_source
+from dh_bridge.spark.connect import STREAM_ALTERNATIVE, require_jvm
 from dh_bridge.spark.deliveries import deliver_rows
 from dh_bridge.spark.event_columns import frame
-from dh_bridge.spark.streaming import BatchConsumer, StreamBatch, start_stream
+from dh_bridge.spark.state_upgrade import current_state_folder
+from dh_bridge.spark.stream_batch import BatchConsumer, StreamBatch
+from dh_bridge.spark.streaming import start_stream
 from dh_bridge.spark.targets import FOLDER_SCHEMES, write_batch
+from dh_bridge.spark.translation import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +64,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     Example:
         ``stream(events, checkpoint="state").to("parquet:proposals").every("1 minute").start()``
     """
+    require_jvm(events.sparkSession, "a stream", STREAM_ALTERNATIVE)
     rows = frame(events, column)
     names = source_names(events)
     named_rows = rows if names is None else with_source(rows, *names)
@@ -87,11 +93,13 @@ class EventStream:
         self._retention_days: float | None = None
         self._bad_records: str | None = None
         self._undelivered: str | None = None
+        self._metrics: str | None = None
 
     def to(self, target: str | BatchConsumer) -> Self:
         """Set the target: as of :func:`dh_bridge.spark.deliver`, or a function (proposals, bad_records, number of the batch).
 
-        Spark calls the function again with the same number if a batch fails.
+        Spark calls the function again with the same number if a batch fails. If it returns
+        :class:`~dh_bridge.spark.DeliveryCounts`, the metrics of the batch have these.
         """
         self._target = target
         return self
@@ -116,6 +124,11 @@ class EventStream:
         self._undelivered = folder
         return self
 
+    def metrics(self, file: str) -> Self:
+        """Append a JSON line for each batch to a file of the driver: events, dead, delivered, refused, seconds."""
+        self._metrics = file
+        return self
+
     def start(self) -> StreamingQuery:
         """Start the stream and return Spark's query.
 
@@ -134,6 +147,7 @@ class EventStream:
             self._events, consume, checkpoint=self._checkpoint, settings=settings, partitions=self._partitions,
             interval=self._interval, retention_days=self._retention_days,
             target=self._target if isinstance(self._target, str) else None, accept_changes=self._accept_changes,
+            on_metrics=None if self._metrics is None else MetricsFile(self._metrics).write,
         )  # fmt: skip
 
     def _prepare(self, target: str) -> tuple[Settings, BatchConsumer]:
@@ -144,16 +158,17 @@ class EventStream:
             delivery_target.sink.close()
             settings = delivery_target.settings
 
-        def consume(proposals: DataFrame, bad_records: DataFrame, number: int) -> None:
-            self._deliver(proposals, target, settings, number)
+        def consume(proposals: DataFrame, bad_records: DataFrame, number: int) -> DeliveryCounts:
+            counts = self._deliver(proposals, target, settings, number)
             if self._bad_records is not None:
                 bad_records.write.mode("overwrite").parquet(f"{self._bad_records.rstrip('/')}/batch={number}")
             elif count := bad_records.count():
                 log.warning("batch %d: %d events cannot be used: set .bad_records(folder) to store them", number, count)
+            return counts
 
         return settings, consume
 
-    def _deliver(self, proposals: DataFrame, target: str, settings: Settings, number: int) -> None:
+    def _deliver(self, proposals: DataFrame, target: str, settings: Settings, number: int) -> DeliveryCounts:
         """Deliver a batch; a SinkError, so that Spark repeats it, if proposals may be delivered later."""
         delivery = deliver_rows(proposals, target, settings, batch=number)
         try:
@@ -172,6 +187,7 @@ class EventStream:
                     "batch %d: %d proposals were rejected, first: %s: set .undelivered(folder) to store them",
                     number, delivery.failed_count, first.reason if first else "",
                 )  # fmt: skip
+            return DeliveryCounts(delivery.delivered_count, delivery.failed_count)
         finally:
             delivery.close()
 
@@ -209,9 +225,16 @@ def batch_function(  # noqa: PLR0913 - what a stream needs
     reject_grouping(resolved_settings)
 
     def translate_batch(rows: DataFrame, number: int) -> None:
+        require_jvm(rows.sparkSession, "a stream", STREAM_ALTERNATIVE)
         events = frame(rows, column)
+        folder = current_state_folder(rows.sparkSession, state, resolved_settings, partitions=partitions)
         batch = StreamBatch(
-            events, number, state, resolved_settings, partitions=partitions, retention_days=retention_days
+            records_of(events, resolved_settings),
+            number,
+            folder,
+            resolved_settings,
+            partitions=partitions,
+            retention_days=retention_days,
         )
         batch.run(consume)
 
