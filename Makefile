@@ -11,6 +11,7 @@ LOG := out/pytest.log
 AIRFLOW := .venv-airflow
 AIRFLOW2 := .venv-airflow2
 SPARK35 := .venv-spark35
+SPARK41 := .venv-spark41
 
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -50,7 +51,7 @@ browser:  ## install Chromium for the tests of the console, where apt-get can
 				{ tail -n 5 out/chromium.log >&2; exit 1; }; \
 		else echo "no Chromium: the tests of the console are skipped (Debian: apt-get install chromium)"; fi
 
-e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 translate, and write Delta and Iceberg tables (7 minutes)
+e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK41)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.1 translate, and write Delta and Iceberg tables (7 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_py_files.py -p no:randomly -n 0
 
 # The long form of what the suite tests in short. Each number can be another: make faults FAULTS="TESTS_KILLS=10 TESTS_STREAM=50000".
@@ -114,7 +115,7 @@ lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands 
 		--output-file examples/airflow/requirements2.txt
 
 clean:  ## remove what the commands made, the virtual environment too
-	rm -rf $(VENV) $(AIRFLOW) $(AIRFLOW2) $(SPARK35) .jars out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AIRFLOW) $(AIRFLOW2) $(SPARK35) $(SPARK41) .jars out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: what is installed stays so until pyproject.toml or the lock changes.
@@ -147,14 +148,21 @@ $(AIRFLOW)/.ready: examples/airflow/requirements.txt pyproject.toml | $(BIN)/pyt
 $(AIRFLOW2)/.ready: examples/airflow/requirements2.txt pyproject.toml | $(BIN)/python
 	$(airflow)
 
-# PySpark 3.5 beside the newest one, with no more than what the extra asks for: the tests translate with both.
-$(SPARK35)/.ready: pyproject.toml $(LOCK) tests/spark/spark35.txt | $(BIN)/python
-	@echo "installing PySpark 3.5 into $(SPARK35)"
-	@$(BIN)/python -m venv $(SPARK35)
-	@{ grep -v -e '^pyspark==' -e '^py4j==' $(LOCK); cat tests/spark/spark35.txt; } > $(SPARK35)/constraints.txt
-	@PIP_CONSTRAINT=$(SPARK35)/constraints.txt PIP_BUILD_CONSTRAINT=$(LOCK) \
-		$(SPARK35)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+# Older PySparks beside the newest one, with no more than what the extra asks for: the tests translate with all.
+define spark
+	@echo "installing PySpark into $(@D)"
+	@$(BIN)/python -m venv $(@D)
+	@{ grep -v -e '^pyspark==' -e '^py4j==' $(LOCK); cat $(filter %.txt,$(filter-out $(LOCK),$^)); } > $(@D)/constraints.txt
+	@PIP_CONSTRAINT=$(@D)/constraints.txt PIP_BUILD_CONSTRAINT=$(LOCK) \
+		$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
 	@touch $@
+endef
+
+$(SPARK35)/.ready: pyproject.toml $(LOCK) tests/spark/spark35.txt | $(BIN)/python
+	$(spark)
+
+$(SPARK41)/.ready: pyproject.toml $(LOCK) tests/spark/spark41.txt | $(BIN)/python
+	$(spark)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

@@ -88,6 +88,8 @@ SPARK35_DELTA = Jars(
 SPARK35_ICEBERG = Jars(
     "iceberg-3.5", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",), alone=True
 )  # has all that it needs
+SPARK41_DELTA = Jars("delta-4.1", ("io.delta:delta-spark_2.13:4.1.0", "io.delta:delta-storage:4.1.0"), alone=True)
+SPARK41_ICEBERG = Jars("iceberg-4.1", ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",), alone=True)
 SPARK35_LISTENER = Jars("spark-listener-3.5", ("io.openlineage:openlineage-spark_2.12:1.53.0",), alone=True)
 
 

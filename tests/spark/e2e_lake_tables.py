@@ -1,6 +1,6 @@
-"""The recipes of docs/spark.md for tables of a lake: MERGE into Delta and Iceberg under PySpark 3.5, with a repeated batch.
+"""The recipes of docs/spark.md for tables of a lake: MERGE into Delta and Iceberg, with a repeated batch.
 
-The environment is `.venv-spark35`, which `make e2e` makes.
+PySpark 3.5 and 4.1, the newest one for which both have packages, are in environments that `make e2e` makes.
 """
 
 from __future__ import annotations
@@ -12,26 +12,30 @@ import subprocess
 
 import pytest
 from realparts.fixtures import need_parts
-from realparts.jars import SPARK35_DELTA, SPARK35_ICEBERG, fetched
+from realparts.jars import SPARK35_DELTA, SPARK35_ICEBERG, SPARK41_DELTA, SPARK41_ICEBERG, fetched
 from support.sample_events import EXAMPLES, ROOT
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import canonical_aspect
 from dh_bridge.catalog.store import Catalog
 
-VENV = ROOT / ".venv-spark35"
+ENVIRONMENTS = {
+    ".venv-spark35": (SPARK35_DELTA, SPARK35_ICEBERG),
+    ".venv-spark41": (SPARK41_DELTA, SPARK41_ICEBERG),
+}
+"""Environment -> the jars for its PySpark."""
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
 FORMATS = ("delta", "iceberg")
 
 
-@pytest.fixture(scope="module")
-def python():
-    need_parts(SPARK35_DELTA, SPARK35_ICEBERG)
-    if not (VENV / ".ready").exists():
+@pytest.fixture(scope="module", params=ENVIRONMENTS)
+def environment(request):
+    need_parts(*ENVIRONMENTS[request.param])
+    if not (ROOT / request.param / ".ready").exists():
         if os.environ.get("CI"):
-            pytest.fail("there is no .venv-spark35: make .venv-spark35/.ready")
-        pytest.skip("there is no .venv-spark35: make .venv-spark35/.ready")
-    return VENV / "bin" / "python"
+            pytest.fail(f"there is no {request.param}: make {request.param}/.ready")
+        pytest.skip(f"there is no {request.param}: make {request.param}/.ready")
+    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +44,13 @@ def raws():
 
 
 @pytest.fixture(scope="module")
-def tables(python, raws, tmp_path_factory):
+def tables(environment, raws, tmp_path_factory):
     """Return format -> the rows of the tables after the stream."""
     home = tmp_path_factory.mktemp("lake")
     (home / "landing").mkdir()
     for number in range(2):
         (home / "landing" / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::2]))
-    jars = [str(jar) for part in (SPARK35_DELTA, SPARK35_ICEBERG) for jar in sorted(fetched(part).glob("*.jar"))]
+    jars = [str(jar) for part in ENVIRONMENTS[environment] for jar in sorted(fetched(part).glob("*.jar"))]
     conf = {
         "spark.jars": ",".join(jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
@@ -68,10 +72,11 @@ def tables(python, raws, tmp_path_factory):
     }
     (recipe,) = re.findall(r"```python\n(session.sql\(f\"CREATE TABLE.+?)```", PAGE, re.DOTALL)
     confs = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    command = [VENV / "bin" / "spark-submit", "--master", "local[2]", *confs, ROOT / "tests/support/spark_lake.py"]
+    folder = ROOT / environment / "bin"
+    command = [folder / "spark-submit", "--master", "local[2]", *confs, ROOT / "tests/support/spark_lake.py"]
     environ = {name: value for name, value in os.environ.items() if name not in ("SPARK_HOME", "PYTHONPATH")}
-    environ |= {"PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
-    environ["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    environ |= {"PYSPARK_PYTHON": str(folder / "python"), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*map(str, command), recipe, str(home / "landing"), str(home)],
         capture_output=True, text=True, check=False, cwd=home, env=environ, timeout=600,
