@@ -103,6 +103,30 @@ def test_any_mix_of_processes_gives_the_same(path, expected, seed):
         assert read_cursor(first_file.connection).position == first_log.status(0).last
 
 
+def test_events_that_others_accept_meanwhile_are_not_waited_for(path):
+    """A receiver that accepts as fast as `emit` merges would otherwise keep `emit` busy for ever."""
+    with Catalog(path) as file, open_event_log(path) as event_log, open_event_log(path) as log_of_another:
+        ledger = open_ledger(file, event_log)
+        accept(log_of_another, file, EVENTS[:3])
+        process = ledger.process_source
+
+        def process_beside_another(source):
+            accept(log_of_another, file, EVENTS[3:6])
+            return process(source)
+
+        ledger.process_source = process_beside_another
+        results = []
+        for result in ledger.stream(read(EVENTS[6:8])):
+            results.append(result)
+            assert len(results) < 10
+        assert log_of_another.status(ledger_position(file)).unfolded_events
+    assert sum(translation.counts.events for translation, _ in results) >= 5
+
+
+def ledger_position(file):
+    return read_cursor(file.connection).position
+
+
 def test_process_that_dies_between_log_and_ledger_loses_nothing(path, expected):
     """The log has the batch, the transaction of the ledger was not committed."""
     with Catalog(path) as file, open_event_log(path) as event_log:

@@ -138,7 +138,8 @@ class Ledger:
         """
         if not self._is_catalogue:
             yield self._empty_translation(), self.relay.deliver()
-        yield from self._deliver_after(self.fold_log())
+        if self._log is not None:  # up to its present end: beside a busy process, the log never ends
+            yield from self._deliver_after(self.fold_log(last=self._log.last_position()))
         for batch in iter_batches(items, self._max_events, self._monotonic_clock):
             yield from self._process_each(batch)
             yield from islice(self.render_withheld(), 1)

@@ -108,6 +108,10 @@ class LedgerLog:
         note = read_cursor(self._connection)
         return 0 if note is None or note.log_id != self.event_log.log_id() else note.position
 
+    def last_position(self) -> int:
+        """Return the position of the last event of the log; 0 if it has none."""
+        return self.event_log.status(self.cursor()).last
+
     def begin(self) -> None:
         """Before events are processed: store whether the ledger has states of events that the log lacks, in the caller's transaction."""
         cursor = read_cursor(self._connection)
