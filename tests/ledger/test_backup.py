@@ -65,6 +65,6 @@ def test_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version
         Catalog(path, readonly=readonly)
     assert str(refused.value) == (
         f"{path}: written by an earlier version of dh-bridge, whose states this version cannot read"
-        " (move the file away and send the events again: `emit` creates a new file)"
+        " (move the file away, but not its event log: the next `emit` makes a new file of the log, and sends everything again)"
     )
     assert path.read_bytes() == before

@@ -14,8 +14,10 @@ import msgspec
 from dh_bridge.errors import AspectError, SinkError
 from dh_bridge.storage.migrations import table_owners
 
-REMEDY = "restore a backup, or move the file away and run the command again: `emit` creates a new file and sends everything again"
-OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` creates a new file"
+OTHER_VERSION_REMEDY = (
+    "move the file away, but not its event log: the next `emit` makes a new file of the log, and sends everything again"
+)
+REMEDY = f"restore a backup, or {OTHER_VERSION_REMEDY}"
 _MAX_PROBLEM_CHARS = 300
 """Maximum characters of a reason."""
 _DAMAGE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
