@@ -16,6 +16,7 @@ from click import UsageError
 from click.testing import CliRunner
 from pyarrow import parquet
 from support.generated_runs import group
+from support.gms import Gms
 from support.partitions import dumped
 from support.sample_events import EXAMPLES, RUN, event
 from support.sample_events import packed as sent
@@ -31,7 +32,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.spark import folder_files, targets
+from dh_bridge.spark import deliver, folder_files, targets
 from dh_bridge.spark.executors import deliver_from_executors
 from dh_bridge.spark.problems import innermost_cause
 from dh_bridge.spark.state import StreamState
@@ -327,39 +328,55 @@ def test_option_that_would_do_nothing_is_refused(options, said):
 
 
 @pytest.mark.slow
-def test_stream_resumes_after_its_driver_is_killed(tmp_path):
+@pytest.mark.parametrize("kind", ["catalog", "parquet", "rest"])
+def test_stream_resumes_after_its_driver_is_killed(kind, session, tmp_path):
     raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(12) for raw in sent(group(2026, i))]
     raws.append(sent([event("COMPLETE")])[0])
-    landing, database = tmp_path / "landing", tmp_path / "catalog.db"
+    landing = tmp_path / "landing"
     landing.mkdir()
     files = KILLS + 2
     for number in range(files):
         (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::files]))
-    command = [
-        sys.executable,
-        Path(__file__).parents[1] / "support" / "spark_follow.py",
-        landing,
-        database,
-        tmp_path / "state",
-    ]
-    done = tmp_path / "state" / "dh_bridge" / "done"
-    plain = {key: value for key, value in os.environ.items() if not key.startswith("DH_BRIDGE_")}
-    for kill in range(KILLS):
-        log = (tmp_path / f"log{kill}").open("wb")
-        with subprocess.Popen(command, stdout=log, stderr=log, env=plain, start_new_session=True) as driver:
-            # some time into the batch after the first that it finishes, each time later
-            while driver.poll() is None and len(list(done.glob("batch=*"))) <= kill:
-                time.sleep(0.1)
-            time.sleep(0.3 * (kill % 4))
-            assert driver.poll() is None, (tmp_path / f"log{kill}").read_text()[-3000:]
-            os.killpg(driver.pid, signal.SIGKILL)
-    finished = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
-    assert finished.returncode == 0, finished.stderr[-3000:]
-    assert held(database) == expected(landing)
+    with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
+        target = {
+            "catalog": f"catalog:{tmp_path}/catalog.db",
+            "parquet": f"parquet:{tmp_path}/out",
+            "rest": f"rest:{gms.url}",
+        }[kind]
+        follow_and_kill(landing, target, tmp_path)
+        delivered = gms.dump()
+    if kind == "parquet":
+        deliver(session.read.parquet(str(tmp_path / "out")), f"catalog:{tmp_path}/catalog.db")
+    assert (delivered if kind == "rest" else held(tmp_path / "catalog.db")) == expected(landing)
     # after a kill between Spark's own notes a batch may take two files; each event is there once all the same
+    done = tmp_path / "state" / "dh_bridge" / "done"
     assert KILLS < len(list(done.glob("batch=*"))) <= files
     kept = (tmp_path / "state" / "dh_bridge" / "events").rglob("*.parquet")
     events = [
         one for file in kept for one in parquet.read_table(file, columns=["raw"])["raw"].to_pylist() if one is not None
     ]
     assert len(events) == len(raws)
+
+
+def follow_and_kill(landing, target, home):
+    """Run the driver of a stream, kill it in or between batches, and run it to the end."""
+    command = [
+        sys.executable,
+        Path(__file__).parents[1] / "support" / "spark_follow.py",
+        landing,
+        target,
+        home / "state",
+    ]
+    done = home / "state" / "dh_bridge" / "done"
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("DH_BRIDGE_")}
+    for kill in range(KILLS):
+        log = (home / f"log{kill}").open("wb")
+        with subprocess.Popen(command, stdout=log, stderr=log, env=plain, start_new_session=True) as driver:
+            # some time into the batch after the first that it finishes, each time later
+            while driver.poll() is None and len(list(done.glob("batch=*"))) <= kill:
+                time.sleep(0.1)
+            time.sleep(0.3 * (kill % 4))
+            assert driver.poll() is None, (home / f"log{kill}").read_text()[-3000:]
+            os.killpg(driver.pid, signal.SIGKILL)
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
+    assert finished.returncode == 0, finished.stderr[-3000:]

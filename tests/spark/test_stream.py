@@ -19,6 +19,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.options import Options
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
 from dh_bridge.spark import state, stream_batch
@@ -358,4 +359,27 @@ def test_only_what_changes_is_sent():
     assert [one.value for one in diff_proposals(old, [])] == [
         [{"op": "remove", "path": "/customProperties/a"}, {"op": "remove", "path": "/customProperties/b"}]
     ]
-    assert diff_operations([], add) == add
+    assert diff_operations("dataJobInfo", [], add) == add
+
+
+@pytest.mark.parametrize("version", ["0.15.0", "1.7"])
+def test_changes_of_shared_entities_are_valid_patches(version):
+    """A server rejects a patch that adds a value without those that it requires, such as the name of a job."""
+    settings = Settings(datahub_version=version)
+    raws = [raw for number in range(12) for raw in sent(group(2026, number))]
+    before, after = (aspects_by_urn(Bridge(settings).translate(part).proposals) for part in (raws[::2], raws))
+    validator = Options(settings).validator
+    changes = [change for urn in after for change in diff_proposals(before.get(urn, []), after[urn])]
+    assert [text for change in changes if (text := validator.refusal_text(change))] == []
+    patched = {
+        change.aspect_name for change in changes if change.change_type == "PATCH" and change.entity_urn in before
+    }
+    assert "dataFlowInfo" in patched
+
+
+def aspects_by_urn(proposals):
+    found = {}
+    for one in proposals:
+        if one.entity_type != "dataProcessInstance":
+            found.setdefault(one.entity_urn, []).append(one)
+    return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from dh_bridge.datahub.patches import KEYED_ELEMENTS, REQUIRED_PATHS
 from dh_bridge.datahub.proposal import CachedProposal, upsert
 
 if TYPE_CHECKING:
@@ -64,6 +65,22 @@ def patch_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Patch
         {path for path, digest in after.items() if before.get(path) != digest},
         [path for path in before if path not in after],
     )
+
+
+def changed_operations(aspect_name: str, operations: Sequence[Operation], changed_paths: set[str]) -> list[Operation]:
+    """Return the operations of a patch at ``changed_paths``, with those that the server's template requires beside them.
+
+    >>> operations = [{"op": "add", "path": path, "value": "a"} for path in ("/name", "/description", "/customProperties/k")]
+    >>> [operation["path"] for operation in changed_operations("dataFlowInfo", operations, {"/description"})]
+    ['/name', '/description']
+    """
+    if not changed_paths:
+        return []
+    sent_paths = {*changed_paths, *REQUIRED_PATHS.get(aspect_name, ())}
+    if aspect_name in KEYED_ELEMENTS:
+        field, key = KEYED_ELEMENTS[aspect_name]
+        sent_paths.update(f"/{field}/{path.split('/', 3)[2]}/{key}" for path in changed_paths)
+    return [operation for operation in operations if operation["path"] in sent_paths]
 
 
 def removal_operation(path: str) -> Operation:

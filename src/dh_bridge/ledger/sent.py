@@ -13,6 +13,7 @@ import msgspec
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.datahub.aspect_diff import (
     REMOVED_FINGERPRINT,
+    changed_operations,
     fingerprint,
     patch_diff,
     path_fingerprints,
@@ -20,7 +21,6 @@ from dh_bridge.datahub.aspect_diff import (
     removal_operation,
     restoring_proposal,
 )
-from dh_bridge.datahub.patches import KEYED_ELEMENTS, REQUIRED_PATHS
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import entity_type
@@ -276,7 +276,7 @@ class SentFingerprints:
         if stored_fingerprint is None or is_stale:
             changed = operations
         else:
-            changed = _with_required(name, operations, diff.changed_paths) if diff.changed_paths else []
+            changed = changed_operations(name, operations, diff.changed_paths)
         # A value that may be absent is removed by a patch of its own: a server may reject this patch with all its operations.
         certain_operations = [
             *changed,
@@ -326,12 +326,3 @@ def _withdrawals(urn: str, proposals: list[Proposal], fingerprints: AspectFinger
     if is_soft_deleted(fingerprints) and "status" not in aspect_names:
         extra_proposals.append(restoring_proposal(entity_type(urn), urn))
     return extra_proposals
-
-
-def _with_required(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
-    """Return the operations of ``paths``, with those that the server's template requires beside them."""
-    required_paths = {*paths, *REQUIRED_PATHS.get(name, ())}
-    if name in KEYED_ELEMENTS:
-        field, key = KEYED_ELEMENTS[name]
-        required_paths.update(f"/{field}/{path.split('/', 3)[2]}/{key}" for path in paths)
-    return [operation for operation in operations if operation["path"] in required_paths]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.aspect_diff import (
+    changed_operations,
     has_same_write,
     patch_diff,
     path_fingerprints,
@@ -34,19 +35,22 @@ def diff_proposals(before: list[Proposal], after: list[Proposal]) -> Iterator[Pr
             if old is None or not has_same_write(old, proposal):
                 yield proposal
             continue
-        operations = diff_operations(old.value, proposal.value)
+        operations = diff_operations(old.aspect_name, old.value, proposal.value)
         if operations:
             yield patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operations)
     for old in before_by_aspect.values():
-        if old.change_type == "PATCH" and (operations := diff_operations(old.value, [])):
+        if old.change_type == "PATCH" and (operations := diff_operations(old.aspect_name, old.value, [])):
             yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
         if old.aspect_name == "status" and old.value == {"removed": True}:
             yield restoring_proposal(old.entity_type, old.entity_urn)
 
 
-def diff_operations(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
+def diff_operations(aspect_name: str, old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added.
+
+    With a new value go those that the server requires beside it, such as the name of a job.
+    """
     diff = patch_diff(path_fingerprints(old), path_fingerprints(new))
     added = {operation["path"] for operation in old if operation["op"] == "add"}
     removals = [removal_operation(path) for path in diff.removed_paths if path in added]
-    return removals + [operation for operation in new if operation["path"] in diff.changed_paths]
+    return removals + changed_operations(aspect_name, new, diff.changed_paths)
