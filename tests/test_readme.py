@@ -96,7 +96,7 @@ def test_package_installs_as_printed(tmp_path, real_home):
                 check=False,
             )
             assert done.returncode == 0, done.stderr
-            assert {path.name for path in elsewhere.iterdir()} == {"out", "shop2.db"}
+            assert {path.name for path in elsewhere.iterdir()} == {"out", "shop2.db", "shop2.db.log"}
 
 
 def test_transport_of_airflow_is_configured_as_printed(tmp_path, monkeypatch):

@@ -107,7 +107,9 @@ def told(monkeypatch, sink, *, writes=None, size=2):
 
 
 class Rows:
-    """Stands for a DataFrame of PROPOSALS."""
+    """Stands for a DataFrame of PROPOSALS of a classic session."""
+
+    sparkSession = None
 
     @property
     def rdd(self):
