@@ -27,6 +27,10 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
+def files_below(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def emitted(folder, *arguments):
     """Run the command with the widest umask."""
     code = "import os, sys; os.umask(0); from dh_bridge.cli import main; main()"
@@ -45,16 +49,19 @@ def folder(tmp_path):
 def test_new_files_are_for_their_owner_alone(folder):
     names = {path.name for path in folder.iterdir()}
     assert names >= {"shop.db", "report.ndjson", "dead.ndjson", "out.ndjson", "ledger.db", "out.json"}
-    assert {path.name: oct(mode(path)) for path in folder.iterdir() if mode(path) != PRIVATE} == {}
+    assert {path.name: oct(mode(path)) for path in files_below(folder) if mode(path) != PRIVATE} == {}
+    assert {path.name: oct(mode(path)) for path in folder.iterdir() if path.is_dir()} == {
+        "ledger.db.log": "0o700", "shop.db.log": "0o700"
+    }  # fmt: skip
 
 
 def test_files_of_a_user_keep_their_mode(folder):
-    for path in folder.iterdir():
+    for path in files_below(folder):
         path.chmod(GIVEN)
     emitted(folder, "--to", "catalog:shop.db", "--report", "report.ndjson", "--dead-letters", "dead.ndjson")
     emitted(folder, "--to", "file:out.ndjson", "--ledger", "ledger.db")
     emitted(folder, "--to", "file:out.json")
-    assert {path.name: oct(mode(path)) for path in folder.iterdir() if mode(path) != GIVEN} == {}
+    assert {path.name: oct(mode(path)) for path in files_below(folder) if mode(path) != GIVEN} == {}
 
 
 def test_files_beside_a_database_have_its_mode(tmp_path):

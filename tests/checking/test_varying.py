@@ -147,4 +147,6 @@ def test_many_names_with_datasets_of_their_own_take_linear_time():
         return time.process_time() - start
 
     seconds(100)
-    assert seconds(8_000) < 20 * seconds(1_000) + 0.5  # a pass over all names for each of them takes 64 times as long
+    assert (
+        min(seconds(8_000) for _ in range(3)) < 20 * seconds(1_000) + 0.5
+    )  # a pass over all names for each of them takes 64 times as long

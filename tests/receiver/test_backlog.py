@@ -115,7 +115,7 @@ def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkey
         monkeypatch.setattr(RestSink, "kind", replace(RestSink.kind, has_deadline=False))
     monkeypatch.setattr(sending, "_LAST_DELIVERY_SECONDS", 0.5)
     monkeypatch.setattr(sending, "_MARGIN_SECONDS", 5.0)
-    server.poison = lambda _: time.sleep(0.001)
+    server.poison = lambda _: time.sleep(0.003)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         assert post(found, *EVENTS)[0] == 200
         settle(found)
