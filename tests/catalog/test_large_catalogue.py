@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import msgspec
 import pytest
+from support.large_catalogues import write_large_catalogue
 
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.phrases import expand
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import Proposal
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 ENTITY = "(SELECT urn FROM entity WHERE id = {})"
 TABLES = {
     "aspect": f"SELECT {ENTITY.format('entity')}, name, CAST(value AS TEXT) FROM aspect",
@@ -34,12 +31,7 @@ def table_rows(catalog):
 @pytest.fixture(scope="module")
 def large_catalogue_path(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "large.db"
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        from large_catalogue import write_catalogue  # noqa: PLC0415 - a script beside the tests
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    write_catalogue(path, 200, 40)
+    write_large_catalogue(path, 200, 40)
     return path
 
 

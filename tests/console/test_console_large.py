@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from support.large_catalogues import write_large_catalogue
 
 from dh_bridge.console import ConsoleSource
 from dh_bridge.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RUNS, DATASETS = 10_000, 2_000
 
 
@@ -22,12 +20,7 @@ RUNS, DATASETS = 10_000, 2_000
 def large(tmp_path_factory):
     """The console's source, and the entities of the catalogue."""
     path = tmp_path_factory.mktemp("large") / "large.db"
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        from large_catalogue import write_catalogue  # noqa: PLC0415 - a script beside the tests
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    shop = write_catalogue(path, RUNS, DATASETS)
+    shop = write_large_catalogue(path, RUNS, DATASETS)
     return ConsoleSource(str(path), Settings()), shop
 
 

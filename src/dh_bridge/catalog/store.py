@@ -12,7 +12,7 @@ from dh_bridge.sinks.base import Delivery
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from dh_bridge.datahub.proposal import Proposal
@@ -267,7 +267,7 @@ _REFERENCES = (
 )
 
 
-def delete_references(catalog: Catalog, urns: Iterable[str]) -> None:
+def delete_references(catalog: Catalog, urns: Collection[str]) -> None:
     """Delete the lineage and relationships that lead to entities, in one transaction."""
     with catalog.transaction():
         for table, column in _REFERENCES:
