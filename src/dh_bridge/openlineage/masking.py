@@ -18,6 +18,7 @@ import msgspec
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.redaction import REDACTED, redact, redact_json, redact_texts
 from dh_bridge.redaction.rules import rules
+from dh_bridge.redaction.texts import is_plain
 
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Facets
@@ -78,9 +79,9 @@ class EventMasker:
             names += dataset.namespace, dataset.name
             facet_groups += dataset.facets, dataset.input_facets, dataset.output_facets
         cached_names = self._cached_names
-        for text in names:
-            if cached_names.get(text) != "" and self._mask_name(text) is not text:
-                return False
+        new_names = [text for text in names if cached_names.get(text) != ""]
+        if new_names and not self._are_clean_names(new_names):
+            return False
         if len(event.run_id) != _UUID_LENGTH and redact(event.run_id) != event.run_id:
             return False
         return all([not facets or self._is_clean_group(facets) for facets in facet_groups])  # noqa: C419 - faster
@@ -128,15 +129,18 @@ class EventMasker:
         # Without an escape, the texts are what is between quotes; to split costs less than to search.
         texts = set(_STRING.findall(data) if b"\\" in data else data.split(b'"')[1::2])
         new_texts = texts - self._clean_texts
-        try:
-            for text in (_decode(b'"%b"' % text) for text in new_texts):
-                if redact(text) != text:
-                    return False
-        except msgspec.DecodeError:
+        if not _are_clean(new_texts):
             return False
         if len(self._clean_texts) >= _MAX_CACHED_TEXTS:
             self._clean_texts.clear()
         self._clean_texts.update(text for text in new_texts if len(text) <= _MAX_NAME_LENGTH)
+        return True
+
+    def _are_clean_names(self, names: list[str]) -> bool:
+        if not is_plain("\n".join(names)):
+            return all([self._mask_name(text) is text for text in names])  # noqa: C419 - faster
+        for text in names:
+            self._cache_name(text, "")
         return True
 
     def _mask_name(self, text: str) -> str:
@@ -144,12 +148,27 @@ class EventMasker:
         masked_name = self._cached_names.get(text)
         if masked_name is None:
             masked_name = redact(text)
-            if len(text) <= _MAX_NAME_LENGTH:
-                if len(self._cached_names) >= _MAX_CACHED_NAMES:
-                    self._cached_names.clear()
-                self._cached_names[text] = "" if masked_name == text else masked_name
+            self._cache_name(text, "" if masked_name == text else masked_name)
             return text if masked_name == text else masked_name
         return masked_name or text
+
+    def _cache_name(self, text: str, masked_name: str) -> None:
+        if len(text) > _MAX_NAME_LENGTH:
+            return
+        if len(self._cached_names) >= _MAX_CACHED_NAMES:
+            self._cached_names.clear()
+        self._cached_names[text] = masked_name
+
+
+def _are_clean(texts: set[bytes]) -> bool:
+    """Return whether no string of JSON, given without its quotes, holds a secret; False for one that cannot be decoded."""
+    lines = b"\n".join(texts)
+    try:
+        if b"\\" not in lines and is_plain(lines.decode("utf-8")):
+            return True
+        return all(redact(text) == text for text in (_decode(b'"%b"' % text) for text in texts))
+    except (UnicodeDecodeError, msgspec.DecodeError):
+        return False
 
 
 def mask_facet(key: str, data: bytes) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from dh_bridge.redaction.mode import MASK, REDACTED
 from dh_bridge.redaction.rules import rules
@@ -35,8 +36,20 @@ _MIN_HEAD_LENGTH = 11
 _MIN_TOKEN_LENGTH = 14
 
 
+def has_sign(text: str) -> bool:
+    """Return whether ``text`` has a sign of a secret with a shape of its own, other than a token that begins a word."""
+    return any([sign in text for sign in _signs()])  # noqa: C419 - faster
+
+
+@cache
+def _signs() -> tuple[str, ...]:
+    return ("@", "%40", "odbc_connect=", "-----BEGIN", "---- BEGIN", "PuTTY", "eyJ", *rules().inner_prefixes)
+
+
 def mask_shapes(text: str, kinds: int) -> str:
     """Return ``text`` without the secrets that have a shape of their own; ``kinds`` are those of its words."""
+    if not kinds & TOKEN and not has_sign(text):
+        return text
     if "@" in text and ":" in text:
         text = _USERINFO.sub(rf"\1:{MASK}@", text)
         text = _TOKEN_USER.sub(rf"\1{MASK}@", text)

@@ -9,7 +9,7 @@ from dh_bridge.redaction.assignments import mask_assignments
 from dh_bridge.redaction.commands import mask_program_arguments
 from dh_bridge.redaction.mode import OFF, current_mode
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.shapes import mask_shapes
+from dh_bridge.redaction.shapes import has_sign, mask_shapes
 from dh_bridge.redaction.statements import is_statement, mask_literals, mask_statement_forms
 from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, PROCEDURE, PROGRAM, WordKinds, classify_words
 
@@ -52,6 +52,11 @@ def redact_sql(text: str) -> str:
         if not is_statement(text):  # a field that should contain SQL, and contains something else
             redacted_text = _mask_named_values(_mask_statements(redacted_text, words), words)
     return redacted_text
+
+
+def is_plain(text: str) -> bool:
+    """Return whether neither ``text`` nor any line of it can hold a secret: no word and no sign asks for a closer look."""
+    return len(text) <= MAX_TEXT_LENGTH and not classify_words(text).kinds and not has_sign(text)
 
 
 def cap_input(text: str) -> str:

@@ -6,10 +6,15 @@ and no other module searches them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.redaction.names import is_secret_name
 from dh_bridge.redaction.rules import rules
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
 
 #: Kinds of words.
 NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, PROCEDURE, FORM, TOKEN = (
@@ -20,6 +25,7 @@ NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, PROCEDURE, FORM,
 _NAME_CHARS = bytes(code if chr(code).isalnum() or chr(code) in "_.-" else 32 for code in range(128)) + b" " * 128
 _SCHEMES = frozenset(("bearer", "basic", "apikey", "negotiate", "token", "authorization", "proxy-authorization"))
 _PROCEDURE_WORDS = frozenset(("identified",))
+_KEYS = frozenset(("key", "keys"))
 _FORMS = frozenset(("using", "openrowset", "opendatasource"))
 _MAX_WORD_LENGTH = 200
 _MAX_CACHED_WORDS = 65_536
@@ -48,6 +54,11 @@ def classify_words(text: str) -> WordKinds:
     words -= _cached_plain_words
     if not words:
         return _NO_KINDS
+    new_words = words - _cached_kinds.keys()
+    if new_words:
+        plain_words = new_words - _suspicious_words(new_words)
+        _cache_plain_words(plain_words)
+        words -= plain_words
     kinds = 0
     classified = []
     for word in words:
@@ -58,6 +69,41 @@ def classify_words(text: str) -> WordKinds:
             kinds |= kind
             classified.append(word.decode("ascii"))
     return WordKinds(kinds, tuple(classified))
+
+
+def _suspicious_words(words: set[bytes]) -> set[bytes]:
+    """Return the words that may have a kind. All are searched at once, which costs less than one call for each."""
+    text = b" ".join(words).decode("ascii")
+    lower_text = text.lower()
+    suspicious_words = {*_find_words(rules().root, lower_text, text), *_find_words(rules().token_start, text, text)}
+    segments = lower_text.replace(".", " ").split()
+    if not _kind_segments().isdisjoint(segments):
+        suspicious_words.update(
+            word for word in words if not _kind_segments().isdisjoint(word.decode("ascii").lower().split("."))
+        )
+    return suspicious_words
+
+
+def _find_words(pattern: re.Pattern[str], searched_text: str, text: str) -> Iterator[bytes]:
+    """Yield the words of ``text``, which blanks separate, where ``pattern`` is found in ``searched_text``."""
+    end = 0
+    while (match := pattern.search(searched_text, end)) is not None:
+        begin = text.rfind(" ", end, match.start()) + 1 or end
+        end = text.find(" ", match.start())
+        if end < 0:
+            end = len(text)
+        yield text[begin:end].encode("ascii")
+
+
+@cache
+def _kind_segments() -> frozenset[str]:
+    """Return the last dotted segments, in lower case, of all names that have a kind as a whole."""
+    secret_rules = rules()
+    names = {
+        *secret_rules.commands, *secret_rules.sql_arguments, *secret_rules.code_arguments, *secret_rules.procedure_names,
+        *_SCHEMES, *_PROCEDURE_WORDS, *_FORMS, *_KEYS,
+    }  # fmt: skip
+    return frozenset(name.lower().rpartition(".")[2] for name in names)
 
 
 def _classify(word: bytes) -> int:
@@ -81,7 +127,7 @@ def _classify(word: bytes) -> int:
         kind |= FORM
     if last_part in _SCHEMES:
         kind |= SCHEME
-    if last_part in ("key", "keys"):
+    if last_part in _KEYS:
         kind |= HALF_KEY
     if lower in secret_rules.procedure_names or lower in _PROCEDURE_WORDS:
         kind |= PROCEDURE
@@ -94,11 +140,17 @@ def _classify(word: bytes) -> int:
 def _cache_kind(word: bytes, kind: int) -> None:
     if len(word) > _MAX_WORD_LENGTH:
         return
-    if kind:
-        if len(_cached_kinds) >= _MAX_CACHED_WORDS:
-            _cached_kinds.clear()
-        _cached_kinds[word] = kind
+    if not kind:
+        _cache_plain_words({word})
         return
-    if len(_cached_plain_words) >= _MAX_CACHED_WORDS:
+    if len(_cached_kinds) >= _MAX_CACHED_WORDS:
+        _cached_kinds.clear()
+    _cached_kinds[word] = kind
+
+
+def _cache_plain_words(words: set[bytes]) -> None:
+    if len(words) > _MAX_CACHED_WORDS:
+        return
+    if len(_cached_plain_words) + len(words) > _MAX_CACHED_WORDS:
         _cached_plain_words.clear()
-    _cached_plain_words.add(word)
+    _cached_plain_words.update(word for word in words if len(word) <= _MAX_WORD_LENGTH)
