@@ -14,7 +14,16 @@ SPARK35 := .venv-spark35
 SPARK41 := .venv-spark41
 
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
-INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := -m pip install --quiet --disable-pip-version-check
+INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python $(PIP)
+
+# $(call install_many,ENVIRONMENT,CONSTRAINTS,PACKAGES): uv takes seconds for many packages where pip takes minutes; where uv does
+# not reach the index that pip is set to, pip installs them.
+define install_many
+	@$(BIN)/python $(PIP) uv
+	@$(BIN)/uv pip install --quiet --python $(1)/bin/python --constraint $(2) --build-constraint $(LOCK) $(3) 2> $(1)/uv.log || \
+		PIP_CONSTRAINT=$(2) PIP_BUILD_CONSTRAINT=$(LOCK) $(1)/bin/python $(PIP) $(3)
+endef
 
 .PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-console bench-spark golden docs lock clean
 
@@ -126,19 +135,15 @@ $(VENV)/.light: pyproject.toml $(LOCK) | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/python
 	@echo "installing dh-bridge and what its checks need into $(VENV)"
-	@$(INSTALL) -e '.[dev]'
+	$(call install_many,$(VENV),$(LOCK),-e '.[dev]')
 	@touch $@ $(VENV)/.light
 
-# Airflow in environments of its own, with all its packages pinned (170 of 3, 140 of 2.10). uv takes seconds for them where pip takes
-# minutes; where uv does not reach the index that pip is set to, pip installs them.
+# Airflow in environments of its own, with all its packages pinned (170 of 3, 140 of 2.10).
 define airflow
 	@echo "installing Airflow into $(@D)"
 	@$(BIN)/python -m venv $(@D)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps -r $< 2> $(@D)/uv.log || \
-		$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
-	@PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) \
-		$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(call install_many,$(@D),$<,--no-deps -r $<)
+	@PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(@D)/bin/python $(PIP) --no-deps -e .
 	@touch $@
 endef
 
@@ -153,8 +158,7 @@ define spark
 	@echo "installing PySpark into $(@D)"
 	@$(BIN)/python -m venv $(@D)
 	@{ grep -v -e '^pyspark==' -e '^py4j==' $(LOCK); cat $(filter %.txt,$(filter-out $(LOCK),$^)); } > $(@D)/constraints.txt
-	@PIP_CONSTRAINT=$(@D)/constraints.txt PIP_BUILD_CONSTRAINT=$(LOCK) \
-		$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+	$(call install_many,$(@D),$(@D)/constraints.txt,-e '.[spark]')
 	@touch $@
 endef
 
