@@ -60,8 +60,8 @@ browser:  ## install Chromium for the tests of the console, where apt-get can
 				{ tail -n 5 out/chromium.log >&2; exit 1; }; \
 		else echo "no Chromium: the tests of the console are skipped (Debian: apt-get install chromium)"; fi
 
-e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK41)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.1 translate, and write Delta and Iceberg tables (7 minutes)
-	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_py_files.py -p no:randomly -n 0
+e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK41)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.1 translate, and write Delta and Iceberg tables (5 minutes)
+	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_py_files.py -p no:randomly -n $(WORKERS)
 
 # The long form of what the suite tests in short. Each number can be another: make faults FAULTS="TESTS_KILLS=10 TESTS_STREAM=50000".
 faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, attacks, an hour of load, a million spoilt events (two hours; FAULTS="...")

@@ -61,7 +61,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a worker a whole file, as its tests share what they read; all of Spark's to one, as it starts once for each."""
+    """Give a worker a whole file, as its tests share what they read.
+
+    One worker gets all of Spark, which starts once for each worker; each Airflow starts on one worker, too.
+    """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not there without xdist
 
     class Files(LoadScopeScheduling):
@@ -69,6 +72,8 @@ def pytest_xdist_make_scheduler(config, log):
             file = nodeid.partition("::")[0]
             if file.startswith("tests/spark/"):
                 return "tests/spark"
+            if file.endswith("e2e_airflow.py"):
+                return f"{file} {'2' if '[airflow2' in nodeid else '3'}"
             return nodeid if file in _SPREAD else file
 
     return Files(config, log)
