@@ -11,7 +11,7 @@ LOG := out/pytest.log
 AIRFLOW := .venv-airflow
 AIRFLOW2 := .venv-airflow2
 SPARK35 := .venv-spark35
-SPARK41 := .venv-spark41
+SPARK43 := .venv-spark43
 
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -60,8 +60,8 @@ browser:  ## install Chromium for the tests of the console, where apt-get can
 				{ tail -n 5 out/chromium.log >&2; exit 1; }; \
 		else echo "no Chromium: the tests of the console are skipped (Debian: apt-get install chromium)"; fi
 
-e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK41)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.1 translate, and write Delta and Iceberg tables (5 minutes)
-	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_py_files.py -p no:randomly -n $(WORKERS)
+e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK43)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.3 translate (5 minutes)
+	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_spark43.py tests/spark/e2e_py_files.py -p no:randomly -n $(WORKERS)
 
 # The long form of what the suite tests in short. Each number can be another: make faults FAULTS="TESTS_KILLS=10 TESTS_STREAM=50000".
 faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, attacks, an hour of load, a million spoilt events (two hours; FAULTS="...")
@@ -124,7 +124,7 @@ lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands 
 		--output-file examples/airflow/requirements2.txt
 
 clean:  ## remove what the commands made, the virtual environment too
-	rm -rf $(VENV) $(AIRFLOW) $(AIRFLOW2) $(SPARK35) $(SPARK41) .jars out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AIRFLOW) $(AIRFLOW2) $(SPARK35) $(SPARK43) .jars out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: what is installed stays so until pyproject.toml or the lock changes.
@@ -153,19 +153,20 @@ $(AIRFLOW)/.ready: examples/airflow/requirements.txt pyproject.toml | $(BIN)/pyt
 $(AIRFLOW2)/.ready: examples/airflow/requirements2.txt pyproject.toml | $(BIN)/python
 	$(airflow)
 
-# Older PySparks beside the newest one, with no more than what the extra asks for: the tests translate with all.
+# The oldest and the newest PySpark beside the locked one, with no more than what the extra asks for (4.3: and Spark Connect).
 define spark
 	@echo "installing PySpark into $(@D)"
 	@$(BIN)/python -m venv $(@D)
 	@{ grep -v -e '^pyspark==' -e '^py4j==' $(LOCK); cat $(filter %.txt,$(filter-out $(LOCK),$^)); } > $(@D)/constraints.txt
-	$(call install_many,$(@D),$(@D)/constraints.txt,-e '.[spark]')
+	$(call install_many,$(@D),$(@D)/constraints.txt,-e '.[spark]' $(SPARK_PACKAGES))
 	@touch $@
 endef
 
 $(SPARK35)/.ready: pyproject.toml $(LOCK) tests/spark/spark35.txt | $(BIN)/python
 	$(spark)
 
-$(SPARK41)/.ready: pyproject.toml $(LOCK) tests/spark/spark41.txt | $(BIN)/python
+$(SPARK43)/.ready: SPARK_PACKAGES := 'pyspark[connect]'
+$(SPARK43)/.ready: pyproject.toml $(LOCK) tests/spark/spark43.txt | $(BIN)/python
 	$(spark)
 
 $(BIN)/python:

@@ -60,7 +60,7 @@ REGISTRY = Jars(
     "registry", ("io.apicurio:apicurio-registry-app:3.0.9",), alone=True, archive=("tar.gz", "all")
 )  # later 3.x need Java 21
 
-SPARK4_KAFKA = Jars(
+SPARK43_KAFKA = Jars(
     "spark-kafka-4",
     (
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
@@ -70,6 +70,16 @@ SPARK4_KAFKA = Jars(
     ),
     alone=True,
 )  # the rest is among pyspark's own; there is none of 4.3
+SPARK41_KAFKA = Jars(
+    "spark-kafka-4.1",
+    (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.1",
+        "org.apache.kafka:kafka-clients:3.9.1",
+        "org.apache.commons:commons-pool2:2.12.1",
+    ),
+    alone=True,
+)
 SPARK35_KAFKA = Jars(
     "spark-kafka-3.5",
     (
@@ -80,16 +90,17 @@ SPARK35_KAFKA = Jars(
     ),
     alone=True,
 )
-SPARK_KAFKA = SPARK35_KAFKA if find_spec("pyspark") and version("pyspark").startswith("3.") else SPARK4_KAFKA
-"""Of the PySpark that is here."""
+_PYSPARK = version("pyspark").rpartition(".")[0] if find_spec("pyspark") else ""
+SPARK_KAFKA = {"3.5": SPARK35_KAFKA, "4.1": SPARK41_KAFKA}.get(_PYSPARK, SPARK43_KAFKA)
+"""Of the PySpark that is here; constraints.txt pins 4.1."""
 SPARK35_DELTA = Jars(
     "delta-3.5", ("io.delta:delta-spark_2.12:3.3.2", "io.delta:delta-storage:3.3.2"), alone=True
 )  # the rest is among pyspark's own
 SPARK35_ICEBERG = Jars(
     "iceberg-3.5", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",), alone=True
 )  # has all that it needs
-SPARK41_DELTA = Jars("delta-4.1", ("io.delta:delta-spark_2.13:4.1.0", "io.delta:delta-storage:4.1.0"), alone=True)
-SPARK41_ICEBERG = Jars("iceberg-4.1", ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",), alone=True)
+SPARK41_DELTA = Jars("delta-4.1", ("io.delta:delta-spark_4.1_2.13:4.4.0", "io.delta:delta-storage:4.4.0"), alone=True)
+SPARK41_ICEBERG = Jars("iceberg-4.1", ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",), alone=True)
 SPARK35_LISTENER = Jars("spark-listener-3.5", ("io.openlineage:openlineage-spark_2.12:1.53.0",), alone=True)
 
 

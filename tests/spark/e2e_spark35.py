@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
 import sys
 from datetime import datetime
 
@@ -17,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from realparts.fixtures import need_parts
-from realparts.jars import KAFKA, SPARK35_KAFKA, SPARK35_LISTENER, fetched
+from realparts.jars import KAFKA, SPARK35_KAFKA, SPARK35_LISTENER
 from support.partitions import dumped
 from support.sample_events import EXAMPLES, ROOT
+from support.spark_environments import QUICK, conf_options, jar_list, python_of, run_commands, run_program
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump_catalog
@@ -30,17 +29,8 @@ from dh_bridge.receiver.running import run_receiver
 
 pytestmark = pytest.mark.kafka
 
-VENV = ROOT / ".venv-spark35"
 CAPTURE = ROOT / "examples" / "capture"
 CLIENT = EXAMPLES / "client.ndjson"
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC --add-opens=java.base/java.security=ALL-UNNAMED",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
 # Spark's own settings know no dots in the names of Kafka's.
 TRANSPORT = """
 transport:
@@ -73,12 +63,7 @@ KEY = "shop-key"
 def python():
     """Return the Python of PySpark 3.5."""
     need_parts(KAFKA, SPARK35_KAFKA, SPARK35_LISTENER)
-    found = VENV / "bin" / "python"
-    if not (VENV / ".ready").exists():
-        if os.environ.get("CI"):
-            pytest.fail("there is no .venv-spark35: make .venv-spark35/.ready")
-        pytest.skip("there is no .venv-spark35: make .venv-spark35/.ready")
-    return found
+    return python_of(".venv-spark35")
 
 
 @pytest.fixture(scope="module")
@@ -92,21 +77,20 @@ def told(python, kafka, tmp_path_factory):
     (home / "events").mkdir()
     told = home / "openlineage.yml"
     line = {
-        "spark.jars": jars(SPARK35_LISTENER, SPARK35_KAFKA),
+        "spark.jars": jar_list(SPARK35_LISTENER, SPARK35_KAFKA),
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
         "spark.openlineage.namespace": "shop",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.warehouse.dir": home / "lake" / "warehouse",
         **QUICK,
     }
-    confs = [part for key, value in line.items() for part in ("--conf", f"{key}={value}")]
-    command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
+    command = [python.with_name("spark-submit"), "--master", "local[2]", *conf_options(line)]
     job = CAPTURE / "spark" / "order_totals.py"
     settings = Settings(datahub_version="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
     with run_receiver(f"catalog:{home / 'received.db'}", settings, None) as receiver:
         file, url = home / "events" / "spark.ndjson", receiver.url
         told.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
-        run([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
+        run_program([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
     return home, topic
 
 
@@ -119,9 +103,6 @@ def translated(python, told, kafka):
     raws = CLIENT.read_bytes().splitlines()
     for number in range(3):
         (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::3]))
-    confs = {"spark.jars": jars(SPARK35_KAFKA), "spark.sql.adaptive.enabled": "false", **QUICK}
-    spark = ["--master", "local[2]", *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}"))]
-    spark += ["--datahub-version", "1.7", "--partitions", "1"]
     lines = [
         ["batch", "--events", home / "events", "--to", f"catalog:{home / 'files.db'}"],
         ["batch", "--kafka", kafka.bootstrap, "--topic", topic, "--to", f"catalog:{home / 'topic.db'}"],
@@ -129,30 +110,8 @@ def translated(python, told, kafka):
         ["stream", "--events", landing, "--checkpoint", home / "state", "--to", f"catalog:{home / 'stream.db'}"],
     ]
     lines[3] += ["--option", "maxFilesPerTrigger=2"]
-    said = "\n".join(json.dumps(["spark", *map(str, line), *spark]) for line in lines)
-    run([python, ROOT / "tests" / "support" / "spark35.py"], python, home, said)
+    run_commands(lines, python, home, SPARK35_KAFKA)
     return home
-
-
-def run(command, python, folder, said=None, **variables):
-    surroundings = {**os.environ, **variables, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
-    surroundings["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-    surroundings = {name: value for name, value in surroundings.items() if name not in ("SPARK_HOME", "PYTHONPATH")}
-    done = subprocess.run(
-        list(map(str, command)),
-        input=said,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=surroundings,
-        timeout=900,  # a minute, on a machine that has nothing else to do
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
-
-
-def jars(*named):
-    return ",".join(str(jar) for one in named for jar in sorted(fetched(one).glob("*.jar")))
 
 
 def lake(folder):

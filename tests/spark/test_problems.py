@@ -20,7 +20,7 @@ session_module = import_module("dh_bridge.spark.session")  # the package has a f
         (
             "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta. Make sure the provider name is correct",
             "4.1.2",
-            "--format: Spark has no data source delta (pass --conf spark.jars.packages=io.delta:delta-spark_2.13:4.1.0)",
+            "--format: Spark has no data source delta (pass --conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0)",
         ),
         (
             "Failed to find the data source: delta.",
@@ -74,7 +74,7 @@ def test_other_errors_are_no_known_problem():
 
 
 def test_newer_versions_of_spark_use_the_newest_known_packages():
-    assert packages_for("4.3.0") == PACKAGES["4.2"]
+    assert packages_for("4.4.0") == PACKAGES["4.3"]
     assert packages_for("3.5.9").kafka.endswith("_2.12:3.5.7")
     assert packages_for("3.4.0") == PACKAGES["3.5"]
 

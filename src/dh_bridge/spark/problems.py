@@ -38,12 +38,18 @@ PACKAGES = {
         "org.apache.hadoop:hadoop-aws:3.4.1",
     ),
     "4.1": SparkPackages(
-        "io.delta:delta-spark_2.13:4.1.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
+        "io.delta:delta-spark_4.1_2.13:4.4.0",
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
         "org.apache.hadoop:hadoop-aws:3.4.2",
     ),
     "4.2": SparkPackages(
+        "io.delta:delta-spark_4.2_2.13:4.4.0",
+        None,
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.hadoop:hadoop-aws:3.5.0",
+    ),
+    "4.3": SparkPackages(
         None, None, "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0", "org.apache.hadoop:hadoop-aws:3.5.0"
     ),
 }

@@ -1,4 +1,4 @@
-"""What runs under PySpark 3.5, in an environment of its own: each line of the standard input is a `dh-bridge` command, in JSON.
+"""What runs under another PySpark, in an environment of its own: each line of the standard input is a `dh-bridge` command, in JSON.
 
 One process for all, as its Spark takes seconds to start; it ends at the first command that fails.
 """
