@@ -13,6 +13,9 @@ AIRFLOW2 := .venv-airflow2
 SPARK35 := .venv-spark35
 SPARK43 := .venv-spark43
 
+# Containers often set it: each process of a test would compile all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 PIP := -m pip install --quiet --disable-pip-version-check
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python $(PIP)
