@@ -25,6 +25,8 @@ _COUNTED = {
     "render", "report", "state_codec", "value_maps", "test_closing.py", "test_hostile_texts.py", "test_options.py", "test_pipeline.py",
     "test_tombstones.py",
 }  # fmt: skip
+#: Tests whose programs start Spark themselves: any worker runs them beside the tests that share a session.
+_OWN_SPARK = {"tests/spark/test_lake_tables.py", "tests/spark/test_spark_connect.py"}
 #: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
 _SPREAD = {
     "tests/cli/test_damaged_files.py",
@@ -63,14 +65,14 @@ def pytest_collection_modifyitems(items):
 def pytest_xdist_make_scheduler(config, log):
     """Give a worker a whole file, as its tests share what they read.
 
-    One worker gets all of Spark, which starts once for each worker; each Airflow starts on one worker, too.
+    One worker gets the tests of Spark that share a session, which starts once for each worker; each Airflow starts on one worker, too.
     """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not there without xdist
 
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            if file.startswith("tests/spark/"):
+            if file.startswith("tests/spark/test_") and file not in _OWN_SPARK:
                 return "tests/spark"
             if file.endswith("e2e_airflow.py"):
                 return f"{file} {'2' if '[airflow2' in nodeid else '3'}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 import pyspark
 import pytest
+from support.package_archive import build_archive, python_without_package
 from support.sample_events import EXAMPLES, ROOT
 
 from dh_bridge import Bridge, Settings
@@ -24,27 +23,12 @@ HOME = Path(pyspark.__file__).parent
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """Return the wheel under the ending that Spark takes for Python code."""
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    return wheel.rename(folder / "dh_bridge.zip")
+    return build_archive(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """Return a Python with all that is installed here but the package, which a .pth file of these packages names."""
-    folder = tmp_path_factory.mktemp("env")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    (site / "installed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    python = folder / "bin" / "python"
-    done = subprocess.run(
-        [python, "-c", "import msgspec, pyspark, dh_bridge.bridge"], capture_output=True, text=True, check=False
-    )
-    assert "No module named 'dh_bridge" in done.stderr
-    return python
+    return python_without_package(tmp_path_factory.mktemp("env"))
 
 
 def test_spark_job_with_py_files_needs_no_installed_package(archive, bare, tmp_path):

@@ -1,6 +1,6 @@
 """A program of a user of Spark Connect, which has no access to the JVM: prints what works, and what is refused, as JSON.
 
-python spark_connect.py EVENTS FOLDER
+python spark_connect.py EVENTS FOLDER [ADDRESS ARCHIVE]: without ADDRESS, the program starts a local server. ARCHIVE: the package, for the workers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,14 @@ def refusals(events, folder):
 
 
 if __name__ == "__main__":
-    remote = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    output = {"results": results(*sys.argv[1:]), "refusals": refusals(*sys.argv[1:])}
-    Path(sys.argv[2], "output.json").write_text(json.dumps(output))
+    program_events, program_folder, *server = sys.argv[1:]
+    address = server[0] if server else "local[2]"
+    remote = SparkSession.builder.remote(address).config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    for archive in server[1:]:
+        remote.addArtifacts(archive, pyfile=True)
+    output = {
+        "results": results(program_events, program_folder),
+        "refusals": refusals(program_events, program_folder),
+    }
+    Path(program_folder, "output.json").write_text(json.dumps(output))
     remote.stop()
