@@ -22,8 +22,9 @@ from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.options import Options
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
-from dh_bridge.spark import state, stream_batch
+from dh_bridge.spark import key_sets, state, stream_batch
 from dh_bridge.spark.changes import diff_operations, diff_proposals
+from dh_bridge.spark.key_sets import KeySet
 from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import PROPOSAL_PACK, REJECTED, EntityChangeStep, RunStep
@@ -33,6 +34,7 @@ from dh_bridge.spark.targets import deliver_from_driver
 from dh_bridge.spark.translation import as_rejected, records_of
 
 SETTINGS = Settings(datahub_version="1.7")
+MAX_JOBS_OF_SMALL_BATCH = 14
 OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
 FAR = "018cc251-f400-734d-88b3-1e3d63fe6300"
 OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
@@ -182,6 +184,32 @@ def test_facts_of_pruned_runs_stay_when_others_are_rendered(session, tmp_path):
     assert keys == {f"urn:li:dataProcessInstance:018cc251-f400-734d-88b3-{1:012}"}
 
 
+def test_small_batch_needs_few_jobs(session, tmp_path):
+    """A job takes a tenth of a second or more, so their number decides how long a small batch takes."""
+    context, counts = session.sparkContext, []
+
+    def consume(proposals, bad, _number):
+        assert proposals.count() > bad.count() == 0
+
+    for number in range(3):
+        events = a_run(number, f"1{number}:00", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.b")])
+        context.setJobGroup(f"batch {number}", "a small batch")
+        batch_of(session, number, sent(events), str(tmp_path / "state")).run(consume)
+        counts.append(len(context.statusTracker().getJobIdsForGroup(f"batch {number}")))
+    context.setLocalProperty("spark.jobGroup.id", None)
+    assert 0 < min(counts) <= max(counts) <= MAX_JOBS_OF_SMALL_BATCH
+
+
+@pytest.fixture(params=["small", "large"])
+def batch_size(request, monkeypatch):
+    """Process batches by one task for each step, or as large ones, with shuffles and joins."""
+    if request.param == "large":
+        for module in (stream_batch, key_sets):
+            monkeypatch.setattr(module, "MAX_LISTED_KEYS", -1)
+        monkeypatch.setattr(stream_batch, "MAX_SMALL_BATCH_EVENTS", -1)
+    return request.param
+
+
 class Told:
     """A catalogue that batches of events are told to, one by one, and what one call over all of them gives."""
 
@@ -222,6 +250,7 @@ def changed(word):
     return [dataset("d.s.t", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})]
 
 
+@pytest.mark.usefixtures("batch_size")
 def test_retractions_and_links_of_later_batches_end_as_one_call(session, tmp_path):
     told = Told(session, tmp_path, optional_metadata=["queries"], temporary={"datasets": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
@@ -247,6 +276,7 @@ def test_retractions_and_links_of_later_batches_end_as_one_call(session, tmp_pat
     assert told.ends_as_one_call() == ([], [])
 
 
+@pytest.mark.usefixtures("batch_size")
 def test_temporary_mark_may_come_in_a_later_batch(session, tmp_path):
     told = Told(session, tmp_path, temporary={"dataset_type": "drop_edges"})
     told.tell(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
@@ -275,11 +305,11 @@ def test_history_read_is_limited_to_the_keys_of_the_batch(session, tmp_path):
     session.createDataFrame(rows, state.EVENTS).coalesce(1).write.parquet(str(tmp_path / "events"))
     events = session.read.parquet(str(tmp_path / "events"))
     keys = session.createDataFrame([("k30",), ("k32",), ("k70",)], "key string")
-    found = events_of_keys(events, keys)
+    found = events_of_keys(events, KeySet(keys))
     assert sorted(row.key for row in found.collect()) == ["k30", "k32", "k70"]
     plan = found._jdf.queryExecution().toString()
     assert "GreaterThanOrEqual(key,k30), LessThanOrEqual(key,k70)" in plan
-    assert events_of_keys(events, keys.limit(0)).collect() == []
+    assert events_of_keys(events, KeySet(keys.limit(0))).collect() == []
 
 
 @pytest.mark.usefixtures("uncollected")  # so that it is the stream that collects

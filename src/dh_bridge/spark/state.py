@@ -16,16 +16,19 @@ and have no origin.
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
+
 from dh_bridge.partitioned.entities import merge_pieces
 from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files
 from dh_bridge.spark.hadoop import store_of
-from dh_bridge.spark.rows import Row, rows_of, to_record_batches
+from dh_bridge.spark.rows import Row, arrow_schema, rows_of, to_record_batches
 from dh_bridge.state_codec.codec import VERSION, StateVersionError, decode_registers, encode_registers
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ class StreamState:
         self._spark = spark
         self._folder = folder.rstrip("/")
         self._number = number
+        self._is_one_task = False
+        self._frames: dict[str, DataFrame] = {}
         self._is_new_folder = not any_format and self._is_new()
         marks = self._read_marks()
         self._base = max((mark_number for mark_kind, mark_number in marks if mark_kind == "base"), default=-1)
@@ -75,6 +80,25 @@ class StreamState:
 
     def read(self, name: str) -> DataFrame:
         """Return the rows of all earlier batches, with ``batch``, their number."""
+        if name not in self._frames:
+            self._frames[name] = self._read(name)
+        return self.one_task(self._frames[name]) if self._is_one_task else self._frames[name]
+
+    def use_one_task(self, max_bytes: int) -> bool:
+        """Read each table in one task from now on if the state has at most ``max_bytes``; return whether it has."""
+        size = sum(_estimated_bytes(self.read(name)) for name in TABLES) if self.has_earlier_batches else 0
+        self._is_one_task = size <= max_bytes
+        return self._is_one_task
+
+    def one_task(self, rows: DataFrame) -> DataFrame:
+        """Return the rows in one partition: joins and groups of such rows need no shuffle."""
+        return rows.coalesce(1)
+
+    def join_side(self, rows: DataFrame) -> DataFrame:
+        """Return the rows for the right side of a join: if tables are read in one task, so that Spark need not broadcast them."""
+        return self.one_task(rows).hint("shuffle_hash") if self._is_one_task else rows
+
+    def _read(self, name: str) -> DataFrame:
         columns = f"{TABLES[name]}, batch long"
         frame = self._spark.createDataFrame([], columns)
         base = f"{self._folder}/{name}"
@@ -92,10 +116,11 @@ class StreamState:
 
     def valid_pieces(self) -> DataFrame:
         """Return the valid pieces: of each run those of its last batch, and the merged ones of evicted runs."""
-        latest = self.latest_batches().withColumnRenamed("key", "origin")
+        latest = self.join_side(self.latest_batches().withColumnRenamed("key", "origin"))
         pieces = self.read("pieces")
         latest_pieces = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
-        return latest_pieces.unionByName(pieces.filter("origin = ''"))
+        valid_pieces = latest_pieces.unionByName(pieces.filter("origin = ''"))
+        return self.one_task(valid_pieces) if self._is_one_task else valid_pieces
 
     def has_evicted_runs(self) -> bool:
         """Return whether there are contributions of runs whose events were deleted."""
@@ -108,6 +133,18 @@ class StreamState:
     def write(self, name: str, rows: DataFrame, *, file_count: int = 1) -> None:
         """Write the rows of this batch into at most ``file_count`` files, and replace those of an earlier try."""
         self._write_files(into_files(rows, file_count), f"{name}/batch={self._number}")
+
+    def write_empty(self, name: str) -> None:
+        """Write a table of this batch that has no rows, and replace that of an earlier try; Spark needs no job for it."""
+        store, folder = self._file_system(f"{name}/batch={self._number}")
+        store.delete(folder, True)  # noqa: FBT003 - Java's
+        buffer = io.BytesIO()
+        pq.write_table(arrow_schema(TABLES[name]).empty_table(), buffer)
+        stream = store.create(self._file_system(f"{name}/batch={self._number}/part-0.parquet")[1], True)  # noqa: FBT003 - Java's
+        try:
+            stream.write(bytearray(buffer.getvalue()))
+        finally:
+            stream.close()
 
     def _write_files(self, rows: DataFrame, name: str) -> None:
         rows.write.mode("overwrite").options(**NO_SUCCESS_FILE).parquet(f"{self._folder}/{name}")
@@ -205,6 +242,12 @@ class StreamState:
     def _file_system(self, name: str) -> tuple[Any, Any]:
         """Return Hadoop's file system and path of a part of the folder."""
         return store_of(self._spark, f"{self._folder}/{name}")
+
+
+def _estimated_bytes(rows: DataFrame) -> int:
+    """Return Spark's estimate of the bytes of rows that files hold."""
+    plan: Any = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - there is no public way
+    return int(plan.stats().sizeInBytes())
 
 
 def mark_names(spark: SparkSession, folder: str) -> list[str]:

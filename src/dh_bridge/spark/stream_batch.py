@@ -16,6 +16,7 @@ from dh_bridge.spark import state as kept
 from dh_bridge.spark.batch_metrics import BatchMetrics, DeliveryCounts, now_text
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.folder_files import RowStats
+from dh_bridge.spark.key_sets import MAX_LISTED_KEYS, KeySet
 from dh_bridge.spark.output_order import stream_id
 from dh_bridge.spark.problems import is_spark_error, known_problem
 from dh_bridge.spark.rows import STEP_OUTPUT
@@ -23,6 +24,7 @@ from dh_bridge.spark.stages import CROSS_RUN, PIECE, EntityChangeStep, RunStep
 from dh_bridge.spark.state import StreamState
 from dh_bridge.spark.translation import (
     BAD_RECORDS,
+    RUN_ORDER,
     as_proposals,
     as_rejected,
     collect_cross_run_facts,
@@ -43,6 +45,11 @@ if TYPE_CHECKING:
 
 #: gets (proposals, bad records, number of the batch), and may return the counts; called again with the same number after a crash
 BatchConsumer = Callable[["DataFrame", "DataFrame", int], "DeliveryCounts | None"]
+
+MAX_SMALL_BATCH_EVENTS = MAX_LISTED_KEYS
+MAX_SMALL_BATCH_BYTES = 8 << 20
+MAX_SMALL_STATE_BYTES = 64 << 20
+"""A batch and a state up to all these bounds are processed by one task for each step: shuffles of them would take longer."""
 
 _QUERY_PREFIX = "urn:li:query:"
 _EVENT_COLUMNS = {"time": "LONG", "location": "STRING", "raw": "BINARY"}
@@ -68,6 +75,7 @@ class StreamBatch:
         self._parts = partitions or default_partitions(self._spark)
         self._state = StreamState(self._spark, folder, number)
         self._cached_frames: list[DataFrame] = []
+        self._is_small = False
         self._set_records(records)
 
     def _set_records(self, records: DataFrame) -> None:
@@ -114,16 +122,15 @@ class StreamBatch:
     def _translate(self, key_range: tuple[str, str]) -> tuple[DataFrame, DataFrame]:
         """Return the proposals, and all results of the batch. ``key_range``: the first and the last key of its runs."""
         earlier_events = self._state.read("events")
-        self._batch_keys = self._cache(self._new_events.select("key").distinct())
-        self._batch_output, repeated_output, repeated_keys = self._aggregate_runs(
+        self._batch_keys = self._keys_of_batch()
+        self._batch_output, repeated_output, self._aggregated_keys = self._aggregate_runs(
             earlier_events, self._batch_keys, key_range
         )
         run_output = self._batch_output.unionByName(repeated_output)
-        # the runs that are merged again: those of the batch, and those about which other runs now have facts
-        self._aggregated_keys = self._cache(self._batch_keys.unionByName(repeated_keys).distinct())
-        pieces = self._cache(
-            run_output.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "location AS origin")
+        pieces = run_output.filter(f"kind = '{PIECE}'").selectExpr(
+            "key", "entity_urn AS urn", "data", "location AS origin"
         )
+        pieces = self._state.one_task(pieces) if self._is_small else self._cache(pieces)
         if "queries" in self._settings.optional_metadata:
             pieces = self._cache(pieces.unionByName(self._withdrawn_pieces(self._aggregated_keys, pieces)))
         self._pieces = pieces
@@ -136,11 +143,16 @@ class StreamBatch:
     def _store(self, file_count: int) -> None:
         """Write the state of the batch, into at most ``file_count`` files each, and mark it as complete."""
         state = self._state
-        new_rows = self._new_events.unionByName(self._repeated_rows(self._aggregated_keys, self._batch_keys))
+        new_rows = self._new_events
+        if self._repeated_keys:
+            new_rows = new_rows.unionByName(self._repeated_rows(self._aggregated_keys, self._batch_keys))
         state.write("events", new_rows, file_count=file_count)
         state.write("pieces", self._pieces, file_count=file_count)
-        cross_run_facts = self._batch_output.filter(f"kind = '{CROSS_RUN}'").select("key", "data")
-        state.write("told", cross_run_facts.unionByName(self._earlier_facts))
+        if self._has_cross_run_facts or self._repeated_keys:
+            cross_run_facts = self._batch_output.filter(f"kind = '{CROSS_RUN}'").select("key", "data")
+            state.write("told", cross_run_facts.unionByName(self._earlier_facts))
+        else:
+            state.write_empty("told")
         state.mark_complete()
 
     def _measure_readable_events(
@@ -173,7 +185,19 @@ class StreamBatch:
         ).collect()
         if not self._dead_count:  # Spark needs no job for them
             self._dead_letters = self._spark.createDataFrame([], BAD_RECORDS)
+        self._is_small = (
+            self._event_count <= MAX_SMALL_BATCH_EVENTS
+            and (size or 0) <= MAX_SMALL_BATCH_BYTES
+            and self._state.use_one_task(MAX_SMALL_STATE_BYTES)
+        )
         return size or 0, (first_key or "", last_key or "")
+
+    def _keys_of_batch(self) -> KeySet:
+        """Return the keys of the runs of the batch."""
+        keys = self._new_events.select("key").distinct()
+        if self._event_count <= MAX_LISTED_KEYS:
+            return KeySet(keys, (row.key for row in self._new_events.select("key").collect()))
+        return KeySet(self._cache(keys))
 
     def _replace_creates(
         self, proposals: DataFrame, earlier_events: DataFrame, key_range: tuple[str, str] | None
@@ -185,39 +209,41 @@ class StreamBatch:
         """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        continued_runs = self._cache(
-            events_of_keys(earlier_events.filter("raw IS NOT NULL"), self._aggregated_keys, key_range)
-            .selectExpr("key AS entity_urn", "true AS continued")
-            .distinct()
-        )
-        is_continued = (F.col("change_type") == "CREATE") & F.col("continued").isNotNull()
+        earlier_rows = events_of_keys(earlier_events.filter("raw IS NOT NULL"), self._aggregated_keys, key_range)
+        continued_frame = earlier_rows.select("key").distinct()
+        if self._aggregated_keys.listed is None:
+            continued_runs = KeySet(self._cache(continued_frame))
+        else:
+            rows = earlier_rows.select("key") if self._is_small else continued_frame
+            continued_runs = KeySet(continued_frame, (row.key for row in rows.collect()))
+        is_continued = (F.col("change_type") == "CREATE") & F.col("continued")
         change_type = F.when(is_continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
-        marked_proposals = proposals.join(broadcast_keys(continued_runs), "entity_urn", "left")
+        marked_proposals = continued_runs.mark(proposals, "entity_urn", "continued")
         return marked_proposals.withColumn("change_type", change_type).select(*proposals.columns)
 
-    def _repeated_rows(self, aggregated_keys: DataFrame, batch_keys: DataFrame) -> DataFrame:
+    def _repeated_rows(self, aggregated_keys: KeySet, batch_keys: KeySet) -> DataFrame:
         """Return the keys of runs that are merged again without events in the batch, so that their present pieces count."""
-        keys_without_events = aggregated_keys.join(broadcast_keys(batch_keys), "key", "left_anti")
+        keys_without_events = batch_keys.exclude(aggregated_keys.frame)
         null_columns = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items())
         return keys_without_events.selectExpr("key", *null_columns)
 
-    def _withdrawn_pieces(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
+    def _withdrawn_pieces(self, aggregated_keys: KeySet, pieces: DataFrame) -> DataFrame:
         """Return an empty piece for each query that a run no longer states: it is removed, until a run states it again."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         query_pieces = self._state.valid_pieces().filter(f"key LIKE '{_QUERY_PREFIX}%'").select("key", "urn", "origin")
-        query_pieces = query_pieces.join(
-            broadcast_keys(aggregated_keys.withColumnRenamed("key", "origin")), "origin", "left_semi"
-        )
-        withdrawn_queries = query_pieces.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
+        query_pieces = aggregated_keys.select(query_pieces, "origin")
+        present_pieces = self._state.join_side(pieces.select("key", "origin"))
+        withdrawn_queries = query_pieces.join(present_pieces, ["key", "origin"], "left_anti")
         return withdrawn_queries.select("key", "urn", F.lit(bytearray(encode_registers({}))).alias("data"), "origin")
 
     def _aggregate_runs(
-        self, earlier_events: DataFrame, batch_keys: DataFrame, key_range: tuple[str, str]
-    ) -> tuple[DataFrame, DataFrame, DataFrame]:
-        """Return the results of the runs of the batch, those of runs that needed facts of other runs first.
+        self, earlier_events: DataFrame, batch_keys: KeySet, key_range: tuple[str, str]
+    ) -> tuple[DataFrame, DataFrame, KeySet]:
+        """Return the results of the runs of the batch, and those of runs that needed facts of other runs first.
 
-        And the keys of these. ``key_range``: the first and the last one of ``batch_keys``.
+        And the keys of the runs that are merged again: those of the batch, and those about which other runs now have facts.
+        ``key_range``: the first and the last one of ``batch_keys``.
         """
         earlier_records = earlier_events.filter("raw IS NOT NULL").select(*column_names(kept.EVENTS))
         batch_records = self._new_events.unionByName(events_of_keys(earlier_records, batch_keys, key_range))
@@ -225,10 +251,10 @@ class StreamBatch:
             self._sort_records(batch_records).mapInArrow(RunStep(self._settings, max_held=PIECES_BY_RUN), STEP_OUTPUT)
         )
         witnesses, repeated = collect_cross_run_facts(batch_output)
-        earlier_facts = self._state.read("told").join(self._state.latest_batches(), ["key", "batch"], "left_semi")
-        earlier_rows = (
-            earlier_facts.join(broadcast_keys(batch_keys), "key", "left_anti").select("key", "data").collect()
-        )
+        self._has_cross_run_facts = bool(witnesses)
+        latest_batches = self._state.join_side(self._state.latest_batches())
+        earlier_facts = self._state.read("told").join(latest_batches, ["key", "batch"], "left_semi")
+        earlier_rows = batch_keys.exclude(earlier_facts).select("key", "data").collect()
         self._earlier_facts = earlier_facts.limit(0).select("key", "data")
         target_runs: set[str] = set()
         collapsed_by_run: dict[str, frozenset[str]] = {}
@@ -237,7 +263,8 @@ class StreamBatch:
             target_runs.update(named_run_urns(run_facts))
             collapsed_by_run[row.key] = run_facts.collapsed_urns
         if target_runs:
-            target_rows = batch_keys.filter(batch_keys.key.isin(sorted(target_runs))).collect()
+            batch_frame = batch_keys.frame
+            target_rows = batch_frame.filter(batch_frame.key.isin(sorted(target_runs))).collect()
             repeated.update(row.key for row in target_rows)
         if (
             self._settings.temporary.dataset_type != "keep" and repeated
@@ -249,41 +276,41 @@ class StreamBatch:
         witnesses += [bytes(row.data) for row in earlier_rows]
         self._repeated_keys = repeated
         if not repeated:
-            return batch_output, batch_output.limit(0), batch_keys.limit(0)
-        keys = self._spark.createDataFrame([(key,) for key in sorted(repeated)], "key string")
+            return batch_output, batch_output.limit(0), batch_keys
+        keys = KeySet(self._spark.createDataFrame([(key,) for key in sorted(repeated)], "key string"), repeated)
         records = self._cache(events_of_keys(self._new_events.unionByName(earlier_records), keys))
         second_step = RunStep(self._settings, witnesses, max_held=PIECES_BY_RUN)
         repeated_output = self._cache(self._sort_records(records).mapInArrow(second_step, STEP_OUTPUT))
-        self._earlier_facts = (
-            earlier_facts.join(broadcast_keys(keys), "key", "left_semi")
-            .join(broadcast_keys(batch_keys), "key", "left_anti")
-            .select("key", "data")
-        )
+        self._earlier_facts = batch_keys.exclude(keys.select(earlier_facts)).select("key", "data")
         repeated_sorted = sorted(repeated)
         first_output = batch_output.filter(
             ~batch_output.key.isin(repeated_sorted) | (batch_output.kind == CROSS_RUN)
         ).filter((batch_output.kind != PIECE) | ~batch_output.location.isin(repeated_sorted))
-        return first_output, repeated_output, records.select("key").distinct()
+        aggregated_frame = self._cache(batch_keys.frame.unionByName(records.select("key")).distinct())
+        if keys.listed is None or batch_keys.listed is None:
+            return first_output, repeated_output, KeySet(aggregated_frame)
+        return first_output, repeated_output, KeySet(aggregated_frame, (row.key for row in aggregated_frame.collect()))
 
-    def _aggregate_entities(self, aggregated_keys: DataFrame, pieces: DataFrame) -> DataFrame:
+    def _aggregate_entities(self, aggregated_keys: KeySet, pieces: DataFrame) -> DataFrame:
         """Return the changes of shared entities."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        earlier_pieces = self._state.valid_pieces().drop("batch")
-        replaced_origins = aggregated_keys.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
-        aged_pieces = earlier_pieces.join(broadcast_keys(replaced_origins), "origin", "left").select(
-            "key", "urn", "data", F.when(F.col("over").isNull(), F.lit(BOTH)).otherwise(F.lit(BEFORE)).alias("age")
+        earlier_pieces = aggregated_keys.mark(self._state.valid_pieces().drop("batch"), "origin", "is_replaced")
+        aged_pieces = earlier_pieces.select(
+            "key", "urn", "data", F.when(F.col("is_replaced"), F.lit(BEFORE)).otherwise(F.lit(BOTH)).alias("age")
         )
-        groups = pieces.select("key").unionByName(aged_pieces.filter(f"age = {BEFORE}").select("key")).distinct()
+        groups = pieces.select("key").unionByName(aged_pieces.filter(f"age = {BEFORE}").select("key"))
+        groups = self._state.join_side(groups) if self._is_small else F.broadcast(groups.distinct())
         all_pieces = pieces.select("key", "urn", "data", F.lit(AFTER).alias("age")).unionByName(
-            aged_pieces.join(broadcast_keys(groups), "key", "left_semi").select("key", "urn", "data", "age")
+            aged_pieces.join(groups, "key", "left_semi").select("key", "urn", "data", "age")
         )
-        parts = all_pieces.repartition(self._parts, "key").sortWithinPartitions("key", "urn")
+        parts = all_pieces.coalesce(1) if self._is_small else all_pieces.repartition(self._parts, "key")
+        parts = parts.sortWithinPartitions("key", "urn")
         return self._cache(parts.mapInArrow(EntityChangeStep(self._settings), STEP_OUTPUT))
 
     def _sort_records(self, records: DataFrame) -> DataFrame:
         rows = records.selectExpr("key", "time", "location", "raw", "CAST(NULL AS STRING) AS reason")
-        return sort_by_run(rows, self._parts)
+        return rows.coalesce(1).sortWithinPartitions(*RUN_ORDER) if self._is_small else sort_by_run(rows, self._parts)
 
     def _cache(self, frame: DataFrame) -> DataFrame:
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
@@ -306,21 +333,14 @@ def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: se
     return linked_runs
 
 
-def events_of_keys(events: DataFrame, keys: DataFrame, key_range: tuple[str, str] | None = None) -> DataFrame:
+def events_of_keys(events: DataFrame, keys: KeySet, key_range: tuple[str, str] | None = None) -> DataFrame:
     """Return the events of the keys; of sorted files only those parts are read that may have one of them.
 
     ``key_range``: the first and the last key, if they are known.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    ((first_key, last_key),) = [key_range] if key_range else keys.agg(F.min("key"), F.max("key")).collect()
-    return events.filter(events.key.between(first_key or "", last_key or "")).join(
-        broadcast_keys(keys), "key", "left_semi"
-    )
-
-
-def broadcast_keys(keys: DataFrame) -> DataFrame:
-    """Return the keys of a batch marked as few: they are broadcast, instead of shuffling the history."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
-
-    return F.broadcast(keys)
+    if key_range is None and keys.listed is not None:
+        key_range = (keys.listed[0], keys.listed[-1]) if keys.listed else ("", "")
+    ((first_key, last_key),) = [key_range] if key_range else keys.frame.agg(F.min("key"), F.max("key")).collect()
+    return keys.select(events.filter(events.key.between(first_key or "", last_key or "")))

@@ -60,6 +60,8 @@ BAD_RECORDS = "location string, reason string, raw binary"
 """Columns of bad records: location, reason, the event as it was read."""
 
 PARTITIONS_PER_CORE = 3
+RUN_ORDER = ("key", "time", "location")
+"""The order of records for RunStep."""
 
 
 class SparkTranslation:
@@ -298,7 +300,7 @@ def parse_micros(text: str) -> int:
 
 def sort_by_run(records: DataFrame, partitions: int) -> DataFrame:
     """Return records with those of one run adjacent."""
-    return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "location")
+    return records.repartition(partitions, "key").sortWithinPartitions(*RUN_ORDER)
 
 
 def as_rejected(output: DataFrame) -> DataFrame:
