@@ -11,14 +11,15 @@ import msgspec
 from dh_bridge.datahub.urns import entity_type
 from dh_bridge.identity_diff import IdentityDiff, MovePlan
 from dh_bridge.ledger import NullSink, Outbox, open_ledger, trial_copy
-from dh_bridge.ledger.rebuild import adopt_states, forget_sent, open_log_of, rebuild_states, sent_urns
+from dh_bridge.ledger.archived_log import joined_log
+from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, forget_sent, open_log_of, rebuild_states, sent_urns
 from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import Options, zone_of
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from dh_bridge.datahub.proposal import Proposal
@@ -72,7 +73,7 @@ def compare_replay(
     *,
     old_settings: Settings | None = None,
     since: int | None = None,
-    on_events: Callable[[int], object] = id,
+    archive: Path | None = None,
 ) -> ReplayResult:
     """Return what a replay under ``settings`` would send; nothing is written.
 
@@ -81,13 +82,13 @@ def compare_replay(
         settings: the settings of the replay.
         old_settings: those of the ledger until now; with them, the result names the entities that get another URN.
         since: only events that were received at this time (milliseconds) or later.
-        on_events: is called with the number of events of each batch.
+        archive: a folder of ``dh-bridge log export`` with the events that the log has deleted.
 
     Raises:
         SinkError: There is no log, or a file cannot be read.
     """
     with (
-        rebuild_states(ledger_path, settings, since=since, on_events=on_events) as rebuilt,
+        rebuild_states(ledger_path, settings, since=since, archive=archive) as rebuilt,
         trial_copy(ledger_path) as copy_path,
     ):
         assert copy_path is not None  # noqa: S101 - of a path
@@ -103,12 +104,16 @@ def compare_replay(
                 result.differences += _differences(translation.proposals, sent)
         result.differences = list(dict.fromkeys(result.differences))
     if old_settings is not None:
-        result.plan = _plan_moves(ledger_path, old_settings, settings)
+        result.plan = _plan_moves(log_items(ledger_path, settings, archive=archive), old_settings, settings)
     return result
 
 
 def apply_replay(
-    ledger_path: Path, settings: Settings, *, since: int | None = None, on_events: Callable[[int], object] = id
+    ledger_path: Path,
+    settings: Settings,
+    *,
+    since: int | None = None,
+    archive: Path | None = None,
 ) -> ReplayResult:
     """Replace the states of a ledger by those of a replay; the next delivery of the ledger sends the differences.
 
@@ -116,7 +121,7 @@ def apply_replay(
         ledger_path: the ledger that has the log.
         settings: the settings of the replay.
         since: only events that were received at this time (milliseconds) or later.
-        on_events: is called with the number of events of each batch.
+        archive: a folder of ``dh-bridge log export`` with the events that the log has deleted.
 
     Returns:
         The events, and the entities that are no longer written; the other differences are known when they are sent. Later
@@ -125,7 +130,7 @@ def apply_replay(
     Raises:
         SinkError: There is no log, or a file cannot be read or written.
     """
-    with rebuild_states(ledger_path, settings, since=since, on_events=on_events) as rebuilt:
+    with rebuild_states(ledger_path, settings, since=since, archive=archive) as rebuilt:
         with Database(ledger_path) as file, open_log_of(ledger_path) as event_log:
             result = _new_result(rebuilt, sent_urns(file))
             unwritten_urns = [difference.urn for difference in result.differences]
@@ -133,14 +138,16 @@ def apply_replay(
         return result
 
 
-def log_items(ledger_path: Path, settings: Settings, *, since: int | None = None) -> Iterator[Event | DeadLetter]:
-    """Yield the events in the log of a ledger, as they were accepted.
+def log_items(
+    ledger_path: Path, settings: Settings, *, since: int | None = None, archive: Path | None = None
+) -> Iterator[Event | DeadLetter]:
+    """Yield the events in the log of a ledger, as they were accepted; those of an archive before them.
 
     Raises:
         SinkError: There is no log, or it cannot be read.
     """
     zone = zone_of(settings)
-    with open_log_of(ledger_path) as event_log:
+    with joined_log(ledger_path, archive) as folder, ReadOnlyLog(folder) as event_log:
         for event in event_log.events(since):
             yield from events_of(event.event, event.location, zone)
 
@@ -163,10 +170,10 @@ def _differences(proposals: list[Proposal], sent: frozenset[str]) -> Iterator[Di
         yield Difference(CHANGED, urn, proposal.aspect_name) if urn in sent else Difference(NEW, urn)
 
 
-def _plan_moves(ledger_path: Path, old: Settings, new: Settings) -> MovePlan:
+def _plan_moves(items: Iterable[Event | DeadLetter], old: Settings, new: Settings) -> MovePlan:
     """Return which entities get another URN."""
     diff = IdentityDiff(Options(old), Options(new))
-    for item in log_items(ledger_path, new):
+    for item in items:
         if isinstance(item, Event):
             diff.see(item)
     return diff.plan()

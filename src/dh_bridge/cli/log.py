@@ -42,7 +42,7 @@ def export(*, settings: Settings, ledger: Path, folder: Path) -> None:  # noqa: 
     """Write the closed segments of the event log to FOLDER: one .ndjson.zst file each, with one event a line.
 
     Files that FOLDER has already stay as they are, so the command can run every day. A segment is closed at 64 MB, or when it is a
-    day old. `emit` and `spark batch` read the files.
+    day old. `emit` and `spark batch` read the files, and `replay --archive` replays them before the log.
     """
     exported = export_log(ledger, folder)
     echo(

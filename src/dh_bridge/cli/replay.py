@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _INCOMPLETE_TEXT = (
-    "The log does not have all events of the ledger. The replay starts with the present states of the ledger, and adds the"
+    "The log does not have all events of the ledger (see --archive). The replay starts with the present states of the ledger, and adds the"
     " events of the log to them."
 )
 
@@ -64,6 +64,12 @@ _INCOMPLETE_TEXT = (
     type=click.Path(file_okay=False),
     help="With --dry-run: write the files for `datahub migrate` and `datahub delete`, as identity does.",
 )
+@click.option(
+    "--archive",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of `log export`: the events that the log has deleted come first.",
+)
 @json_option
 @datahub_version_option
 @with_settings
@@ -80,6 +86,7 @@ def replay(  # noqa: PLR0913 - one parameter per option
     target: str | None,
     new_ledger: Path | None,
     folder: str | None,
+    archive: Path | None,
     as_json: bool,
 ) -> None:
     """Process the events in the log of LEDGER again, under other settings or for another server.
@@ -98,7 +105,7 @@ def replay(  # noqa: PLR0913 - one parameter per option
     if target is None:
         version = None if settings.datahub_version is not None else notes_of(path).version
         result = compare_replay(
-            path, with_server_version(version, settings), since=since,
+            path, with_server_version(version, settings), since=since, archive=archive,
             old_settings=None if new_settings is None else old_settings,
         )  # fmt: skip
         _show(result, as_json=as_json)
@@ -107,7 +114,7 @@ def replay(  # noqa: PLR0913 - one parameter per option
         return
     with CommandOutcome(fail_on="delivery") as outcome:
         try:
-            _deliver(path, target, settings, new_ledger, since, outcome)
+            _deliver(path, target, settings, new_ledger, since, archive, outcome)
         except SinkError as error:
             outcome.abort(error)
         for line in outcome.summary():
@@ -138,7 +145,13 @@ def _show(result: ReplayResult, *, as_json: bool) -> None:
 
 
 def _deliver(  # noqa: PLR0913 - as the command
-    path: Path, target: str, settings: Settings, new_ledger: Path | None, since: int | None, outcome: CommandOutcome
+    path: Path,
+    target: str,
+    settings: Settings,
+    new_ledger: Path | None,
+    since: int | None,
+    archive: Path | None,
+    outcome: CommandOutcome,
 ) -> None:
     """Deliver to the target of the ledger, or to another one that has a ledger of its own."""
     has_own_ledger = target_kind(target).has_own_ledger
@@ -152,7 +165,7 @@ def _deliver(  # noqa: PLR0913 - as the command
         if is_replaced:
             if (warning := target_notes.target_warning(delivery_target.address)) is not None:
                 raise SettingsError(warning, location="--to", remedy="name a new ledger with --new-ledger FILE")
-            result = apply_replay(path, delivery_target.settings, since=since)
+            result = apply_replay(path, delivery_target.settings, since=since, archive=archive)
             outcome.counts.events += result.events
             if not result.is_complete:
                 say(_INCOMPLETE_TEXT)
@@ -166,7 +179,7 @@ def _deliver(  # noqa: PLR0913 - as the command
             delivery_id=delivery_target.options.run_id, target=delivery_target.address,
         ) as active_ledger:  # fmt: skip
             assert active_ledger is not None  # noqa: S101 - a catalogue, or a file
-            items = () if is_replaced else log_items(path, delivery_target.settings, since=since)
+            items = () if is_replaced else log_items(path, delivery_target.settings, since=since, archive=archive)
             _stream(active_ledger, items, outcome)
 
 

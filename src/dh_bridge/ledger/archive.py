@@ -11,14 +11,14 @@ import zstandard
 
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.ledger.ledger_log import log_folder
-from dh_bridge.ledger.rebuild import open_log_of
+from dh_bridge.ledger.archive_receipts import SegmentReceipts, write_receipts
+from dh_bridge.ledger.archived_log import ARCHIVE_SUFFIX
+from dh_bridge.ledger.ledger_log import existing_log_folder
 from dh_bridge.private_files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIX = ".ndjson.zst"
 _LEVEL = 9
 _DRAFT_SUFFIX = ".part"
 
@@ -32,7 +32,7 @@ class ExportedSegments(NamedTuple):
 
 
 def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
-    """Write each closed segment of a ledger's log to a file of its name with SUFFIX; a file that exists stays as it is.
+    """Write each closed segment of a ledger's log to a file of its name with ARCHIVE_SUFFIX; a file that exists stays as it is.
 
     A line is an event as it was logged, without secrets. The segment to which events are appended is not exported yet.
 
@@ -46,12 +46,12 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
     Raises:
         SinkError: The ledger has no log, or a file cannot be read or written.
     """
-    open_log_of(ledger_path).close()
+    log_folder = existing_log_folder(ledger_path)
     written = present = event_count = 0
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in list_segments(log_folder(ledger_path))[:-1]:
-            target = folder / f"{path.stem}{SUFFIX}"
+        for path in list_segments(log_folder)[:-1]:
+            target = folder / f"{path.stem}{ARCHIVE_SUFFIX}"
             if target.exists():
                 present += 1
                 continue
@@ -65,24 +65,27 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
 def _export_segment(path: Path, target: Path) -> int:
     """Write a segment, which is complete when it has its name; return the number of events."""
     draft = target.with_name(f"{target.name}{_DRAFT_SUFFIX}")
-    event_count = 0
     reader = SegmentReader(path)
+    first = reader.header.first
+    receipts = SegmentReceipts(reader.header.log_id, reader.header.created, first, first, [])
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     try:
         with open_private(str(draft), "wb") as file:
-            with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(
-                file, closefd=False
-            ) as writer:
+            with compressor.stream_writer(file, closefd=False) as writer:
                 for record in reader.records():
-                    for event in [] if record.head.is_end_mark else reader.events_of(record):
+                    receipts.end = record.head.last + 1
+                    for number, event in enumerate([] if record.head.is_end_mark else reader.events_of(record)):
                         writer.write(_as_line(event.event))
-                        event_count += 1
+                        receipts.add(record.head.first + number, event)
+            write_receipts(file, receipts)
+            file.flush()
             os.fsync(file.fileno())
         draft.rename(target)
     finally:
         reader.close()
         with suppress(OSError):
             draft.unlink()
-    return event_count
+    return len(receipts.receipts)
 
 
 def _as_line(event: bytes) -> bytes:

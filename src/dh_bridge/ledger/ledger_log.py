@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.errors import EventError
+from dh_bridge.errors import EventError, SinkError
 from dh_bridge.event_log import EventLog, LogBatch, LoggedEvent, LogStatus, PositionedEvent
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.outbox import Outbox
@@ -57,6 +57,22 @@ def log_folder(ledger_path: str | Path) -> Path:
     """
     path = Path(ledger_path).resolve()  # a link leads to the same log
     return path.with_name(f"{path.name}.log")
+
+
+def existing_log_folder(ledger_path: Path) -> Path:
+    """Return the folder of the log of a ledger.
+
+    Raises:
+        SinkError: The ledger has no log.
+    """
+    folder = log_folder(ledger_path)
+    if not folder.is_dir():
+        raise SinkError(
+            "the ledger has no event log",
+            location=str(ledger_path),
+            remedy="events that the next `dh-bridge emit` or `serve` accepts can be replayed",
+        )
+    return folder
 
 
 def open_event_log(

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog, LogBatch
+from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
-from dh_bridge.ledger.ledger_log import LedgerLog, has_all_events, log_folder
+from dh_bridge.ledger.ledger_log import LedgerLog, existing_log_folder, has_all_events
 from dh_bridge.ledger.schema import STATE_TABLES
 from dh_bridge.ledger.withheld import WithheldWrites
 from dh_bridge.options import Options
@@ -123,14 +124,7 @@ def open_log_of(ledger_path: Path, is_left_out: Callable[[LoggedEvent], bool] | 
     Raises:
         SinkError: The ledger has no log.
     """
-    folder = log_folder(ledger_path)
-    if not folder.is_dir():
-        raise SinkError(
-            "the ledger has no event log",
-            location=str(ledger_path),
-            remedy="events that the next `dh-bridge emit` or `serve` accepts can be replayed",
-        )
-    return ReadOnlyLog(folder, is_left_out)
+    return ReadOnlyLog(existing_log_folder(ledger_path), is_left_out)
 
 
 @contextmanager
@@ -139,7 +133,7 @@ def rebuild_states(
     settings: Settings,
     *,
     since: int | None = None,
-    on_events: Callable[[int], object] = id,
+    archive: Path | None = None,
     is_left_out: Callable[[LoggedEvent], bool] | None = None,
 ) -> Iterator[RebuiltStates]:
     """Merge the events of a ledger's log under ``settings`` in a temporary file, and yield the result.
@@ -148,13 +142,17 @@ def rebuild_states(
         ledger_path: the ledger.
         settings: the settings to use.
         since: milliseconds; only events that were received later. They are added to the states of the ledger.
-        on_events: is called with the number of events of each batch.
+        archive: a folder of ``dh-bridge log export`` with the events that the log has deleted.
         is_left_out: which events are skipped. The states are then made of the other events alone.
 
     Raises:
         SinkError: There is no log, or a file cannot be read or written.
     """
-    with open_log_of(ledger_path, is_left_out) as event_log, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
+    with (
+        joined_log(ledger_path, archive) as log_folder,
+        ReadOnlyLog(log_folder, is_left_out) as event_log,
+        TemporaryDirectory(prefix="dh_bridge_replay_") as folder,
+    ):
         path = Path(folder) / "ledger.db"
         with Database(ledger_path, readonly=True) as live:
             is_complete = since is None and has_all_events(live.connection, event_log)
@@ -175,7 +173,6 @@ def rebuild_states(
                 counts.append(translation.counts)
                 with file.transaction():
                     file.connection.execute("DELETE FROM outbox")
-                on_events(translation.counts.events)
             urns = frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
             yield RebuiltStates(path, ledger_log.cursor(), counts, is_complete, urns)
 
