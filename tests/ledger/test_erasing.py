@@ -56,8 +56,8 @@ EVENTS = [item for number in range(320) for item in run_events(number, person=ha
 OTHERS = [item for number in range(320) if not has_person(number) for item in run_events(number)]
 
 
-def run(*arguments, exit_code=0):
-    result = CliRunner().invoke(commands, [*map(str, arguments)], prog_name="dh-bridge")
+def run(*arguments, exit_code=0, stdin=None):
+    result = CliRunner().invoke(commands, [*map(str, arguments)], prog_name="dh-bridge", input=stdin)
     assert result.exit_code == exit_code, result.output
     return result
 
@@ -244,6 +244,17 @@ def test_log_without_the_oldest_events_needs_a_decision(tmp_path):
     assert len(positions(ledger)) == len(EVENTS)
     run("log", "erase", ledger, "--text", PERSON, "--drop-older", "--yes")
     assert_absent(ledger)
+
+
+def test_text_is_read_from_stdin():
+    emit_all("catalog:all.db")
+    by_option = run("log", "erase", "all.db", "--text", PERSON, "--dry-run")
+    by_stdin = run("log", "erase", "all.db", "--text", "-", "--dry-run", stdin=f"{PERSON}\n")
+    assert by_stdin.output == by_option.output
+    assert "0 events would be erased" not in by_stdin.output
+    assert (
+        "stdin has no text" in run("log", "erase", "all.db", "--text", "-", "--dry-run", stdin="", exit_code=2).stderr
+    )
 
 
 def test_erasing_asks_for_a_subject_and_a_confirmation():

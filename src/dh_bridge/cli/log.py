@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,12 @@ def export(*, settings: Settings, ledger: Path, folder: Path) -> None:  # noqa: 
 @click.option("--run", default="", metavar="ID", help="The events of this run.")
 @click.option("--job", nargs=2, metavar="NAMESPACE NAME", help="The events of this job.")
 @click.option("--dataset", nargs=2, metavar="NAMESPACE NAME", help="The events that name this dataset.")
-@click.option("--text", default="", help="The events that contain this text, such as a secret or a name.")
+@click.option(
+    "--text",
+    default="",
+    metavar="TEXT",
+    help="The events that contain this text, such as a secret or a name. With - it is read from stdin, and no shell remembers it.",
+)
 @click.option("--drop-older", is_flag=True, help="Also drop the states of events that the log has deleted.")
 @click.option("--urns", metavar="FILE", help="Write the URNs that only these events named, for `datahub delete`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -94,7 +100,7 @@ def erase(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("pass --run, --job, --dataset or --text")
     if not (yes or dry_run or sys.stdin.isatty()):
         raise click.UsageError("stdin is not a terminal: pass --yes or --dry-run")
-    selection = EventSelection(run, job, dataset, text)
+    selection = EventSelection(run, job, dataset, _read_text() if text == "-" else text)
     if dry_run:
         erasure = plan_erasure(ledger, selection, settings)
     else:
@@ -109,6 +115,14 @@ def erase(  # noqa: PLR0913 - one parameter per option
     if urns is not None:
         with open_output("--urns", urns, "wb") as file:
             file.writelines(f"{urn}\n".encode() for urn in erasure.vanished)
+
+
+def _read_text() -> str:
+    """Return the first line of stdin; at a terminal, it is not shown."""
+    text = getpass("Text: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    if not text:
+        raise click.UsageError("--text -: stdin has no text in its first line")
+    return text
 
 
 def _confirm(erasure: Erasure) -> bool:
