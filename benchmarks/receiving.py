@@ -1,42 +1,77 @@
-"""Measure ``dh-bridge serve``: ``make bench-serve``, or with ``ARGS=--write``.
+"""Measure what large events cost the other senders of ``dh-bridge serve``: ``make bench-serve``, or with ``ARGS=--write``.
 
-The bridge is a process of its own, and so is the metadata service that it delivers to, which answers at once. This process sends,
-each sender over a connection of its own that stays open, an event a request, the next one when the last is answered. ``--write``
-puts the table into benchmarks/RESULTS.md.
+The server writes into a catalogue. One sender repeats a large event; sixteen others send ten small events a second each.
+``--write`` puts the table into benchmarks/RESULTS.md. ``make bench-log ARGS="--senders 1 16 64"`` measures how many events it accepts.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import inputs
-from delivery import loopback
 from results import PYTHON, Table, machine, markdown, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HEAD = """## Events over HTTP
+HEAD = """## Large events over HTTP
 
-Written by `make bench-serve ARGS=--write`. START and COMPLETE of runs with tables of their own, an event a request, from some
-senders at a time, to `dh-bridge serve` with a ledger; the metadata service behind it answers at once. *together*: what comes while
-a transaction is written is folded in the next one; *one by one*: each event in its own (`ledger.batch: 1`). Times are those that
-a sender waits: its events are on the disk then. Senders, bridge and service share two cores.
+Written by `make bench-serve ARGS=--write`. One sender repeats a large event, the next one when the last is answered. 16 other senders send
+ten small events a second each. All go to one `dh-bridge serve` that writes into a catalogue. The times are those that the other senders
+wait for the answer: their events are on the disk then. Senders and server share two cores.
 """
-#: senders at a time; how events are folded
-ROWS = [(1, "one by one"), (1, "together"), (16, "one by one"), (16, "together"), (64, "together")]
+OTHERS, PAUSE_SECONDS = 16, 0.1
+
+
+def large_events() -> dict[str, dict[str, Any]]:
+    """Return the large events by what is large in them, none first."""
+    columns = [{"name": f"column_{n}", "type": "string", "description": "d" * 150} for n in range(42_000)]
+    fields = [{"name": f"c{n}", "type": "string"} for n in range(3)]
+    checks = [{"assertion": "not_null", "success": True, "column": f"c{n}"} for n in range(30_000)]
+    source = [{"namespace": "postgres://db:5432", "name": "d.s.t", "field": f"c{n}"} for n in range(20)]
+    pairs = {f"c{n}": {"inputFields": source} for n in range(1_200)}
+    return {
+        "none": {},
+        "SQL of 10 MB": {"job": {"sql": {"query": "SELECT 1 -- " + "x" * 10_000_000}}},
+        "42,000 columns with descriptions": {"outputs": [table("wide", facets={"schema": {"fields": columns}})]},
+        "9,990 inputs with schemas": {
+            "inputs": [table(f"t{n}", facets={"schema": {"fields": fields}}) for n in range(9_990)]
+        },
+        "30,000 assertions": {"inputs": [table("t", inputFacets={"dataQualityAssertions": {"assertions": checks}})]},
+        "column lineage of 24,000 pairs": {"outputs": [table("t", facets={"columnLineage": {"fields": pairs}})]},
+        "180 names of 55 KB": {"inputs": [table(f"{n}".ljust(55_000, "x")) for n in range(180)]},
+    }
+
+
+def table(name: str, **facets: dict[str, Any]) -> dict[str, Any]:
+    """Return a dataset of an event."""
+    return {"namespace": "postgres://db:5432", "name": f"d.s.{name}", **facets}
+
+
+def large_body(parts: dict[str, Any], number: int) -> bytes:
+    """Return a COMPLETE of a run of its own with the large parts."""
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2026-11-20T01:00:00Z",
+        "run": {"runId": f"01a1f6ae-0000-7000-8000-{number:012}"},
+        "job": {"namespace": "shop", "name": "large", "facets": parts.get("job", {})},
+        "inputs": parts.get("inputs", []),
+        "outputs": parts.get("outputs", []),
+    }
+    return json.dumps(event).encode()
 
 
 @contextmanager
@@ -49,7 +84,9 @@ def bridge(folder: Path, target: str, *options: str) -> Iterator[str]:
 @contextmanager
 def bridge_process(python: str, folder: Path, target: str, *options: str) -> Iterator[tuple[str, int]]:
     """Run ``dh-bridge serve`` of the package that ``python`` has; its host and port, and the number of its process."""
-    command = [python, "-m", "dh_bridge", "serve", "--to", target, "--ledger", str(folder / "runs.db")]
+    command = [python, "-m", "dh_bridge", "serve", "--to", target]
+    if not target.startswith("catalog:"):  # it has its own
+        command += ["--ledger", str(folder / "runs.db")]
     command += ["--listen", "127.0.0.1:0", "--set", "receiver.threads=64", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr or ():
@@ -89,29 +126,65 @@ def measured(place: str, bodies: list[bytes], senders: int) -> tuple[float, list
     return time.perf_counter() - began, sorted(waited)
 
 
+def send_paced(place: str, bodies: Iterator[bytes], ended: threading.Event, waited: list[float]) -> None:
+    """Send small events until the end, and note how long each took."""
+    while not ended.wait(PAUSE_SECONDS):
+        send(place, [next(bodies)], waited)
+
+
+def large_row(label: str, parts: dict[str, Any], seconds: float) -> tuple[str, ...]:
+    """Return the row of a large event."""
+    waited: list[float] = []
+    answers: list[str] = []
+    ended = threading.Event()
+    size = len(large_body(parts, 0))
+    with (
+        tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name,
+        bridge(Path(name), f"catalog:{name}/shop.db") as place,
+    ):
+        others = [
+            Thread(target=send_paced, args=(place, map(str.encode, inputs.starts(n * 10**6, 10**6)), ended, waited))
+            for n in range(OTHERS)
+        ]
+        for thread in others:
+            thread.start()
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            if parts:
+                answers.append(answer_to(place, large_body(parts, len(answers))))
+            else:
+                time.sleep(1)
+        ended.set()
+        for thread in others:
+            thread.join()
+    waited.sort()
+    times = [f"{waited[int(len(waited) * 0.99)] * 1000:,.0f}", f"{waited[-1] * 1000:,.0f}"]
+    return label, f"{size / 1e6:.1f}" if parts else "", answers[0] if answers else "", f"{len(waited):,}", *times
+
+
+def answer_to(place: str, body: bytes) -> str:
+    """Return the answer to a large event, and when it came."""
+    began = time.perf_counter()
+    connection = http.client.HTTPConnection(place)
+    connection.request("POST", "/api/v1/lineage", body)
+    status = connection.getresponse().status
+    connection.close()
+    return f"{status} after {time.perf_counter() - began:.1f} s"
+
+
 def main() -> None:
     """Measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=2000, help="events of a row (default 2000)")
+    parser.add_argument("--seconds", type=float, default=15, help="seconds of a row (default 15)")
     parser.add_argument("--write", action="store_true", help="write into benchmarks/RESULTS.md")
     options = parser.parse_args()
     pages = [machine()]
     print(pages[0], flush=True)
-    bodies = [line.encode() for line in islice(inputs.runs(10**12), options.count)]
-    table: Table = [("senders", "events/s", "folded", "KB/event", "waited, ms: half", "99 of 100", "longest")]
-    for senders, how in ROWS:
-        with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name, loopback() as url:
-            own = ("--set", "ledger.batch=1") if how == "one by one" else ()
-            with bridge(Path(name), f"rest:{url}", *own) as place:
-                seconds, waited = measured(place, bodies, senders)
-        size = sum(map(len, bodies)) / len(bodies) / 1000
-        times = [waited[int(len(waited) * part)] * 1000 for part in (0.5, 0.99)]
-        times.append(waited[-1] * 1000)
-        table.append(
-            (str(senders), f"{len(bodies) / seconds:,.0f}", how, f"{size:.1f}", *[f"{one:,.1f}" for one in times])
-        )
-        print(table[-1], flush=True)
-    pages.append(markdown(table))
+    rows: Table = [("large event", "MB", "first answer", "others' events", "others wait, ms: 99 of 100", "longest")]
+    for label, parts in large_events().items():
+        rows.append(large_row(label, parts, options.seconds))
+        print(rows[-1], flush=True)
+    pages.append(markdown(rows))
     print("\n" + pages[-1], end="")
     if options.write:
         put("serve", HEAD, pages)
