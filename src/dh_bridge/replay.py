@@ -12,7 +12,7 @@ from dh_bridge.datahub.urns import entity_type
 from dh_bridge.identity_diff import IdentityDiff, MovePlan
 from dh_bridge.ledger import NullSink, Outbox, open_ledger, trial_copy
 from dh_bridge.ledger.archived_log import joined_log
-from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, forget_sent, open_log_of, rebuild_states, sent_urns
+from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, forget_sent, rebuild_states, sent_urns
 from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import Options, zone_of
@@ -88,11 +88,12 @@ def compare_replay(
         SinkError: There is no log, or a file cannot be read.
     """
     with (
-        rebuild_states(ledger_path, settings, since=since, archive=archive) as rebuilt,
+        joined_log(ledger_path, archive) as log_folder,
+        rebuild_states(ledger_path, log_folder, settings, since=since) as rebuilt,
         trial_copy(ledger_path) as copy_path,
     ):
         assert copy_path is not None  # noqa: S101 - of a path
-        with Database(copy_path) as file, open_log_of(ledger_path) as event_log:
+        with Database(copy_path) as file, ReadOnlyLog(log_folder) as event_log:
             sent = sent_urns(file)
             adopt_states(file, event_log, rebuilt, settings)
             with file.transaction():
@@ -103,8 +104,8 @@ def compare_replay(
             for translation, _ in ledger.render_withheld():
                 result.differences += _differences(translation.proposals, sent)
         result.differences = list(dict.fromkeys(result.differences))
-    if old_settings is not None:
-        result.plan = _plan_moves(log_items(ledger_path, settings, archive=archive), old_settings, settings)
+        if old_settings is not None:
+            result.plan = _plan_moves(_items_of(log_folder, settings), old_settings, settings)
     return result
 
 
@@ -130,8 +131,11 @@ def apply_replay(
     Raises:
         SinkError: There is no log, or a file cannot be read or written.
     """
-    with rebuild_states(ledger_path, settings, since=since, archive=archive) as rebuilt:
-        with Database(ledger_path) as file, open_log_of(ledger_path) as event_log:
+    with (
+        joined_log(ledger_path, archive) as log_folder,
+        rebuild_states(ledger_path, log_folder, settings, since=since) as rebuilt,
+    ):
+        with Database(ledger_path) as file, ReadOnlyLog(log_folder) as event_log:
             result = _new_result(rebuilt, sent_urns(file))
             unwritten_urns = [difference.urn for difference in result.differences]
             adopt_states(file, event_log, rebuilt, settings, partial(forget_sent, file, unwritten_urns))
@@ -146,8 +150,13 @@ def log_items(
     Raises:
         SinkError: There is no log, or it cannot be read.
     """
+    with joined_log(ledger_path, archive) as log_folder:
+        yield from _items_of(log_folder, settings, since)
+
+
+def _items_of(log_folder: Path, settings: Settings, since: int | None = None) -> Iterator[Event | DeadLetter]:
     zone = zone_of(settings)
-    with joined_log(ledger_path, archive) as folder, ReadOnlyLog(folder) as event_log:
+    with ReadOnlyLog(log_folder) as event_log:
         for event in event_log.events(since):
             yield from events_of(event.event, event.location, zone)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import zstandard
@@ -14,6 +15,7 @@ from support.sample_events import dataset, event
 
 from dh_bridge.cli import commands
 from dh_bridge.event_log.segment import list_segments
+from dh_bridge.ledger import archived_log
 from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.rebuild import ReadOnlyLog
@@ -84,6 +86,21 @@ def test_replay_of_archive_and_log_changes_nothing():
     output = run("replay", "all.db", "--archive", "archive", "--dry-run")
     assert "does not have all events" not in output
     assert "90 events replayed: 0 differences" in output
+
+
+def test_archive_is_restored_once_for_states_and_moves(monkeypatch):
+    forget_exported()
+    Path("test.yml").write_text("naming: {env: TEST}\n")
+    folders = []
+
+    def new_folder(**options):
+        folders.append(options["prefix"])
+        return TemporaryDirectory(**options)
+
+    monkeypatch.setattr(archived_log, "TemporaryDirectory", new_folder)
+    output = run("replay", "all.db", "--archive", "archive", "--dry-run", "--settings", "test.yml")
+    assert "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.t0,TEST)" in output
+    assert len(folders) == 1
 
 
 def test_replay_of_archive_and_log_gives_the_same_catalogue():

@@ -21,7 +21,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.event_log.log_erase import erase_events
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink, open_ledger
-from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.ledger_log import existing_log_folder, log_folder
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.rebuild import adopt_states, open_log_of, rebuild_states
 from dh_bridge.ledger.text_traces import forget_text
@@ -70,7 +70,9 @@ def plan_erasure(ledger_path: Path, selection: EventSelection, settings: Setting
         SinkError: There is no log, or a file cannot be read.
     """
     touched = _touched_entities(ledger_path, selection, settings)
-    with rebuild_states(ledger_path, settings, is_left_out=selection.matches) as rebuilt:
+    with rebuild_states(
+        ledger_path, existing_log_folder(ledger_path), settings, is_left_out=selection.matches
+    ) as rebuilt:
         return _new_erasure(touched, rebuilt)
 
 
@@ -100,7 +102,9 @@ def erase(
     with _exclusive(ledger_path):
         pass  # before the work begins
     touched = _touched_entities(ledger_path, selection, settings)
-    with rebuild_states(ledger_path, settings, is_left_out=selection.matches) as rebuilt:
+    with rebuild_states(
+        ledger_path, existing_log_folder(ledger_path), settings, is_left_out=selection.matches
+    ) as rebuilt:
         if not (rebuilt.is_complete or drop_older):
             raise SinkError(
                 "the log lacks events whose states are in the ledger, so only a new ledger can forget the events",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog, LogBatch
-from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
@@ -130,26 +129,25 @@ def open_log_of(ledger_path: Path, is_left_out: Callable[[LoggedEvent], bool] | 
 @contextmanager
 def rebuild_states(
     ledger_path: Path,
+    log_folder: Path,
     settings: Settings,
     *,
     since: int | None = None,
-    archive: Path | None = None,
     is_left_out: Callable[[LoggedEvent], bool] | None = None,
 ) -> Iterator[RebuiltStates]:
     """Merge the events of a ledger's log under ``settings`` in a temporary file, and yield the result.
 
     Args:
         ledger_path: the ledger.
+        log_folder: the folder of its log, or that of :func:`~dh_bridge.ledger.archived_log.joined_log`.
         settings: the settings to use.
         since: milliseconds; only events that were received later. They are added to the states of the ledger.
-        archive: a folder of ``dh-bridge log export`` with the events that the log has deleted.
         is_left_out: which events are skipped. The states are then made of the other events alone.
 
     Raises:
-        SinkError: There is no log, or a file cannot be read or written.
+        SinkError: A file cannot be read or written.
     """
     with (
-        joined_log(ledger_path, archive) as log_folder,
         ReadOnlyLog(log_folder, is_left_out) as event_log,
         TemporaryDirectory(prefix="dh_bridge_replay_") as folder,
     ):
