@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import zstandard
 from click.testing import CliRunner
@@ -64,6 +67,16 @@ def test_archive_and_the_rest_of_the_log_are_all_events():
 
 def unpack(path):
     return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read().splitlines()
+
+
+def test_other_readers_of_zstandard_skip_the_receipts():
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    run("log", "export", "all.db", "archive")
+    files = sorted(Path("archive").iterdir())
+    lines = b"".join(line + b"\n" for path in files for line in unpack(path))
+    assert b"".join(pa.input_stream(path).read() for path in files) == lines
+    if shutil.which("zstd"):
+        assert subprocess.run(["zstd", "-dc", *files], stdout=subprocess.PIPE, check=True).stdout == lines
 
 
 def test_interrupted_export_is_finished_by_the_next_one(monkeypatch):
