@@ -92,3 +92,26 @@ def test_file_is_private_from_its_first_moment(tmp_path):
             assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == PRIVATE
     finally:
         os.umask(before)
+
+
+def test_file_is_replaced_as_a_whole_and_keeps_its_mode(tmp_path):
+    path = tmp_path / "a"
+    with private_files.replacing(path) as file:
+        file.write(b"old")
+        assert not path.exists()
+        assert [mode(draft) for draft in tmp_path.iterdir()] == [PRIVATE]
+    assert mode(path) == PRIVATE
+    path.chmod(GIVEN)
+    with private_files.replacing(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert (path.read_bytes(), mode(path), [*tmp_path.iterdir()]) == (b"new", GIVEN, [path])
+
+
+def test_error_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with pytest.raises(ZeroDivisionError), private_files.replacing(path) as file:
+        file.write(bytes(1 // 0))
+    assert (path.read_bytes(), [*tmp_path.iterdir()]) == (b"old", [path])

@@ -82,7 +82,7 @@ def test_other_readers_of_zstandard_skip_the_receipts():
 def test_interrupted_export_is_finished_by_the_next_one(monkeypatch):
     run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
     with monkeypatch.context() as patched:
-        patched.setattr("dh_bridge.ledger.archive.os.fsync", _fail)
+        patched.setattr("dh_bridge.private_files.os.fsync", _fail)
         assert "cannot write the archive: No space left" in run("log", "export", "all.db", "archive", exit_code=3)
     assert [*Path("archive").iterdir()] == []
     run("log", "export", "all.db", "archive")

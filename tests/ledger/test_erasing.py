@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,10 +15,10 @@ from support.receivers import dump_of, post, serving
 from support.sample_events import dataset, event
 from support.stored_bytes import stored_bytes
 
-from dh_bridge import Settings
+from dh_bridge import Settings, private_files
 from dh_bridge.cli import commands
 from dh_bridge.errors import SinkError
-from dh_bridge.event_log import EventLog
+from dh_bridge.event_log import EventLog, log_erase
 from dh_bridge.ledger import erasing
 from dh_bridge.ledger.event_selection import EventSelection
 from dh_bridge.ledger.ledger_log import log_folder
@@ -179,45 +179,42 @@ def test_interrupted_erasure_is_finished_by_the_next_call(tmp_path, monkeypatch,
     emit_all("catalog:all.db")
     emit_all("catalog:others.db", "others")
     selection = EventSelection(text=PERSON)
-    calls = []
-
-    def killed(*arguments):
-        if len(calls) == step:
-            raise _KilledError
-        calls.append(1)
-        return replace(*arguments)
-
-    replace = os.replace
     with monkeypatch.context() as patched:
         if step == 5:
             patched.setattr(erasing, "_is_catalogue", killed)
-            calls += [1] * 5
         elif step == 4:
             patched.setattr(erasing, "erase_events", killed)
-            calls += [1] * 4
         else:
-            patched.setattr("dh_bridge.event_log.log_erase._replace", _failing_replace(step))
+            patched.setattr(log_erase, "replacing", killed_in_call(step))
         with pytest.raises(_KilledError):
             erasing.erase(ledger, selection, SETTINGS)
+    assert len([*log_folder(ledger).glob("*.part")]) == (step < 4)
     erasing.erase(ledger, selection, SETTINGS)
     assert_absent(ledger)
     assert len(positions(ledger)) == len(OTHERS)
     assert dump_of(ledger) == dump_of(tmp_path / "others.db")
+    assert [*log_folder(ledger).glob("*.part")] == []
 
 
-def _failing_replace(step):
-    from dh_bridge.event_log import log_erase  # noqa: PLC0415 - the function before it is patched
+def killed(*_arguments):
+    raise _KilledError
 
-    original, calls = log_erase._replace, []
 
-    def replace(path, data):
-        if len(calls) == step:
-            path.with_suffix(".new").write_bytes(data[: len(data) // 2])
+def killed_in_call(number):
+    """Return `replacing` for a process that ends inside the block of a call, and leaves the draft."""
+    calls = []
+
+    @contextmanager
+    def replacing(path):
+        if len(calls) == number:
+            with private_files.draft_path(path).open("wb") as draft:
+                yield draft
             raise _KilledError
         calls.append(path)
-        original(path, data)
+        with private_files.replacing(path) as file:
+            yield file
 
-    return replace
+    return replacing
 
 
 def test_erasing_beside_serve_is_refused(tmp_path):

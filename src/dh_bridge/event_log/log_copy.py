@@ -7,8 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.event_log.segment_writer import sync_folder
-from dh_bridge.private_files import open_private
+from dh_bridge.private_files import open_private, sync_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

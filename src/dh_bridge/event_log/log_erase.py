@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,8 @@ from dh_bridge.event_log.compression import FrameCodec
 from dh_bridge.event_log.folder_lock import folder_lock
 from dh_bridge.event_log.format import LoggedEvent, encode_events, encode_record
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.event_log.segment_writer import SegmentWriter, sync_folder
-from dh_bridge.private_files import open_private
+from dh_bridge.event_log.segment_writer import SegmentWriter
+from dh_bridge.private_files import DRAFT_SUFFIX, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +44,7 @@ def erase_events(folder: Path, is_erased: Callable[[LoggedEvent], bool]) -> int:
     """
     try:
         with folder_lock(folder):
-            for draft in folder.glob("*.new"):  # of a call that was interrupted
+            for draft in folder.glob(f"*{DRAFT_SUFFIX}"):  # of a call that was interrupted
                 draft.unlink()
             _close_last_segment(folder)
             erased = 0
@@ -87,7 +85,8 @@ def _rewrite(path: Path, is_erased: Callable[[LoggedEvent], bool]) -> int:
     finally:
         reader.close()
     if is_changed or end != len(data):
-        _replace(path, b"".join(parts))
+        with replacing(path) as file:
+            file.writelines(parts)
     return erased
 
 
@@ -99,16 +98,3 @@ def _kept_records(record: Record, flags: list[bool], codec: FrameCodec) -> Itera
         if not is_erased:
             frame = codec.compress(encode_events([events[number] for number in numbers]))
             yield encode_record(record.head.first + numbers[0], len(numbers), frame)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    draft = path.with_suffix(".new")
-    try:
-        with open_private(str(draft), "wb") as file:
-            file.write(data)
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
-    sync_folder(path.parent)

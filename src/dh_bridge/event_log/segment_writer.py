@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.event_log.compression import FrameCodec, default_dictionary
 from dh_bridge.event_log.format import FORMAT_VERSION, SegmentHeader, encode_events, encode_header, encode_record
 from dh_bridge.event_log.segment import SegmentReader, list_segments, segment_first, segment_name
-from dh_bridge.private_files import MODE
+from dh_bridge.private_files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,17 +125,9 @@ class SegmentWriter:
     def _create(self, first: int, log_id: bytes, now: int) -> None:
         """Create a segment that has its header from its first moment."""
         header = SegmentHeader(FORMAT_VERSION, first, log_id, now, default_dictionary())
-        data = encode_header(header)
         path = self._folder / segment_name(first)
-        draft = path.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        draft.rename(path)
-        sync_folder(self._folder)
+        with replacing(path) as file:
+            file.write(encode_header(header))
         self._open(path)
 
     def _read_tail(self) -> bool:
@@ -172,14 +164,3 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def sync_folder(folder: Path) -> None:
-    """Write the names of a folder to the disk."""
-    if not hasattr(os, "O_DIRECTORY"):  # Windows writes them with the file
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

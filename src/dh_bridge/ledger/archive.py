@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,13 +12,12 @@ from dh_bridge.event_log.segment import SegmentReader, list_segments
 from dh_bridge.ledger.archive_receipts import SegmentReceipts, write_receipts
 from dh_bridge.ledger.archived_log import ARCHIVE_SUFFIX
 from dh_bridge.ledger.ledger_log import existing_log_folder
-from dh_bridge.private_files import open_private
+from dh_bridge.private_files import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _LEVEL = 9
-_DRAFT_SUFFIX = ".part"
 
 
 class ExportedSegments(NamedTuple):
@@ -64,13 +61,12 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
 
 def _export_segment(path: Path, target: Path) -> int:
     """Write a segment, which is complete when it has its name; return the number of events."""
-    draft = target.with_name(f"{target.name}{_DRAFT_SUFFIX}")
     reader = SegmentReader(path)
     first = reader.header.first
     receipts = SegmentReceipts(reader.header.log_id, reader.header.created, first, first, [])
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     try:
-        with open_private(str(draft), "wb") as file:
+        with replacing(target) as file:
             with compressor.stream_writer(file, closefd=False) as writer:
                 for record in reader.records():
                     receipts.end = record.head.last + 1
@@ -78,13 +74,8 @@ def _export_segment(path: Path, target: Path) -> int:
                         writer.write(_as_line(event.event))
                         receipts.add(record.head.first + number, event)
             write_receipts(file, receipts)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(target)
     finally:
         reader.close()
-        with suppress(OSError):
-            draft.unlink()
     return len(receipts.receipts)
 
 

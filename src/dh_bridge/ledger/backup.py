@@ -19,6 +19,7 @@ from dh_bridge.ledger.ledger_log import log_folder, read_cursor
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import SentFingerprints
 from dh_bridge.ledger.withheld import WithheldWrites
+from dh_bridge.private_files import draft_path
 from dh_bridge.storage.connection import copy
 from dh_bridge.storage.damage import DamageError
 from dh_bridge.storage.database import Database
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 _RESTORED_NOTE = "restored"
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
-_DRAFT_SUFFIX = ".part"
 
 
 class BackupSize(NamedTuple):
@@ -185,7 +185,7 @@ def _require_absent(*paths: Path, remedy: str) -> None:
 @contextmanager
 def _drafts(path: Path, log_path: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the paths of a file and a log while they are incomplete; they are deleted after an error, and before a new try."""
-    drafts = path.with_name(f"{path.name}{_DRAFT_SUFFIX}"), log_path.with_name(f"{log_path.name}{_DRAFT_SUFFIX}")
+    drafts = draft_path(path), draft_path(log_path)
     try:
         _delete(*drafts)
         yield drafts
