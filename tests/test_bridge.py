@@ -365,6 +365,21 @@ def test_identity_and_translation_agree_on_real_events():
         assert row["dataFlow"] is None or not row["dataFlow_written"] or row["dataFlow"] in urns
 
 
+def test_bundled_mappings_are_read_once_and_a_users_file_by_each_bridge(tmp_path, monkeypatch):
+    Bridge()
+    files = [tmp_path / "naming" / "trino.yaml", tmp_path / "producers" / "trino.yaml"]
+    for file in files:
+        file.parent.mkdir()
+        shutil.copy(MAPPINGS / file.parent.name / file.name, file)
+    texts = []
+    monkeypatch.setattr("dh_bridge.bundled.read_text", lambda path: texts.append(path) or path.read_text("utf-8"))
+    Bridge()
+    assert texts == []
+    for _ in range(2):
+        Bridge(Settings(mappings=tmp_path))
+    assert texts == files * 2
+
+
 def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
     with pytest.raises(SettingsError, match=r"mappings: .*nosuch is not a folder"):
         Bridge(Settings(mappings=tmp_path / "nosuch"))

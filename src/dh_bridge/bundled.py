@@ -171,6 +171,19 @@ def _build_table(path: Path, build: Callable[[Any, str], _T]) -> _T:
     return build(load_yaml(read_text(path), str(path)), str(path))
 
 
+def load_mapping(path: Path, build: Callable[[str, Path], _T]) -> _T:
+    """Build a mapping from the text of a file of :func:`mapping_files`; ``build`` also gets its path.
+
+    The result for a bundled file is cached.
+    """
+    return cast("_T", _load_bundled(path, build)) if MAPPINGS in path.parents else build(read_text(path), path)
+
+
+@cache
+def _load_bundled(path: Path, build: Callable[[str, Path], Any]) -> Any:
+    return build(read_text(path), path)
+
+
 def convert_document(document: Any, kind: type[_T], schema: str, location: str) -> _T:
     """Return a document of ``mappings/`` as ``kind``; a MappingError names ``location`` and the schema."""
     try:

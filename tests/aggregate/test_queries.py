@@ -13,7 +13,7 @@ from support.value_tables import TABLES, document
 from dh_bridge import Bridge, Settings
 from dh_bridge.aggregate.queries import urn_of_query
 from dh_bridge.datahub.profiles import known_profiles
-from dh_bridge.naming.models import load_systems
+from dh_bridge.naming.reader import load_readers
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.orders,PROD)"
 TOTALS = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.totals,PROD)"
@@ -110,7 +110,7 @@ def test_dialect_that_is_nobody_s_own_names_no_platform():
 
 
 def test_sql_dialect_platforms_are_those_of_the_naming_systems():
-    platforms = {system.platform for system in load_systems()}
+    platforms = {reader.platform for reader in load_readers()}
     rows = document("sql_dialects")["dialects"]
     assert {row["platform"] for row in rows} <= platforms | {"spark"}
     words = [word for row in rows for word in row["words"]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dh_bridge.bundled import convert_document, load_yaml, mapping_files, read_text
+from dh_bridge.bundled import convert_document, load_mapping, load_yaml, mapping_files
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
@@ -86,11 +86,13 @@ class ProducerFamily(ProducerMapping, frozen=True, kw_only=True):
 
 
 def load_producer_mappings(overlay: Path | None = None) -> Iterator[tuple[str, ProducerMapping]]:
-    """Yield stem and row of each file; the user's own come first."""
+    """Return stem and row of each file; the user's own come first."""
     files = sorted(mapping_files("producers", overlay), key=lambda path: overlay is None or overlay not in path.parents)
-    for path in files:
-        data = load_yaml(read_text(path), str(path))
-        yield path.stem, convert_document(data, ProducerMapping, "producers", str(path))
+    return ((path.stem, load_mapping(path, _parse_producer)) for path in files)
+
+
+def _parse_producer(text: str, path: Path) -> ProducerMapping:
+    return convert_document(load_yaml(text, str(path)), ProducerMapping, "producers", str(path))
 
 
 def uri_matcher(text: str, location: str) -> Callable[[str], re.Match[str] | None]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from dh_bridge.bundled import convert_document, load_yaml, mapping_files, read_text
+from dh_bridge.bundled import convert_document, load_yaml
 from dh_bridge.errors import MappingError
 from dh_bridge.naming.normalize import NeedsQuotes
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-_FOLDER = "naming"
 _EXAMPLES_KEY = "\nexamples:"  # the last key: only tests and documents read it
 
 
@@ -107,11 +102,6 @@ def parse_system(text: str, stem: str, location: str) -> System:
             "expected the keys of a naming system", location=location, remedy="see mappings/schema/naming.schema.json"
         )
     return convert_document({"id": stem, **data}, System, "naming", location)
-
-
-def load_systems(overlay: Path | None = None) -> list[System]:
-    """Return all systems by name; a file of the user's ``overlay`` replaces the bundled file of its name."""
-    return [parse_system(read_text(path), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)]
 
 
 class SymlinkPreference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

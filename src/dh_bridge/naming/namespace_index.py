@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.naming.namespaces import OPAQUE_SCHEMES, canonical_namespace, split_host_port, split_hosts
@@ -41,6 +42,11 @@ def _scheme(pattern: str) -> str:
     return pattern.split("{", 1)[0].partition(":")[0]
 
 
+@lru_cache(maxsize=1_024)  # the bundled files have 300; all namings share what they compile
+def _namespace_pattern(text: str, location: str) -> NamingPattern:
+    return NamingPattern(text, location, namespace=True)
+
+
 class NamespaceIndex:
     """All namespace patterns, by scheme."""
 
@@ -54,9 +60,8 @@ class NamespaceIndex:
             location = f"mappings/naming/{reader.id}.yaml"
             for index, row in enumerate(reader.system.namespaces):
                 text = row.pattern if "{" in row.pattern else canonical_namespace(row.pattern, schemes).text
-                compiled_row = CompiledNamespaceRow(
-                    NamingPattern(text, location, namespace=True), reader, reader.system.select, row.lint
-                )
+                pattern = _namespace_pattern(text, location)
+                compiled_row = CompiledNamespaceRow(pattern, reader, reader.system.select, row.lint)
                 self._rows.setdefault(_scheme(text), []).append(compiled_row)
                 if index == 0 and reader.system.select is None and _scheme(text) not in OPAQUE_SCHEMES:
                     self._readers.setdefault(_scheme(text), reader)

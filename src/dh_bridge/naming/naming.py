@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from dh_bridge.bundled import load_table
-from dh_bridge.naming.models import System, load_systems, parse_preference
+from dh_bridge.naming.models import System, parse_preference
+from dh_bridge.naming.name import QUOTES_BY_SYSTEM
 from dh_bridge.naming.namespace_index import NamespaceIndex, NamespaceMatch
 from dh_bridge.naming.namespaces import canonical_namespace, namespace_variants, safe_namespace
-from dh_bridge.naming.reader import DATASET_LEVELS, NameReader
+from dh_bridge.naming.reader import DATASET_LEVELS, NameReader, load_readers
 from dh_bridge.naming.reverse import ReverseNaming
 from dh_bridge.naming.rules import CompiledNamingRule, Locations, compile_naming_rules
 from dh_bridge.naming.schemes import parse_file_extensions, parse_platforms, parse_queries, parse_schemes
@@ -71,8 +72,9 @@ class Naming:
         self._platforms = load_table("platforms", parse_platforms, overlay)
         self._queries = load_table("queries", parse_queries, overlay)
         self._extensions = load_table("file_extensions", parse_file_extensions, overlay)
-        self._systems = load_systems(overlay)
-        self._readers = {system.id: NameReader(system) for system in self._systems}
+        self._readers = {reader.id: reader for reader in load_readers(overlay)}
+        self._systems = [reader.system for reader in self._readers.values()]
+        QUOTES_BY_SYSTEM.update((system.id, system.quotes) for system in self._systems)
         self._namespace_index = NamespaceIndex(self._readers.values(), self._schemes)
         self._temporary_names = load_table("temporary", parse_temporary_names, overlay)
         self._writer = NameWriter(settings, self._readers, self._temporary_names, keep_in_memory=keep_in_memory)

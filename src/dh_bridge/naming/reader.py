@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from dh_bridge.bundled import load_mapping, mapping_files
 from dh_bridge.naming.containers import ContainerLevels
 from dh_bridge.naming.fqn import FqnTemplate
-from dh_bridge.naming.name import FIRST_TIER, QUOTES_BY_SYSTEM, SECOND_TIER
+from dh_bridge.naming.models import parse_system
+from dh_bridge.naming.name import FIRST_TIER, SECOND_TIER
 from dh_bridge.naming.names import DottedPattern, is_dotted, split_name, strip_backticks
 from dh_bridge.naming.normalize import (
     bigquery_part,
@@ -22,6 +24,7 @@ from dh_bridge.naming.patterns import NameTemplate, NamingPattern, PatternPart, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     from dh_bridge.naming.containers import ContainerUrns, PlatformScope
     from dh_bridge.naming.models import NameRow, System
@@ -105,7 +108,6 @@ class NameReader:
         #: whether its names are those of SQL tables, so that a query may replace one
         self.is_sql = any(row.dotted is not None and len(row.names) > 1 for row in self.name_rows)
         self._double_dot = system.double_dot
-        QUOTES_BY_SYSTEM[system.id] = system.quotes
         self.case = case_function(system.case, system.needs_quotes if system.case_exception else None)
         self.instance = (
             NameTemplate(system.instance, location) if system.instance and system.instance != "never" else None
@@ -245,6 +247,15 @@ class NameReader:
             else values.get(parsed_name.rest_part or "", "").rpartition("/")[0]
         )
         return self.container_levels(parsed_name.level, scope, values, cased, parent_path)
+
+
+def load_readers(overlay: Path | None = None) -> list[NameReader]:
+    """Return the readers of all systems by name; a file of the user's ``overlay`` replaces the bundled file of its name."""
+    return [load_mapping(path, _build_reader) for path in mapping_files("naming", overlay)]
+
+
+def _build_reader(text: str, path: Path) -> NameReader:
+    return NameReader(parse_system(text, path.stem, str(path)))
 
 
 def _is_incomplete(values: Mapping[str, str], namespace_parts: Mapping[str, str], row: CompiledNameRow) -> bool:
