@@ -243,6 +243,21 @@ def test_log_without_the_oldest_events_needs_a_decision(tmp_path):
     assert_absent(ledger)
 
 
+def test_aspect_of_an_older_event_is_written_again_without_the_text(tmp_path):
+    """A job names the person in an event that the log has lost, and no person in one of the log."""
+    for outputs in ([dataset("d.s.out"), dataset(f"d.s.{PERSON}")], [dataset("d.s.out")]):
+        item = event("COMPLETE", job="etl.load", inputs=[dataset("d.s.in")], outputs=outputs)
+        Path("one.ndjson").write_text(json.dumps(item))
+        shutil.rmtree("all.db.log", ignore_errors=True)
+        emit_all("catalog:all.db", "one")
+    run("log", "erase", "all.db", "--text", PERSON, "--drop-older", "--yes")
+    assert_absent(tmp_path / "all.db")
+    emit_all("catalog:one.db", "one")
+    jobs = [urn for urn in dump_of("one.db") if "dataJob" in str(urn)]
+    assert jobs
+    assert set(jobs) <= set(dump_of("all.db"))
+
+
 def test_text_is_read_from_stdin():
     emit_all("catalog:all.db")
     by_option = run("log", "erase", "all.db", "--text", PERSON, "--dry-run")

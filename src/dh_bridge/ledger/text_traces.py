@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TEXT_COLUMNS = (("aspect", "value"), ("point", "value"), ("search_text", "text"))
 """Tables of a catalogue, and the column that has texts of events."""
+_ASPECT_TABLES = (("relationship", "source"), ("column_edge", "owner"))
+"""Tables of a catalogue with the rows that an aspect makes, and the column that has its entity."""
 _KEY_COLUMNS = (("new_entity", "urn"), ("sent", "urn"), ("outbox", "urn"), ("producer_activity", "producer"))
 """Tables of a ledger, and the column whose value names a row."""
 
@@ -52,6 +54,11 @@ def forget_text(file: Catalog, text: str) -> None:
     for table, column in _TEXT_COLUMNS:
         rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()  # noqa: S608 - as above
         numbers = [(number,) for number, value in rows if search.is_in(_as_bytes(value))]
+        for owned_table, owner in _ASPECT_TABLES if table == "aspect" else ():
+            connection.executemany(
+                f"DELETE FROM {owned_table} WHERE ({owner}, aspect) = (SELECT entity, name FROM aspect WHERE rowid = ?)",  # noqa: S608 - as above
+                numbers,
+            )
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", numbers)  # noqa: S608 - as above
     compression = compression_of(connection)
     for urn, aspects in connection.execute("SELECT urn, aspects FROM sent").fetchall():
