@@ -11,7 +11,7 @@ import click
 
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dry_run_option, ledger_path, with_settings
+from dh_bridge.cli.options import archive_option, dry_run_option, ledger_path, with_settings
 from dh_bridge.cli.summary import open_output
 from dh_bridge.cli.terminal import ask, echo, say
 from dh_bridge.ledger.archive import export_log
@@ -63,6 +63,7 @@ def export(*, settings: Settings, ledger: Path, folder: Path) -> None:  # noqa: 
     metavar="TEXT",
     help="The events that contain this text, such as a secret or a name. With - it is read from stdin, and no shell remembers it.",
 )
+@archive_option("The folder of `log export`: the events are erased from its files, too.")
 @click.option("--drop-older", is_flag=True, help="Also drop the states of events that the log has deleted.")
 @click.option("--urns", metavar="FILE", help="Write the URNs that only these events named, for `datahub delete`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -79,6 +80,7 @@ def erase(  # noqa: PLR0913 - one parameter per option
     job: tuple[str, str] | None,
     dataset: tuple[str, str] | None,
     text: str,
+    archive: Path | None,
     drop_older: bool,
     urns: str | None,
     yes: bool,
@@ -91,10 +93,10 @@ def erase(  # noqa: PLR0913 - one parameter per option
 
     A server keeps what was sent. --urns writes the entities that only these events named, for
     `datahub delete --hard --urn-file FILE`. The other entities of these events are sent again with the next delivery; values that
-    patches added to them stay there. Backups and exported archives keep the events, too.
+    patches added to them stay there. Backups keep the events, and so do exported archives that are not passed with --archive.
 
-    If the log lacks older events (log.retention_days), --drop-older is needed: LEDGER then forgets all that these events stated.
-    Its target keeps it.
+    If the log lacks older events (log.retention_days), pass an archive that has them. Without one, --drop-older is needed: LEDGER
+    then forgets all that the older events stated. Its target keeps it.
     """
     if not (run or job or dataset or text):
         raise click.UsageError("pass --run, --job, --dataset or --text")
@@ -102,11 +104,12 @@ def erase(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("stdin is not a terminal: pass --yes or --dry-run")
     selection = EventSelection(run, job, dataset, _read_text() if text == "-" else text)
     if dry_run:
-        erasure = plan_erasure(ledger, selection, settings)
+        erasure = plan_erasure(ledger, selection, settings, archive=archive)
     else:
         result = erase_ledger_events(
-            ledger, selection, settings, drop_older=drop_older, approve=lambda plan: yes or _confirm(plan)
-        )
+            ledger, selection, settings, drop_older=drop_older, archive=archive,
+            approve=lambda plan: yes or _confirm(plan),
+        )  # fmt: skip
         if result is None:
             say("nothing is erased")
             raise click.exceptions.Exit(EXIT_DELIVERY)
@@ -126,7 +129,12 @@ def _read_text() -> str:
 
 
 def _confirm(erasure: Erasure) -> bool:
-    return ask(f"{erasure.events:,} events, {len(erasure.vanished):,} entities that only they named: erase them?")
+    return ask(f"{_events_text(erasure)}, {len(erasure.vanished):,} entities that only they named: erase them?")
+
+
+def _events_text(erasure: Erasure) -> str:
+    archived = "" if erasure.archived is None else f" ({erasure.archived:,} of them in the archive)"
+    return f"{erasure.events:,} events{archived}"
 
 
 def _show(erasure: Erasure, verb: str) -> None:
@@ -134,7 +142,7 @@ def _show(erasure: Erasure, verb: str) -> None:
         echo(urn)
     if len(erasure.vanished) > _MAX_SHOWN_URNS:
         echo(f"… and {len(erasure.vanished) - _MAX_SHOWN_URNS:,} more (--urns FILE)")
-    say(f"{erasure.events:,} events {verb}; {len(erasure.vanished):,} entities are named by no other event")
+    say(f"{_events_text(erasure)} {verb}; {len(erasure.vanished):,} entities are named by no other event")
     if erasure.vanished or erasure.shared:
         say(
             f"A server keeps them: delete them with `datahub delete --hard --urn-file FILE` (--urns FILE). It also keeps what the"

@@ -96,6 +96,12 @@ dead_letters_option = click.option(
 )
 
 
+def archive_option(text: str) -> Callable[[_Function], _Function]:
+    """Return the option for a folder of ``dh-bridge log export``, with a help text."""
+    folder = click.Path(exists=True, file_okay=False, path_type=Path)
+    return click.option("--archive", metavar="FOLDER", type=folder, help=text)
+
+
 def utf_8(text: str) -> str:
     """Return a text that is looked up, or becomes part of JSON: bytes that are no UTF-8 are in neither."""
     try:

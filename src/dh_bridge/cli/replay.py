@@ -9,7 +9,7 @@ import click
 
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.move_plan import plan_rows, plan_summary, write_plan_files
-from dh_bridge.cli.options import catalog_path, datahub_version_option, json_option, with_settings
+from dh_bridge.cli.options import archive_option, catalog_path, datahub_version_option, json_option, with_settings
 from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome
 from dh_bridge.cli.targets import say_connecting
@@ -64,12 +64,7 @@ _INCOMPLETE_TEXT = (
     type=click.Path(file_okay=False),
     help="With --dry-run: write the files for `datahub migrate` and `datahub delete`, as identity does.",
 )
-@click.option(
-    "--archive",
-    metavar="FOLDER",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder of `log export`: the events that the log has deleted come first.",
-)
+@archive_option("The folder of `log export`: the events that the log has deleted come first.")
 @json_option
 @datahub_version_option
 @with_settings

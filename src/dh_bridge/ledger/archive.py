@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-import zstandard
-
 from dh_bridge.errors import SinkError
+from dh_bridge.event_log import PositionedEvent
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.ledger.archive_receipts import SegmentReceipts, write_receipts
-from dh_bridge.ledger.archived_log import ARCHIVE_SUFFIX
+from dh_bridge.ledger.archive_files import ARCHIVE_SUFFIX, SegmentReceipts, write_events
 from dh_bridge.ledger.ledger_log import existing_log_folder
 from dh_bridge.private_files import replacing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-_LEVEL = 9
 
 
 class ExportedSegments(NamedTuple):
@@ -62,25 +59,19 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
 def _export_segment(path: Path, target: Path) -> int:
     """Write a segment, which is complete when it has its name; return the number of events."""
     reader = SegmentReader(path)
-    first = reader.header.first
-    receipts = SegmentReceipts(reader.header.log_id, reader.header.created, first, first, [])
-    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+    header = reader.header
+    receipts = SegmentReceipts(header.log_id, header.created, header.first, header.first, [])
     try:
         with replacing(target) as file:
-            with compressor.stream_writer(file, closefd=False) as writer:
-                for record in reader.records():
-                    receipts.end = record.head.last + 1
-                    for number, event in enumerate([] if record.head.is_end_mark else reader.events_of(record)):
-                        writer.write(_as_line(event.event))
-                        receipts.add(record.head.first + number, event)
-            write_receipts(file, receipts)
+            write_events(file, receipts, _events(reader, receipts))
     finally:
         reader.close()
     return len(receipts.receipts)
 
 
-def _as_line(event: bytes) -> bytes:
-    """Return an event as one line; a document of several lines loses its white space."""
-    if b"\n" in event or b"\r" in event:
-        event = msgspec.json.format(event, indent=-1)
-    return event + b"\n"
+def _events(reader: SegmentReader, receipts: SegmentReceipts) -> Iterator[PositionedEvent]:
+    """Yield the events of a segment, and move the end of its receipts on."""
+    for record in reader.records():
+        receipts.end = record.head.last + 1
+        if not record.head.is_end_mark:
+            yield from map(PositionedEvent, count(record.head.first), reader.events_of(record))

@@ -1,7 +1,8 @@
 """Erases events, and what they left in a ledger: states, fingerprints, waiting proposals, dictionaries, free pages.
 
-The states are rebuilt from the other events of the log. The ledger is changed first, in one transaction, and the log afterwards: if
-the process is killed in between, the events are still in the log, and the same call erases the rest.
+The states are rebuilt from the other events of the log, and of an archive if one is passed. The ledger is changed first, in one
+transaction, then the log, and then the archive: if the process is killed in between, the events are still in the log or in the
+archive, and the same call erases the rest.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from dh_bridge.catalog.store import Catalog, delete_entities, delete_orphans
 from dh_bridge.datahub.timeseries import document_id, is_timeseries
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log.log_erase import erase_events
+from dh_bridge.ledger.archive_erase import erase_archived, find_archived
+from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink, open_ledger
-from dh_bridge.ledger.ledger_log import existing_log_folder, log_folder
+from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.log_failures import LogFailures
-from dh_bridge.ledger.rebuild import adopt_states, open_log_of, rebuild_states
+from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, rebuild_states
 from dh_bridge.ledger.text_traces import forget_text
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import zone_of
@@ -55,33 +58,43 @@ class Erasure(NamedTuple):
     """What is erased.
 
     ``events``: the number of events. ``vanished``: the entities that only these events named. ``shared``: the entities that other
-    events name, too.
+    events name, too. ``archived``: how many of the events are in the archive, if there is one.
     """
 
     events: int
     vanished: list[str]
     shared: list[str]
+    archived: int | None
 
 
-def plan_erasure(ledger_path: Path, selection: EventSelection, settings: Settings) -> Erasure:
+class _Plan(NamedTuple):
+    """What an erasure needs: the folder of the log, joined with the archive, what the events left, and the states without them."""
+
+    log_folder: Path
+    touched: _TouchedEntities
+    rebuilt: RebuiltStates
+    erasure: Erasure
+
+
+def plan_erasure(
+    ledger_path: Path, selection: EventSelection, settings: Settings, *, archive: Path | None = None
+) -> Erasure:
     """Return what :func:`erase` would erase; nothing is changed.
 
     Raises:
         SinkError: There is no log, or a file cannot be read.
     """
-    touched = _touched_entities(ledger_path, selection, settings)
-    with rebuild_states(
-        ledger_path, existing_log_folder(ledger_path), settings, is_left_out=selection.matches
-    ) as rebuilt:
-        return _new_erasure(touched, rebuilt)
+    with _new_plan(ledger_path, selection, settings, archive) as plan:
+        return plan.erasure
 
 
-def erase(
+def erase(  # noqa: PLR0913 - the options of the command
     ledger_path: Path,
     selection: EventSelection,
     settings: Settings,
     *,
     drop_older: bool = False,
+    archive: Path | None = None,
     approve: Callable[[Erasure], bool] = lambda _: True,
 ) -> Erasure | None:
     """Erase events, and what they left in the files of a ledger or catalogue. If it is interrupted, call it again.
@@ -91,6 +104,7 @@ def erase(
         selection: the events.
         settings: the settings of the ledger.
         drop_older: also drop the states of events that are no longer in the log.
+        archive: a folder of ``dh-bridge log export``, from which the events are erased, too.
         approve: is asked before anything is changed.
 
     Returns:
@@ -101,23 +115,21 @@ def erase(
     """
     with _exclusive(ledger_path):
         pass  # before the work begins
-    touched = _touched_entities(ledger_path, selection, settings)
-    with rebuild_states(
-        ledger_path, existing_log_folder(ledger_path), settings, is_left_out=selection.matches
-    ) as rebuilt:
-        if not (rebuilt.is_complete or drop_older):
+    with _new_plan(ledger_path, selection, settings, archive) as plan:
+        if not (plan.rebuilt.is_complete or drop_older):
             raise SinkError(
                 "the log lacks events whose states are in the ledger, so only a new ledger can forget the events",
-                location=str(ledger_path),
-                remedy="pass --drop-older to drop the states of these older events, too",
+                location=str(ledger_path if archive is None else archive),
+                remedy="pass the folder of `dh-bridge log export` that has them with --archive, or --drop-older to drop their states",
             )
-        erasure = _new_erasure(touched, rebuilt)
-        if not approve(erasure):
+        if not approve(plan.erasure):
             return None
-        with _exclusive(ledger_path) as file, open_log_of(ledger_path) as event_log:
-            forget = partial(_forget, file, erasure, touched, selection.text, forget_all=drop_older)
-            adopt_states(file, event_log, rebuilt, settings, forget)
+        with _exclusive(ledger_path) as file, ReadOnlyLog(plan.log_folder) as event_log:
+            forget = partial(_forget, file, plan.erasure, plan.touched, selection.text, forget_all=drop_older)
+            adopt_states(file, event_log, plan.rebuilt, settings, forget)
     erase_events(log_folder(ledger_path), selection.matches)
+    if archive is not None:
+        erase_archived(archive, selection.matches)
     if _is_catalogue(ledger_path):
         with CatalogSink(Catalog(ledger_path)) as sink, open_ledger(None, sink, settings) as ledger:
             assert ledger is not None  # noqa: S101 - of a catalogue
@@ -125,15 +137,35 @@ def erase(
             delete_orphans(sink.catalog)
     with _exclusive(ledger_path) as file:
         file.connection.execute("VACUUM")
-    return erasure
+    return plan.erasure
 
 
-def _touched_entities(ledger_path: Path, selection: EventSelection, settings: Settings) -> _TouchedEntities:
+@contextmanager
+def _new_plan(
+    ledger_path: Path, selection: EventSelection, settings: Settings, archive: Path | None
+) -> Iterator[_Plan]:
+    with joined_log(ledger_path, archive) as joined_folder:
+        archived: set[int] = set()
+        if archive is not None:
+            with ReadOnlyLog(joined_folder) as event_log:
+                archived = find_archived(archive, bytes.fromhex(event_log.log_id()), selection.matches)
+        touched = _touched_entities(joined_folder, selection, settings)
+        with rebuild_states(ledger_path, joined_folder, settings, is_left_out=selection.matches) as rebuilt:
+            erasure = Erasure(
+                len(archived.union(touched.positions)),
+                sorted(touched.urns - rebuilt.urns),
+                sorted(touched.urns & rebuilt.urns),
+                None if archive is None else len(archived),
+            )
+            yield _Plan(joined_folder, touched, rebuilt, erasure)
+
+
+def _touched_entities(joined_folder: Path, selection: EventSelection, settings: Settings) -> _TouchedEntities:
     """Merge the selected events alone in a temporary ledger, and return what they would send."""
     positions: list[int] = []
     zone = zone_of(settings)
     points: set[tuple[str, bytes]] = set()
-    with open_log_of(ledger_path, lambda event: not selection.matches(event)) as event_log, _scratch_file() as path:
+    with ReadOnlyLog(joined_folder, lambda event: not selection.matches(event)) as event_log, _scratch_file() as path:
         with open_ledger(path, NullSink(), settings) as ledger:
             assert ledger is not None  # noqa: S101 - of a path
             events = event_log.positioned_events()
@@ -186,10 +218,6 @@ def _exclusive(ledger_path: Path) -> Iterator[Catalog]:
 def _is_catalogue(ledger_path: Path) -> bool:
     with Catalog(ledger_path, readonly=True) as file:
         return bool(file.connection.execute("SELECT EXISTS (SELECT 1 FROM entity)").fetchone()[0])
-
-
-def _new_erasure(touched: _TouchedEntities, rebuilt: RebuiltStates) -> Erasure:
-    return Erasure(len(touched.positions), sorted(touched.urns - rebuilt.urns), sorted(touched.urns & rebuilt.urns))
 
 
 def _forget(file: Catalog, erasure: Erasure, touched: _TouchedEntities, text: str, *, forget_all: bool) -> None:
