@@ -247,10 +247,13 @@ def test_two_writers_share_segments_that_end(tmp_path, monkeypatch):
     assert numbers(tmp_path) == [(number, number) for number in range(1, 61)]
 
 
-def test_log_that_was_deleted_begins_again_with_another_id(tmp_path):
+@pytest.mark.parametrize("has_link", [False, True], ids=["deleted", "linked elsewhere"])
+def test_log_that_was_deleted_begins_again_with_another_id(tmp_path, has_link):
     folder = tmp_path / "log"
     with open_log(folder) as log:
         log.append([logged(1)])
+        if has_link:
+            (tmp_path / "linked").hardlink_to(segments(folder)[0])
         first_id = log.log_id()
         shutil.rmtree(folder)
         log.append([logged(2)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -131,6 +133,40 @@ def test_lost_ledger_gets_its_states_from_archive_and_log():
 def test_segments_that_the_log_still_has_are_read_once():
     logged = positioned_events()
     assert positioned_events(Path("archive")) == logged
+
+
+@pytest.mark.parametrize("has_links", [True, False], ids=["links", "copies"])
+def test_segments_that_are_deleted_meanwhile_are_read(monkeypatch, has_links):
+    logged = positioned_events()
+    for path in sorted(Path("archive").iterdir())[2:]:
+        path.unlink()
+    forget_exported()
+    if not has_links:
+        monkeypatch.setattr("dh_bridge.event_log.log_copy.os.link", no_link)
+    with joined_log(Path("all.db"), Path("archive")) as folder, ReadOnlyLog(folder) as event_log:
+        for path in list_segments(log_folder("all.db"))[:-1]:
+            path.unlink()
+        assert list(event_log.positioned_events()) == logged
+
+
+def no_link(_path, _target):
+    raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+
+def test_segment_that_is_deleted_before_it_is_linked_comes_from_the_archive(monkeypatch):
+    """Retention deletes the two oldest segments while the newer ones are linked."""
+    logged = positioned_events()
+    oldest = list_segments(log_folder("all.db"))[:2]
+
+    def link(path, target):
+        for deleted in oldest:
+            deleted.unlink(missing_ok=True)
+        original(path, target)
+
+    original = os.link
+    monkeypatch.setattr("dh_bridge.event_log.log_copy.os.link", link)
+    assert positioned_events(Path("archive")) == logged
+    assert not oldest[0].exists()
 
 
 def test_missing_file_is_an_error():

@@ -1,4 +1,4 @@
-"""Copies a log while other processes append to it and delete old segments."""
+"""Copies or links a log while other processes append to it and delete old segments."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dh_bridge.event_log.segment import SegmentReader, list_segments
 from dh_bridge.private_files import open_private, sync_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
 def copy_log(folder: Path, target_folder: Path) -> int:
     """Copy all complete records of a log, and wait until they are on the disk.
-
-    The newest segment is copied first: if another process deletes old segments meanwhile, the copy has no gap.
 
     Args:
         folder: the folder of the log.
@@ -30,22 +29,61 @@ def copy_log(folder: Path, target_folder: Path) -> int:
         SinkError: The log cannot be read.
     """
     target_folder.mkdir(mode=0o700)
-    size = 0
-    for number, path in enumerate(reversed(list_segments(folder))):
-        target_path = target_folder / path.name
+    paths = _transfer(folder, target_folder, _copy)
+    if paths:
+        _cut_incomplete_record(paths[-1])
+    sync_folder(target_folder)
+    return sum(path.stat().st_size for path in paths)
+
+
+def link_log(folder: Path, target_folder: Path) -> list[Path]:
+    """Link all segments of a log, so that they can be read even if another process deletes them.
+
+    Where links are impossible, such as between two file systems, the segments are copied.
+
+    Args:
+        folder: the folder of the log.
+        target_folder: the folder of the links, which only their owner can open.
+
+    Returns:
+        The links, oldest first.
+
+    Raises:
+        OSError: A segment can neither be linked nor copied.
+        SinkError: The log cannot be read.
+    """
+    return _transfer(folder, target_folder, _link)
+
+
+def _transfer(folder: Path, target_folder: Path, transfer: Callable[[Path, Path], None]) -> list[Path]:
+    """Link or copy segments, the newest first: if another process deletes old ones meanwhile, there is no gap."""
+    paths: list[Path] = []
+    for path in reversed(list_segments(folder)):
+        target = target_folder / path.name
         try:
-            with path.open("rb") as source, open_private(str(target_path), "wb") as target:
-                shutil.copyfileobj(source, target)
-                os.fsync(target.fileno())
+            transfer(path, target)
         except FileNotFoundError:
             if path.exists():
                 raise
             break  # it was deleted, and so were the older ones
-        if number == 0:
-            _cut_incomplete_record(target_path)
-        size += target_path.stat().st_size
-    sync_folder(target_folder)
-    return size
+        paths.insert(0, target)
+    return paths
+
+
+def _copy(path: Path, target: Path) -> None:
+    with path.open("rb") as source, open_private(str(target), "wb", buffering=-1) as file:
+        shutil.copyfileobj(source, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(path, target)
 
 
 def _cut_incomplete_record(path: Path) -> None:

@@ -147,7 +147,7 @@ class SegmentReader:
     @property
     def is_deleted(self) -> bool:
         """Whether the file is no longer in its folder."""
-        return os.fstat(self._file.fileno()).st_nlink == 0
+        return not is_file_at(self.path, self._file.fileno())
 
     def close(self) -> None:
         """Close the file."""
@@ -174,6 +174,14 @@ class SegmentReader:
                 return offset + start
             start = find_marker(rest, start + 1)
         return None
+
+
+def is_file_at(path: Path, descriptor: int) -> bool:
+    """Return whether an open file is the one at a path; a deleted file may still have a link elsewhere."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
 
 
 def segment_name(first: int) -> str:

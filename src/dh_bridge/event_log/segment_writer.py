@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.event_log.compression import FrameCodec, default_dictionary
 from dh_bridge.event_log.format import FORMAT_VERSION, SegmentHeader, encode_events, encode_header, encode_record
-from dh_bridge.event_log.segment import SegmentReader, list_segments, segment_first, segment_name
+from dh_bridge.event_log.segment import SegmentReader, is_file_at, list_segments, segment_first, segment_name
 from dh_bridge.private_files import replacing
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ class SegmentWriter:
 
     def _is_current(self) -> bool:
         """Return whether the open file is still in the folder, and not shorter than before."""
-        status = os.fstat(self._descriptor)
-        return status.st_nlink > 0 and status.st_size >= self._end
+        return is_file_at(self._path, self._descriptor) and os.fstat(self._descriptor).st_size >= self._end
 
     def _open_last(self, now: int) -> None:
         self.close()

@@ -1,7 +1,8 @@
 """Joins archived segments with the log of a ledger, for a replay from the first event on.
 
 The segments are made again in a temporary folder from the files of ``dh-bridge log export``, with the positions and times of
-receipt that they had. The segments that the log still has are linked there. So a replay reads the folder as it reads any log.
+receipt that they had. The segments that the log still has are linked there, so they stay if `serve` deletes them meanwhile. A
+replay reads the folder as it reads any log.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log.compression import FrameCodec, default_dictionary
 from dh_bridge.event_log.format import FORMAT_VERSION, SegmentHeader, encode_events, encode_header, encode_record
-from dh_bridge.event_log.segment import SegmentReader, list_segments, segment_first, segment_name
+from dh_bridge.event_log.log_copy import link_log
+from dh_bridge.event_log.segment import SegmentReader, segment_first, segment_name
 from dh_bridge.event_log.segment_writer import MAX_RECORD_BYTES, POSITIONS_AFTER_DAMAGE
 from dh_bridge.ledger.archive_files import first_position, list_archive, read_events, read_receipts
 from dh_bridge.ledger.ledger_log import existing_log_folder
@@ -46,10 +48,14 @@ def joined_log(ledger_path: Path, archive: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="dh_bridge_archive_") as name:
         folder = Path(name)
-        segments = list_segments(log_folder)
-        for path in segments:
-            (folder / path.name).symlink_to(path)
-        _restore(archive, folder, segments)
+        try:
+            _restore(archive, folder, link_log(log_folder, folder))
+        except OSError as error:
+            raise SinkError(
+                f"cannot restore the archive: {error.strerror or error}",
+                location=name,
+                remedy="make room there, or name another folder for temporary files with TMPDIR",
+            ) from error
         yield folder
 
 
@@ -68,11 +74,7 @@ def _restore(archive: Path, folder: Path, segments: list[Path]) -> None:
         receipts = read_receipts(path, log_id)
         log_id = receipts.log_id
         _check_gap(end, receipts.first, archive)
-        parts = list(_segment(path, receipts))
-        try:
-            (folder / segment_name(receipts.first)).write_bytes(b"".join(parts))
-        except OSError as error:
-            raise SinkError(f"cannot restore the archive: {error.strerror or error}", location=str(path)) from error
+        (folder / segment_name(receipts.first)).write_bytes(b"".join(_segment(path, receipts)))
         end = receipts.end
     if first is not None:
         _check_gap(end, first, archive)
