@@ -12,7 +12,14 @@ from dh_bridge.datahub.urns import entity_type
 from dh_bridge.identity_diff import IdentityDiff, MovePlan
 from dh_bridge.ledger import NullSink, Outbox, open_ledger, trial_copy
 from dh_bridge.ledger.archived_log import joined_log
-from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, forget_sent, rebuild_states, sent_urns
+from dh_bridge.ledger.rebuild import (
+    ReadOnlyLog,
+    ReplayStart,
+    adopt_states,
+    forget_sent,
+    rebuild_states,
+    sent_urns,
+)
 from dh_bridge.openlineage.events import Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import Options, zone_of
@@ -48,12 +55,13 @@ class ReplayResult(msgspec.Struct):
     """The differences between what was sent and what a replay gives.
 
     ``events``: the number of replayed events. ``dead``: those that cannot be used. ``is_complete``: whether the log has every
-    event of the ledger. ``plan``: the entities that get another URN, if there are other settings.
+    event of the ledger. ``start``: the snapshot with which the replay began otherwise; None: it began with the present states. ``plan``: the entities that get another URN, if there are other settings.
     """
 
     events: int = 0
     dead: int = 0
     is_complete: bool = True
+    start: ReplayStart | None = None
     differences: list[Difference] = []
     plan: MovePlan = MovePlan([], [], [])
 
@@ -166,8 +174,9 @@ def _new_result(rebuilt: RebuiltStates, sent: frozenset[str]) -> ReplayResult:
         events=sum(counts.events for counts in rebuilt.counts),
         dead=sum(counts.dead for counts in rebuilt.counts),
         is_complete=rebuilt.is_complete,
+        start=rebuilt.start,
     )
-    if rebuilt.is_complete:
+    if rebuilt.is_complete or rebuilt.start is not None:
         result.differences += [Difference(VANISHED, urn) for urn in sorted(sent - rebuilt.urns)]
     return result
 

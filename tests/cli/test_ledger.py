@@ -12,7 +12,8 @@ from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.event_log import EventLog
-from dh_bridge.ledger.ledger_log import log_folder, read_cursor
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.log_cursor import read_cursor
 
 CATALOGUE = ("--to", "catalog:all.db", "--set", "receiver.listen=127.0.0.1:0")
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "client.ndjson")

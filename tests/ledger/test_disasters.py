@@ -17,6 +17,7 @@ from dh_bridge.cli import commands
 from dh_bridge.datahub.generic_aspect import plain_operations
 from dh_bridge.datahub.proposal import Payload
 from dh_bridge.datahub.timeseries import is_timeseries
+from dh_bridge.event_log.segment import list_segments
 
 YESTERDAY = [event for number in range(4) for event in (*group(5, number), *group_of_tries(5, number))]
 TODAY = [event for number in range(2, 7) for event in (*reversed(group(5, number)), *group_of_tries(5, number))]
@@ -129,6 +130,28 @@ def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
         emit("today", gms)
         lose_ledger(with_log=False)
         count = len(gms.proposals)
+        emit("nothing", gms)
+        assert gms.dump() == expected
+        assert stale_writes(gms, count) == []
+
+
+def test_lost_ledger_is_restored_from_a_snapshot_if_the_log_lacks_events(tmp_path, expected, monkeypatch):
+    monkeypatch.setattr("dh_bridge.event_log.log.SEGMENT_BYTES", 1_000)  # a segment for each event, old after
+    monkeypatch.setattr("dh_bridge.event_log.log._DAY_SECONDS", 0.001)  # 30 ms
+    monkeypatch.setattr("dh_bridge.ledger.ledger_log._TRIM_SECONDS", 0.0)
+    with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
+        emit("yesterday", gms, *SMALL)
+        emit("morning", gms, *SMALL)
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        emit("today", gms)
+        lose_ledger(with_log=False)
+        assert min(list_segments(Path("ledger.db.log"))).stem > f"{1:020}"
+        snapshot = max(Path("ledger.db.log").glob("*.states"))
+        count = len(gms.proposals)
+        assert "Deliveries are paused" in run("ledger", "restore", str(snapshot), "ledger.db")
+        emit("nothing", gms, *SMALL, exit_code=3)
+        run("queue", "resume", "ledger.db")
         emit("nothing", gms)
         assert gms.dump() == expected
         assert stale_writes(gms, count) == []

@@ -14,7 +14,8 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog, LoggedEvent
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.ledger_log import LedgerLog, has_all_events, log_folder, read_cursor
+from dh_bridge.ledger.ledger_log import LedgerLog, has_all_events, log_folder
+from dh_bridge.ledger.log_cursor import read_cursor
 from dh_bridge.ledger.log_failures import MAX_TRIES
 from dh_bridge.sinks.catalog import CatalogSink
 

@@ -26,7 +26,8 @@ from support.sample_events import dataset, event
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.event_log import EventLog
-from dh_bridge.ledger.ledger_log import log_folder, read_cursor
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.log_cursor import read_cursor
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.receiver import running
 

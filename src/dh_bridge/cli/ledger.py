@@ -55,7 +55,7 @@ def restore(*, settings: Settings, file: Path, ledger: Path) -> None:
     """Restore LEDGER from the backup FILE. Stop the processes that use LEDGER before.
 
     LEDGER must not exist. If the folder LEDGER.log still exists, it stays: it has the events since the backup, and the next
-    `serve` or `emit` processes them. Otherwise the log of the backup is copied.
+    `serve` or `emit` processes them. Otherwise the log of the backup is copied. FILE may also be a snapshot, LEDGER.log/POSITION.states.
 
     Deliveries are paused, so that no old value replaces a newer one. Send the events since the backup again if LEDGER.log lacks
     them, and then run `dh-bridge queue resume LEDGER`. A catalogue needs no `queue resume`.

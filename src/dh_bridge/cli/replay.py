@@ -14,7 +14,7 @@ from dh_bridge.cli.queue import waiting_summary
 from dh_bridge.cli.summary import CommandOutcome
 from dh_bridge.cli.targets import say_connecting
 from dh_bridge.cli.terminal import echo, json_line, note, say, write, write_table
-from dh_bridge.cli.times import since_option
+from dh_bridge.cli.times import short_time, since_option
 from dh_bridge.delivery import open_target, with_server_version
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.identity_diff import MovePlan
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import DeadLetter, Event
     from dh_bridge.replay import ReplayResult
     from dh_bridge.settings import Settings
-
-_INCOMPLETE_TEXT = (
-    "The log does not have all events of the ledger (see --archive). The replay starts with the present states of the ledger, and adds the"
-    " events of the log to them."
-)
 
 
 @click.command()
@@ -132,11 +127,22 @@ def _show(result: ReplayResult, *, as_json: bool) -> None:
         if result.plan != MovePlan([], [], []):
             echo()
             write_table(("what", "entity", "from", "to"), [tuple(row.values()) for row in plan_rows(result.plan)])
-    if not result.is_complete:
-        say(_INCOMPLETE_TEXT)
+    _say_start(result)
     if result.plan != MovePlan([], [], []):
         say(plan_summary(result.plan))
     say(f"{result.events:,} events replayed: {len(result.differences):,} differences")
+
+
+def _say_start(result: ReplayResult) -> None:
+    """Print with which states the replay began, unless it has all events."""
+    if result.is_complete:
+        return
+    if result.start is None:
+        start = "the present states of the ledger, and adds the events of the log to them"
+    else:
+        time, position = short_time(result.start.time), result.start.position
+        start = f"the states of {time}, and adds the events after position {position:,} to them"
+    say(f"The log does not have all events of the ledger (see --archive). The replay starts with {start}.")
 
 
 def _deliver(  # noqa: PLR0913 - as the command
@@ -162,8 +168,7 @@ def _deliver(  # noqa: PLR0913 - as the command
                 raise SettingsError(warning, location="--to", remedy="name a new ledger with --new-ledger FILE")
             result = apply_replay(path, delivery_target.settings, since=since, archive=archive)
             outcome.counts.events += result.events
-            if not result.is_complete:
-                say(_INCOMPLETE_TEXT)
+            _say_start(result)
             if result.differences:
                 say(
                     f"no longer written: {len(result.differences):,} entities, such as {result.differences[0].urn}. They stay at"

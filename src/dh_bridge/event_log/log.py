@@ -209,6 +209,17 @@ class EventLog:
             reader.close()
         return LogStatus(total, self.first_position(), last, number, size, oldest)
 
+    def last_old_position(self, position: int, *, retention_days: float, size_share: float = 1) -> int:
+        """Return the position of the last event that :meth:`delete_old` would delete; 0 if it would delete none.
+
+        Args:
+            position: the position of the last processed event.
+            retention_days: days after which a segment is old, since its last event.
+            size_share: the part of its maximum size that the log may have.
+        """
+        old = self._old_segments(position, retention_days, size_share)
+        return max((segment_first(newer) - 1 for _, newer in old), default=0)
+
     def delete_old(self, position: int, *, retention_days: int) -> int:
         """Delete segments whose events are all processed, if they are old, or if the log is too large.
 
@@ -219,22 +230,27 @@ class EventLog:
         Returns:
             The number of deleted segments.
         """
-        segments = list_segments(self.folder)
-        total = sum(map(_size, segments))
-        allowed_bytes = self._max_bytes - self._segment_bytes
-        cutoff = self._clock() - retention_days * _DAY_SECONDS
         deleted = 0
-        for path, newer in pairwise(segments):
-            size = _size(path)
-            if segment_first(newer) - 1 > position or not (total > allowed_bytes or _created(newer) < cutoff):
-                break
+        for path, _ in self._old_segments(position, retention_days):
             with suppress(OSError):  # the next call tries it again
                 path.unlink()
-                total -= size
                 deleted += 1
         if deleted:
             self._closed_bytes = None
         return deleted
+
+    def _old_segments(self, position: int, retention_days: float, size_share: float = 1) -> Iterator[tuple[Path, Path]]:
+        """Yield the segments to delete, oldest first, each with the one after it."""
+        segments = list_segments(self.folder)
+        total = sum(map(_size, segments))
+        allowed_bytes = (self._max_bytes - self._segment_bytes) * size_share
+        cutoff = self._clock() - retention_days * _DAY_SECONDS
+        for path, newer in pairwise(segments):
+            size = _size(path)
+            if segment_first(newer) - 1 > position or not (total > allowed_bytes or _created(newer) < cutoff):
+                return
+            yield path, newer
+            total -= size
 
     def close(self) -> None:
         """Close the files; a second call does nothing."""

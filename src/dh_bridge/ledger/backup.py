@@ -15,9 +15,11 @@ from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog
 from dh_bridge.event_log.log_copy import copy_log
 from dh_bridge.ledger.factory import notes_of
-from dh_bridge.ledger.ledger_log import log_folder, read_cursor
+from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.log_cursor import read_cursor
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import SentFingerprints
+from dh_bridge.ledger.state_snapshots import copy_snapshots, delete_snapshot_note, read_snapshot_note
 from dh_bridge.ledger.withheld import WithheldWrites
 from dh_bridge.private_files import draft_path
 from dh_bridge.storage.connection import copy
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dh_bridge.ledger.state_snapshots import SnapshotNote
     from dh_bridge.settings import Settings
 
 _RESTORED_NOTE = "restored"
@@ -74,7 +77,7 @@ def back_up(ledger_path: Path, backup_path: Path) -> BackupSize:
         copy(ledger_path, draft)
         _check_copy(draft, ledger_path)
         log_path = log_folder(ledger_path)
-        log_bytes = copy_log(log_path, draft_log) if log_path.is_dir() else 0
+        log_bytes = copy_log(log_path, draft_log) + copy_snapshots(log_path, draft_log) if log_path.is_dir() else 0
         if draft_log.is_dir():
             draft_log.rename(backup_log)
         draft.rename(backup_path)
@@ -88,7 +91,7 @@ def restore(backup_path: Path, ledger_path: Path, settings: Settings) -> Restore
     is copied. Deliveries are paused until ``dh-bridge queue resume``.
 
     Args:
-        backup_path: what :func:`back_up` wrote.
+        backup_path: what :func:`back_up` wrote, or a snapshot in the folder of the log.
         ledger_path: the ledger; the file must not exist.
         settings: the settings of the ledger.
 
@@ -104,16 +107,29 @@ def restore(backup_path: Path, ledger_path: Path, settings: Settings) -> Restore
         _restore_log(backup_path, ledger_path, draft_log)
         copy(backup_path, draft)
         is_paused = not notes_of(draft).has_catalogue
+        with Database(draft, readonly=True) as file:
+            _require_ledger(read_snapshot_note(file.connection), backup_path)
         with Database(draft) as file:
             cursor = read_cursor(file.connection)
             if is_paused:
                 with file.transaction():
+                    delete_snapshot_note(file.connection)
                     outbox = Outbox(file.connection)
                     outbox.set_paused(is_paused=True)
                     outbox.write_note(_RESTORED_NOTE, "yes")
                     render_waiting_again(file, settings)
         draft.rename(ledger_path)
     return RestoredLedger(_pending_events(ledger_path, 0 if cursor is None else cursor.position), is_paused)
+
+
+def _require_ledger(note: SnapshotNote | None, path: Path) -> None:
+    """Reject the snapshot of a catalogue: the ledger in it counts what was written as sent, and the catalogue is not in it."""
+    if note is not None and note.is_catalogue:
+        raise SinkError(
+            "the file is a snapshot of a catalogue, without the catalogue",
+            location=str(path),
+            remedy="restore a backup; without one, the next `dh-bridge emit` makes a new catalogue of the events in the log",
+        )
 
 
 def finish_restore(file: Database, settings: Settings) -> None:
@@ -146,6 +162,7 @@ def _restore_log(backup_path: Path, ledger_path: Path, draft: Path) -> None:
         return
     if not live_log.is_dir():
         copy_log(backup_log, draft)
+        copy_snapshots(backup_log, draft)
         draft.rename(live_log)
         return
     live_id, backup_id = (_log_id(folder) for folder in (live_log, backup_log))

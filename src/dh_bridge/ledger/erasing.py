@@ -27,6 +27,7 @@ from dh_bridge.ledger.factory import NullSink, open_ledger
 from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, rebuild_states
+from dh_bridge.ledger.state_snapshots import delete_snapshots
 from dh_bridge.ledger.text_traces import forget_text
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import zone_of
@@ -128,6 +129,7 @@ def erase(  # noqa: PLR0913 - the options of the command
             forget = partial(_forget, file, plan.erasure, plan.touched, selection.text, forget_all=drop_older)
             adopt_states(file, event_log, plan.rebuilt, settings, forget)
     erase_events(log_folder(ledger_path), selection.matches)
+    delete_snapshots(log_folder(ledger_path))
     if archive is not None:
         erase_archived(archive, selection.matches)
     if _is_catalogue(ledger_path):

@@ -6,6 +6,7 @@ the log by its id: if the folder of the log was deleted or replaced, the new log
 
 from __future__ import annotations
 
+import logging
 import time
 from itertools import count
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import EventError, SinkError
 from dh_bridge.event_log import EventLog, LogBatch, LoggedEvent, LogStatus, PositionedEvent
+from dh_bridge.ledger.log_cursor import LogPosition, read_cursor, write_cursor
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.state_snapshots import delete_old_events
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.options import zone_of
@@ -28,17 +31,12 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.storage.database import Database
 
-_CURSOR_NOTE, _INCOMPLETE_NOTE = "log cursor", "log incomplete"
+log = logging.getLogger("dh_bridge.ledger")
+
+_INCOMPLETE_NOTE = "log incomplete"
 _TRIM_SECONDS = 10.0
 """Seconds between two looks for segments that can be deleted."""
 _MICROS = 1_000_000
-
-
-class LogPosition(NamedTuple):
-    """A position in the log that has an id."""
-
-    log_id: str
-    position: int
 
 
 class _AcceptedEvents(NamedTuple):
@@ -213,23 +211,20 @@ class LedgerLog:
 
     def move_cursor(self, position: int) -> None:
         """Store that all events up to a position are processed, in the caller's transaction."""
-        self._notes.write_note(_CURSOR_NOTE, f"{self.event_log.log_id()}:{position}")
+        write_cursor(self._connection, LogPosition(self.event_log.log_id(), position))
 
     def trim(self) -> None:
-        """Delete segments that are processed and old, some seconds after the last look."""
+        """Delete segments that are processed and old, some seconds after the last look; a snapshot has their effect."""
         now = time.monotonic()
-        if now >= self._next_trim:
-            self._next_trim = now + _TRIM_SECONDS
-            self.event_log.delete_old(self.cursor(), retention_days=self._retention_days)
-
-
-def read_cursor(connection: sqlite3.Connection) -> LogPosition | None:
-    """Return the cursor of a ledger; None if it never used a log."""
-    note = Outbox(connection).read_note(_CURSOR_NOTE)
-    if note is None:
-        return None
-    log_id, _, position = note.partition(":")
-    return LogPosition(log_id, int(position))
+        if now < self._next_trim:
+            return
+        self._next_trim = now + _TRIM_SECONDS
+        try:
+            delete_old_events(
+                self._connection, self.event_log, self.cursor(), retention_days=self._retention_days, clock=self._clock
+            )
+        except SinkError as error:  # the events of the batch are processed all the same
+            log.warning("old events of the log are not deleted: %s", error)
 
 
 def _has_states(connection: sqlite3.Connection) -> bool:

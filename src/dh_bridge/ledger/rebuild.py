@@ -17,8 +17,9 @@ from dh_bridge.event_log import EventLog, LogBatch
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
-from dh_bridge.ledger.ledger_log import LedgerLog, existing_log_folder, has_all_events
+from dh_bridge.ledger.ledger_log import LedgerLog, existing_log_folder, has_all_events, log_folder
 from dh_bridge.ledger.schema import STATE_TABLES
+from dh_bridge.ledger.state_snapshots import list_snapshots, read_snapshot_note
 from dh_bridge.ledger.withheld import WithheldWrites
 from dh_bridge.options import Options
 from dh_bridge.storage.connection import copy
@@ -41,17 +42,26 @@ _EVENTS_PER_READ = 1_000
 _BYTES_PER_READ = 64 * 1024 * 1024
 
 
+class ReplayStart(NamedTuple):
+    """The snapshot with which a replay begins: the position of its last event, and when it was made (milliseconds)."""
+
+    position: int
+    time: int
+
+
 class RebuiltStates(NamedTuple):
     """The states that the events of a log give.
 
     ``path``: the file that has them. ``cursor``: the position of the last event. ``counts``: of the events. ``is_complete``:
-    whether they are made of all events that the ledger ever processed, and of nothing else. ``urns``: the entities.
+    whether they are made of all events that the ledger ever processed, and of nothing else. ``start``: the snapshot with which they
+    begin otherwise; None: they begin with the present states. ``urns``: the entities.
     """
 
     path: Path
     cursor: int
     counts: list[Counts]
     is_complete: bool
+    start: ReplayStart | None
     urns: frozenset[str]
 
 
@@ -141,7 +151,7 @@ def rebuild_states(
         ledger_path: the ledger.
         log_folder: the folder of its log, or that of :func:`~dh_bridge.ledger.archived_log.joined_log`.
         settings: the settings to use.
-        since: milliseconds; only events that were received later. They are added to the states of the ledger.
+        since: milliseconds; only events that were received later. They are added to the present states of the ledger.
         is_left_out: which events are skipped. The states are then made of the other events alone.
 
     Raises:
@@ -154,16 +164,21 @@ def rebuild_states(
         path = Path(folder) / "ledger.db"
         with Database(ledger_path, readonly=True) as live:
             is_complete = since is None and has_all_events(live.connection, event_log)
+        snapshot = None
+        position = event_log.first_position() - 1 if since is None else event_log.position_before(since)
         if not is_complete and is_left_out is None:
-            copy(ledger_path, path)
-        start = event_log.first_position() - 1 if since is None else event_log.position_before(since)
-        event_log.read_after(start, max_events=1, max_bytes=1)  # the clock of the replay begins with the first event
+            snapshot = None if since is not None else _copy_snapshot(ledger_path, position, path)
+            if snapshot is None:
+                copy(ledger_path, path)
+            else:
+                position = snapshot.position
+        event_log.read_after(position, max_events=1, max_bytes=1)  # the clock of the replay begins with the first event
         counts = []
         with Database(path) as file:
             options = Options(settings, is_stateful=True)
             ledger_log = LedgerLog(event_log, file.connection, options, lambda: event_log.last_received / _MICROS)
             with file.transaction():
-                ledger_log.move_cursor(start)
+                ledger_log.move_cursor(position)
             ledger = Ledger(
                 file, options, NullSink(), clock=lambda: event_log.last_received / _MICROS, event_log=event_log
             )
@@ -172,7 +187,24 @@ def rebuild_states(
                 with file.transaction():
                     file.connection.execute("DELETE FROM outbox")
             urns = frozenset(urn for (urn,) in file.connection.execute("SELECT urn FROM sent"))
-            yield RebuiltStates(path, ledger_log.cursor(), counts, is_complete, urns)
+            yield RebuiltStates(path, ledger_log.cursor(), counts, is_complete, snapshot, urns)
+
+
+def _copy_snapshot(ledger_path: Path, position: int, copy_path: Path) -> ReplayStart | None:
+    """Copy the first snapshot from which a replay of the events after a position can start; None if there is none."""
+    for snapshot in list_snapshots(log_folder(ledger_path)):
+        if snapshot.position < position:
+            continue
+        try:
+            copy(snapshot.path, copy_path)
+            with Database(copy_path) as file:
+                note = read_snapshot_note(file.connection)
+        except SinkError as error:  # deleted meanwhile, damaged, or of another version: a later one may be intact
+            log.warning("a snapshot cannot be used: %s", error)
+            copy_path.unlink(missing_ok=True)
+            continue
+        return ReplayStart(snapshot.position, 0 if note is None else note.time)
+    return None
 
 
 def adopt_states(

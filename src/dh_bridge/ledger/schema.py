@@ -100,6 +100,10 @@ MIGRATIONS = {
 
 STATE_TABLES = ("run", "shared", "contribution", "run_token", "run_history", "state_object", "run_ancestry")
 """The tables that follow from events; the others have what was sent, and what waits to be sent."""
+LEDGER_TABLES = (
+    *STATE_TABLES, "sent", "sent_point", "outbox", "new_entity", "delivery", "note", "dictionary", "producer_activity",
+)  # fmt: skip
+"""All tables of MIGRATIONS."""
 
 
 def find_fault(_connection: object) -> None:

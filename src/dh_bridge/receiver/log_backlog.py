@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import LogStatus
-from dh_bridge.ledger.ledger_log import read_cursor
+from dh_bridge.ledger.log_cursor import read_cursor
 from dh_bridge.sinks.base import Closable
 from dh_bridge.storage.database import Database
 
