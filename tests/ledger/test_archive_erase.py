@@ -193,6 +193,17 @@ def test_archive_that_an_earlier_erasure_left_out_is_made_up_for():
     assert dump_of("all.db") == before
 
 
+def test_archive_of_a_lost_log_loses_the_events(tmp_path):
+    run("log", "erase", "all.db", "--run", "none", "--yes")  # the last segment is closed
+    run("log", "export", "all.db", ARCHIVE)
+    emit_to("others.db", "others.ndjson")
+    shutil.rmtree(log_folder("all.db"))
+    run("log", "erase", "all.db", "--text", PERSON, "--archive", ARCHIVE, "--yes")
+    assert PERSON.encode() not in archived_texts()
+    assert PERSON.lower().encode() not in stored_bytes(tmp_path / "all.db").lower()
+    assert dump_of("all.db") == dump_of("others.db")
+
+
 def test_dry_run_changes_nothing():
     delete_exported_segments()
     before, catalogue = snapshot(), dump_of("all.db")

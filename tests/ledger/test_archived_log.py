@@ -135,6 +135,57 @@ def test_segments_that_the_log_still_has_are_read_once():
     assert positioned_events(Path("archive")) == logged
 
 
+def lose_log(*, is_archive_complete):
+    """Delete the folder of the log; its last segment was never exported, unless it was closed before."""
+    if is_archive_complete:
+        run("log", "erase", "all.db", "--run", "none", "--yes")
+        run("log", "export", "all.db", "archive")
+    shutil.rmtree(log_folder("all.db"))
+
+
+def test_archive_that_has_all_events_replaces_a_lost_log():
+    before = dump_of("all.db")
+    lose_log(is_archive_complete=True)
+    output = run("replay", "all.db", "--archive", "archive", "--dry-run")
+    assert "does not have all events" not in output
+    assert "90 events replayed: 0 differences" in output
+    run("replay", "all.db", "--archive", "archive", "--to", "catalog:new.db")
+    assert dump_of("new.db") == before
+    run("replay", "all.db", "--archive", "archive", "--to", "catalog:all.db")
+    assert dump_of("all.db") == before
+    assert "does not have all events" not in run("replay", "all.db", "--archive", "archive", "--dry-run")
+
+
+def test_events_that_only_the_lost_log_had_stay_in_the_states():
+    before = dump_of("all.db")
+    lose_log(is_archive_complete=False)
+    assert "does not have all events" in run("replay", "all.db", "--archive", "archive", "--dry-run")
+    run("replay", "all.db", "--archive", "archive", "--to", "catalog:all.db", "--set", "runs.abort=failure")
+    assert dump_of("all.db") == before
+    run("emit", "events.ndjson", "--to", "catalog:all.db")
+    assert dump_of("all.db") == before
+
+
+def test_archive_of_a_lost_log_does_not_fit_the_next_log():
+    lose_log(is_archive_complete=True)
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    for path in list_segments(log_folder("all.db"))[:2]:
+        path.unlink()
+    output = run("replay", "all.db", "--archive", "archive", "--dry-run", exit_code=3)
+    assert "the file is of another log than that of the ledger" in output
+    assert "send its events with `dh-bridge emit`" in output
+
+
+def test_log_that_is_older_than_its_ledger_does_not_have_all_events():
+    """The ledger is new, and its log comes from a backup."""
+    shutil.copytree(log_folder("all.db"), "backup")
+    write_events("later.ndjson", [90])
+    run("emit", "later.ndjson", "--to", "catalog:all.db")
+    shutil.rmtree(log_folder("all.db"))
+    Path("backup").rename(log_folder("all.db"))
+    assert "does not have all events" in run("replay", "all.db", "--dry-run")
+
+
 @pytest.mark.parametrize("has_links", [True, False], ids=["links", "copies"])
 def test_segments_that_are_deleted_meanwhile_are_read(monkeypatch, has_links):
     logged = positioned_events()

@@ -120,7 +120,7 @@ def read_receipts(path: Path, log_id: bytes = b"") -> SegmentReceipts:
         raise SinkError(
             "the file is of another log than that of the ledger",
             location=str(path),
-            remedy="pass the folder that `dh-bridge log export` wrote for this ledger",
+            remedy="pass the folder that `dh-bridge log export` wrote for this log, or send its events with `dh-bridge emit`",
         )
     return receipts
 

@@ -19,7 +19,7 @@ from dh_bridge.event_log.log_copy import link_log
 from dh_bridge.event_log.segment import SegmentReader, segment_first, segment_name
 from dh_bridge.event_log.segment_writer import MAX_RECORD_BYTES, POSITIONS_AFTER_DAMAGE
 from dh_bridge.ledger.archive_files import first_position, list_archive, read_events, read_receipts
-from dh_bridge.ledger.ledger_log import existing_log_folder
+from dh_bridge.ledger.ledger_log import existing_log_folder, log_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,21 +35,22 @@ _MAX_RECORD_EVENTS = 500
 def joined_log(ledger_path: Path, archive: Path | None) -> Iterator[Path]:
     """Yield the folder of a ledger's log; with an archive, a temporary folder that also has the segments that the log deleted.
 
+    If the log is lost, the folder has the segments of the archive.
+
     Args:
         ledger_path: the ledger.
         archive: a folder of ``dh-bridge log export``.
 
     Raises:
-        SinkError: The ledger has no log, the archive cannot be read or belongs to another log, or segments are missing.
+        SinkError: The ledger has neither log nor archive, the archive cannot be read or belongs to another log, or segments are missing.
     """
-    log_folder = existing_log_folder(ledger_path)
     if archive is None:
-        yield log_folder
+        yield existing_log_folder(ledger_path)
         return
     with TemporaryDirectory(prefix="dh_bridge_archive_") as name:
         folder = Path(name)
         try:
-            _restore(archive, folder, link_log(log_folder, folder))
+            _restore(archive, folder, link_log(log_folder(ledger_path), folder))
         except OSError as error:
             raise SinkError(
                 f"cannot restore the archive: {error.strerror or error}",

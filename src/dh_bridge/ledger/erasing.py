@@ -128,8 +128,9 @@ def erase(  # noqa: PLR0913 - the options of the command
         with _exclusive(ledger_path) as file, ReadOnlyLog(plan.log_folder) as event_log:
             forget = partial(_forget, file, plan.erasure, plan.touched, selection.text, forget_all=drop_older)
             adopt_states(file, event_log, plan.rebuilt, settings, forget)
-    erase_events(log_folder(ledger_path), selection.matches)
-    delete_snapshots(log_folder(ledger_path))
+    if log_folder(ledger_path).is_dir():
+        erase_events(log_folder(ledger_path), selection.matches)
+        delete_snapshots(log_folder(ledger_path))
     if archive is not None:
         erase_archived(archive, selection.matches)
     if _is_catalogue(ledger_path):

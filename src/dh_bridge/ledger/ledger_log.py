@@ -94,7 +94,12 @@ def log_status(file: Database) -> LogStatus:
 
 def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:
     """Return whether the log has every event that the ledger ever processed."""
-    return Outbox(connection).read_note(_INCOMPLETE_NOTE) is None and event_log.first_position() == 1
+    if Outbox(connection).read_note(_INCOMPLETE_NOTE) is not None or event_log.first_position() != 1:
+        return False
+    cursor = read_cursor(connection)
+    if cursor is None or cursor.log_id != event_log.log_id():
+        return not _has_states(connection)
+    return cursor.position <= event_log.last_position()  # an archive ends before the open segment of a lost log
 
 
 class LedgerLog:
