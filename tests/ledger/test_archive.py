@@ -99,3 +99,16 @@ def test_event_of_several_lines_is_one_line():
     run("log", "export", "all.db", "archive")
     first = unpack(min(Path("archive").iterdir()))[0]
     assert json.loads(first)["outputs"][0]["name"] == "a.b"
+
+
+def test_export_into_the_archive_of_a_lost_log_is_an_error():
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    run("log", "export", "all.db", "archive")
+    before = {path.name: path.read_bytes() for path in Path("archive").iterdir()}
+    shutil.rmtree(log_folder("all.db"))
+    run("emit", "events.ndjson", "more.ndjson", "--to", "catalog:all.db", *BATCH)
+    assert "archive: the folder has the archive of another log (name another folder)" in run(
+        "log", "export", "all.db", "archive", exit_code=3
+    )
+    assert {path.name: path.read_bytes() for path in Path("archive").iterdir()} == before
+    run("log", "export", "all.db", "new archive")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import PositionedEvent
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.ledger.archive_files import ARCHIVE_SUFFIX, SegmentReceipts, write_events
+from dh_bridge.ledger.archive_files import ARCHIVE_SUFFIX, SegmentReceipts, read_receipts, write_events
 from dh_bridge.ledger.ledger_log import existing_log_folder
 from dh_bridge.private_files import replacing
 
@@ -38,7 +38,7 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
         The number of files and events.
 
     Raises:
-        SinkError: The ledger has no log, or a file cannot be read or written.
+        SinkError: The ledger has no log, the folder has files of another log, or a file cannot be read or written.
     """
     log_folder = existing_log_folder(ledger_path)
     written = present = event_count = 0
@@ -47,6 +47,10 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
         for path in list_segments(log_folder)[:-1]:
             target = folder / f"{path.stem}{ARCHIVE_SUFFIX}"
             if target.exists():
+                if not present and read_receipts(target).log_id != _log_id(path):
+                    raise SinkError(
+                        "the folder has the archive of another log", location=str(folder), remedy="name another folder"
+                    )
                 present += 1
                 continue
             event_count += _export_segment(path, target)
@@ -54,6 +58,12 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
     except OSError as error:
         raise SinkError(f"cannot write the archive: {error.strerror or error}", location=str(folder)) from error
     return ExportedSegments(written, present, event_count)
+
+
+def _log_id(path: Path) -> bytes:
+    reader = SegmentReader(path)
+    reader.close()
+    return reader.header.log_id
 
 
 def _export_segment(path: Path, target: Path) -> int:
