@@ -241,6 +241,7 @@ def test_log_without_the_oldest_events_needs_a_decision(tmp_path):
     assert len(positions(ledger)) == len(EVENTS)
     run("log", "erase", ledger, "--text", PERSON, "--drop-older", "--yes")
     assert_absent(ledger)
+    run("log", "erase", ledger, "--run", run_id(5), "--yes")  # the older states are gone
 
 
 def test_aspect_of_an_older_event_is_written_again_without_the_text(tmp_path):

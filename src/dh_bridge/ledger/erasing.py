@@ -24,7 +24,7 @@ from dh_bridge.ledger.archive_erase import erase_archived, find_archived
 from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink, open_ledger
-from dh_bridge.ledger.ledger_log import log_folder
+from dh_bridge.ledger.ledger_log import forget_missing_events, log_folder
 from dh_bridge.ledger.log_failures import LogFailures
 from dh_bridge.ledger.rebuild import ReadOnlyLog, adopt_states, rebuild_states
 from dh_bridge.ledger.state_snapshots import delete_snapshots
@@ -241,6 +241,8 @@ def _forget(file: Catalog, erasure: Erasure, touched: _TouchedEntities, text: st
         if forget_all:
             file.connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants of the schema
         file.connection.executemany(f"DELETE FROM {table} WHERE urn = ?", ((urn,) for urn in urns))  # noqa: S608 - as above
+    if forget_all:
+        forget_missing_events(file.connection)
     failures = LogFailures(file.connection)
     for position in touched.positions:
         failures.delete(position)

@@ -102,6 +102,11 @@ def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:
     return cursor.position <= event_log.last_position()  # an archive ends before the open segment of a lost log
 
 
+def forget_missing_events(connection: sqlite3.Connection) -> None:
+    """Store that the states of a ledger are those of its log alone, in the caller's transaction."""
+    Outbox(connection).delete_note(_INCOMPLETE_NOTE)
+
+
 class LedgerLog:
     """Appends the events of a ledger to its log, and reads those that are not processed yet."""
 
