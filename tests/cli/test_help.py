@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from support.fork_server import command_folder
 
 from dh_bridge.cli import MENU, commands
 
@@ -83,28 +84,28 @@ def test_commands_all_accept_a_settings_file(path, command):
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory):
-    """Return a folder as a checkout is: with the examples, and after the demo."""
+    """Return a function that runs a line in a folder as a checkout is: with the examples, and after the demo."""
     folder = tmp_path_factory.mktemp("workshop")
     shutil.copytree(ROOT / "examples" / "events", folder / "examples" / "events")
-    _shell("dh-bridge demo", folder)
-    return folder
+    with command_folder(tmp_path_factory.mktemp("commands")) as command:
 
+        def shell(line: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                ["bash", "-c", f"set -o pipefail; {line}"],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=folder,
+                env={"PATH": f"{command}:/usr/bin:/bin"},
+            )
 
-def _shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    return subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={"PATH": path},
-    )
+        assert shell("dh-bridge demo").returncode == 0
+        yield shell
 
 
 @pytest.mark.parametrize(("path", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_help_examples_run_as_printed(path, line, workshop):
-    done = _shell(line, workshop)
+    done = workshop(line)
     assert done.returncode == 0, done.stderr
     assert (
         done.stdout

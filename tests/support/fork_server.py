@@ -81,6 +81,7 @@ def _serve(listener: socket.socket) -> None:
 
     for name in _MODULES:
         importlib.import_module(f"dh_bridge.cli.{name}")
+    importlib.import_module("dh_bridge").Bridge()  # parses the mappings, which all forks share
     while True:
         connection, _ = listener.accept()
         if not os.fork():
