@@ -107,8 +107,23 @@ def test_export_into_the_archive_of_a_lost_log_is_an_error():
     before = {path.name: path.read_bytes() for path in Path("archive").iterdir()}
     shutil.rmtree(log_folder("all.db"))
     run("emit", "events.ndjson", "more.ndjson", "--to", "catalog:all.db", *BATCH)
-    assert "archive: the folder has the archive of another log (name another folder)" in run(
-        "log", "export", "all.db", "archive", exit_code=3
-    )
+    assert "the file has other events than the log" in run("log", "export", "all.db", "archive", exit_code=3)
     assert {path.name: path.read_bytes() for path in Path("archive").iterdir()} == before
+    run("log", "export", "all.db", "new archive")
+
+
+def test_export_beside_events_that_a_restored_log_lost_is_an_error():
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    run("ledger", "backup", "all.db", "backup.db")
+    write_events("lost.ndjson", range(100, 160))
+    run("emit", "lost.ndjson", "--to", "catalog:all.db", *BATCH)
+    run("log", "export", "all.db", "archive")
+    shutil.rmtree(log_folder("all.db"))
+    Path("all.db").unlink()
+    run("ledger", "restore", "backup.db", "all.db")
+    run("emit", "more.ndjson", "--to", "catalog:all.db")
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    output = run("log", "export", "all.db", "archive", exit_code=3)
+    assert "the file has other events than the log" in output
+    assert "name another folder" in output
     run("log", "export", "all.db", "new archive")

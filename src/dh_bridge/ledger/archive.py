@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,32 +39,42 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
         The number of files and events.
 
     Raises:
-        SinkError: The ledger has no log, the folder has files of another log, or a file cannot be read or written.
+        SinkError: The ledger has no log, the folder has other events, or a file cannot be read or written.
     """
     log_folder = existing_log_folder(ledger_path)
-    written = present = event_count = 0
+    pairs = [(path, folder / f"{path.stem}{ARCHIVE_SUFFIX}") for path in list_segments(log_folder)[:-1]]
+    present = [(path, target) for path, target in pairs if target.exists()]
+    if present:
+        _require_same_events(*present[-1])
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in list_segments(log_folder)[:-1]:
-            target = folder / f"{path.stem}{ARCHIVE_SUFFIX}"
-            if target.exists():
-                if not present and read_receipts(target).log_id != _log_id(path):
-                    raise SinkError(
-                        "the folder has the archive of another log", location=str(folder), remedy="name another folder"
-                    )
-                present += 1
-                continue
-            event_count += _export_segment(path, target)
-            written += 1
+        event_counts = [_export_segment(path, target) for path, target in pairs if (path, target) not in present]
     except OSError as error:
         raise SinkError(f"cannot write the archive: {error.strerror or error}", location=str(folder)) from error
-    return ExportedSegments(written, present, event_count)
+    return ExportedSegments(len(event_counts), len(present), sum(event_counts))
 
 
-def _log_id(path: Path) -> bytes:
+def _require_same_events(path: Path, target: Path) -> None:
+    """Reject an archive of another log, or of the events that a log had after the backup from which it was restored."""
+    archived = read_receipts(target)
     reader = SegmentReader(path)
-    reader.close()
-    return reader.header.log_id
+    logged = SegmentReceipts(reader.header.log_id, 0, 0, reader.header.first, [])
+    try:
+        last = deque(_events(reader, logged), maxlen=1)
+    finally:
+        reader.close()
+    is_same_event = all(
+        receipt.received == event.received
+        for position, event in last
+        for receipt in archived.receipts
+        if receipt.position == position
+    )
+    if not is_same_event or (archived.log_id, archived.end) != (logged.log_id, logged.end):
+        raise SinkError(
+            "the file has other events than the log at these positions: the log is another one, or comes from a backup",
+            location=str(target),
+            remedy="name another folder",
+        )
 
 
 def _export_segment(path: Path, target: Path) -> int:
