@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.catalog.graph import lineage_edges
 from dh_bridge.catalog.listing import find_urns, list_urns, search_urns
 from dh_bridge.catalog.runs import RunRow, list_runs
 from dh_bridge.catalog.summary import summarize
@@ -11,6 +12,8 @@ from dh_bridge.catalog.summary import summarize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dh_bridge.catalog.graph import LineageEdge
+    from dh_bridge.catalog.lineage import Direction
     from dh_bridge.catalog.paging import Page
     from dh_bridge.catalog.run_selection import RunFilter
     from dh_bridge.catalog.store import Catalog
@@ -52,8 +55,12 @@ class CatalogContents:
         """Return a catalogue with these entities."""
         return self._catalog
 
-    def load_graph(self) -> Catalog:
-        """Return a catalogue with all datasets and jobs."""
+    def lineage_edges(self, *, limit: int | None = None, page: str | None = None) -> Page[LineageEdge]:
+        """Return the edges between datasets and jobs."""
+        return lineage_edges(self._catalog, limit=limit, page=page)
+
+    def load_lineage(self, urn: str, direction: Direction, *, depth: int, limit: int | None = None) -> Catalog:  # noqa: ARG002 - as of a ledger
+        """Return a catalogue with what is upstream and downstream of a dataset or job."""
         return self._catalog
 
     def list_runs(

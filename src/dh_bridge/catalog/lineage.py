@@ -253,7 +253,7 @@ class _LineageTreeBuilder:
         """Return the name of an entity; a column has that of its dataset before it, and a run that of its job."""
         name = display_name(self._catalog, urn)
         if entity_type(urn) == "schemaField":
-            return f"{display_name(self._catalog, _dataset_of(urn))}.{name}"
+            return f"{display_name(self._catalog, dataset_of(urn))}.{name}"
         if entity_type(urn) == "dataProcessInstance":
             relations = self._catalog.aspect(urn, "dataProcessInstanceRelationships") or {}
             job = relations.get("parentTemplate")
@@ -274,8 +274,8 @@ class _LineageTreeBuilder:
         return [
             column
             for column in self._pairs_by_owner[owner.urn]
-            if (upstream is owner or _dataset_of(column.upstream) == upstream.urn)
-            and (downstream.type != "dataset" or _dataset_of(column.downstream) == downstream.urn)
+            if (upstream is owner or dataset_of(column.upstream) == upstream.urn)
+            and (downstream.type != "dataset" or dataset_of(column.downstream) == downstream.urn)
         ]
 
 
@@ -288,6 +288,6 @@ def _is_ancestor(urn: str, start: str, parents: dict[str, str]) -> bool:
     return False
 
 
-def _dataset_of(column: str) -> str:
+def dataset_of(column: str) -> str:
     """Return the dataset of a schemaField URN; a dataset's URN is its own."""
     return column.partition("(")[2].rpartition(",")[0] if entity_type(column) == "schemaField" else column

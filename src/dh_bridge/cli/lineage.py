@@ -11,7 +11,6 @@ from rich.tree import Tree
 
 from dh_bridge.catalog.drawing import to_dot, to_mermaid
 from dh_bridge.catalog.edges import entity_type
-from dh_bridge.catalog.graph import lineage_edges
 from dh_bridge.catalog.lineage import LineageNode, lineage_tree, to_json
 from dh_bridge.catalog.paging import MAX_EXAMINED
 from dh_bridge.cli.examples import examples
@@ -116,7 +115,7 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     draw = to_dot if dot else to_mermaid
     with open_contents(file, settings) as contents:
         if urn is None:
-            edges = lineage_edges(contents.load_graph(), limit=limit, page=page)
+            edges = contents.lineage_edges(limit=limit, page=page)
             if dot or mermaid:
                 write([draw(edges.items).encode()])  # UTF-8, whatever the terminal's code page
             else:
@@ -125,7 +124,11 @@ def lineage(  # noqa: PLR0913 - one parameter per option
             return
         entity = resolve_urn(contents, file, urn, _TIERS)
         is_run = entity_type(entity) == "dataProcessInstance"
-        catalog = contents.load_related_runs(entity) if is_run else contents.load_graph()
+        catalog = (
+            contents.load_related_runs(entity)
+            if is_run
+            else contents.load_lineage(entity, direction, depth=depth, limit=None if html is not None else limit)
+        )
         if html is not None:
             _write_page(html, catalog, entity, direction, depth)
             return

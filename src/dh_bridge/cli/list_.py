@@ -58,7 +58,7 @@ def list_(  # noqa: PLR0913 - one parameter per option
     `assertions` have filters; `search` looks for a text.
 
     Without KIND, the output has the number of entities, aspects, points in time, relationships and lineage edges. Of a ledger, only
-    entities are counted.
+    entities are counted. All of FILE is read for it: some seconds for a million runs.
     """
     if show_server_help(file, settings, entity="" if kind is None else ENTITY_TYPES[kind]):
         return

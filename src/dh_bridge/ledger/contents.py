@@ -7,28 +7,38 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
+from dh_bridge.catalog.edges import DOWNSTREAM, UPSTREAM, entity_type
+from dh_bridge.catalog.graph import lineage_edges
+from dh_bridge.catalog.lineage import dataset_of
 from dh_bridge.catalog.listing import urn_range
 from dh_bridge.catalog.paging import MAX_EXAMINED, Page, decode_key, encode_key, take_page
 from dh_bridge.catalog.run_selection import RunFilter
 from dh_bridge.catalog.runs import RunRow, list_runs
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger.fold import StatefulAggregator
+from dh_bridge.ledger.lineage_links import LineageLinks
+from dh_bridge.ledger.lineage_search import LineageSearch
 from dh_bridge.ledger.run_candidates import FIRST_KEY, IS_RUN, RUN_TIME, candidate_runs
 from dh_bridge.redaction import redaction_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dh_bridge.catalog.graph import LineageEdge
+    from dh_bridge.catalog.lineage import Direction
     from dh_bridge.options import Options
     from dh_bridge.storage.database import Database
 
 MAX_RENDERED_RUNS = 2_000
 """Maximum number of runs that are rendered for one answer: about two seconds. The latest runs come first."""
 MAX_RENDERED_ENTITIES = 20_000
+_LOADED_PER_SHOWN = 5
+"""How many entities are rendered on each side for one that is shown: the hidden ones are counted."""
 _ENTITIES_PER_CHUNK = 500
 _MAX_JOBS = 200
 """Jobs that match a text and whose runs are looked up; if there are more, the latest runs of all jobs are."""
 
+_GRAPH_TYPES = ("dataset", "dataJob", "dataFlow")
 _TYPE = "substr(urn, 8, instr(substr(urn, 8), ':') - 1)"
 _ALL_URNS = ("", "v")
 LIST_URNS = "SELECT urn FROM sent WHERE urn > ? AND urn < ? ORDER BY urn"
@@ -111,11 +121,43 @@ class LedgerContents:
                 catalog.apply(list(chain.from_iterable(aggregator.close_in_pieces())))
             aggregator.clear_cache()
 
-    def load_graph(self) -> Catalog:
+    def lineage_edges(self, *, limit: int | None = None, page: str | None = None) -> Page[LineageEdge]:
+        """Return the edges between datasets and jobs, as :func:`dh_bridge.catalog.graph.lineage_edges` does.
+
+        Entities are rendered in the order of the pages, until the page is full.
+        """
+        urns = self.list_urns(_GRAPH_TYPES, limit=MAX_RENDERED_ENTITIES)
+        catalog = Catalog(":memory:")
+        for start in range(0, len(urns.items), _ENTITIES_PER_CHUNK):
+            self._render(catalog, urns.items[start : start + _ENTITIES_PER_CHUNK])
+            edges = lineage_edges(catalog, limit=limit, page=page)
+            if edges.next_page is not None and start + _ENTITIES_PER_CHUNK < len(urns.items):
+                return Page(edges.items, edges.remaining, is_exact=False, next_page=edges.next_page)
+        self._note_limit("datasets, jobs and flows", len(urns.items), urns.total)
+        return lineage_edges(catalog, limit=limit, page=page)
+
+    def _load_graph(self) -> Catalog:
         """Return a catalogue with all datasets and jobs."""
-        page = self.list_urns(["dataset", "dataJob", "dataFlow"], limit=MAX_RENDERED_ENTITIES)
-        self._note_limit("datasets, jobs and flows", len(page.items), page.total)
-        return self.load(page.items)
+        urns = self.list_urns(_GRAPH_TYPES, limit=MAX_RENDERED_ENTITIES)
+        self._note_limit("datasets, jobs and flows", len(urns.items), urns.total)
+        return self.load(urns.items)
+
+    def load_lineage(self, urn: str, direction: Direction, *, depth: int, limit: int | None = None) -> Catalog:
+        """Return a catalogue with a dataset or job (also that of a column), and what is upstream and downstream of it, nearest first."""
+        links = LineageLinks(self._file.connection)
+        if not links.are_stored:
+            return self._load_graph()
+        if entity_type(urn) == "schemaField":
+            urn, depth = dataset_of(urn), 2 * depth
+        shared = StatefulAggregator(self._file.connection, self._options).shared
+        max_count = MAX_RENDERED_ENTITIES if limit is None else min(MAX_RENDERED_ENTITIES, _LOADED_PER_SHOWN * limit)
+        search = LineageSearch(links, shared, max_count)
+        upstream = [] if direction == "down" else search.around(urn, UPSTREAM, depth)
+        downstream = [] if direction == "up" else search.around(urn, DOWNSTREAM, depth)
+        if max_count in (len(upstream), len(downstream)):
+            self.notes.append(f"On each side, the nearest {max_count:,} datasets and jobs were looked at (--limit).")
+        loaded = [urn, *upstream, *downstream]
+        return self.load(loaded)
 
     def list_runs(
         self, urn: str | None, run_filter: RunFilter, *, limit: int | None = None, page: str | None = None
@@ -202,7 +244,7 @@ class LedgerContents:
     def load_all(self) -> Catalog:
         """Return a catalogue with all datasets, jobs and checks, and the latest runs."""
         catalog = self.load_checks()
-        graph = self.list_urns(["dataset", "dataJob", "dataFlow"], limit=MAX_RENDERED_ENTITIES)
+        graph = self.list_urns(_GRAPH_TYPES, limit=MAX_RENDERED_ENTITIES)
         self._note_limit("datasets, jobs and flows", len(graph.items), graph.total)
         candidates = candidate_runs(self._file.connection, None, RunFilter(), FIRST_KEY)
         runs = [key for _, key in islice(candidates, MAX_RENDERED_RUNS)]

@@ -18,6 +18,7 @@ from dh_bridge.ledger.batches import MAX_BATCH_BYTES, iter_batches
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.fold import StatefulAggregator
 from dh_bridge.ledger.ledger_log import LedgerLog
+from dh_bridge.ledger.lineage_links import LineageLinks
 from dh_bridge.ledger.log_folder import LogFolder
 from dh_bridge.ledger.outbox_relay import OutboxRelay
 from dh_bridge.ledger.producer_activity import ProducerActivityWriter
@@ -95,6 +96,10 @@ class Ledger:
         self._clock = clock
         self._monotonic_clock = monotonic_clock
         self._batch_size = settings.batch
+        links = LineageLinks(file.connection)
+        if not (self._is_catalogue or links.are_stored):
+            with file.transaction():
+                links.store_all()
         self._aggregator = StatefulAggregator(file.connection, options, full=full)
         self._session = Session(options, report=report, aggregator=self._aggregator)
         self._withheld = WithheldWrites(file.connection, options.settings.writes)

@@ -95,10 +95,28 @@ MIGRATIONS = {
         PRIMARY KEY (day, producer)
     ) WITHOUT ROWID;
     """,
+    15: """
+    -- Which jobs and datasets name each other, see dh_bridge.ledger.lineage_links.
+    CREATE TABLE lineage_link (
+        named INTEGER NOT NULL, -- a hash of the URN
+        side INTEGER NOT NULL, -- 1: it is upstream of the entity, -1: downstream
+        entity INTEGER NOT NULL REFERENCES shared,
+        PRIMARY KEY (named, side, entity)
+    ) WITHOUT ROWID;
+    """,
 }
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
-STATE_TABLES = ("run", "shared", "contribution", "run_token", "run_history", "state_object", "run_ancestry")
+STATE_TABLES = (
+    "run",
+    "shared",
+    "contribution",
+    "run_token",
+    "run_history",
+    "state_object",
+    "run_ancestry",
+    "lineage_link",
+)
 """The tables that follow from events; the others have what was sent, and what waits to be sent."""
 LEDGER_TABLES = (
     *STATE_TABLES, "sent", "sent_point", "outbox", "new_entity", "delivery", "note", "dictionary", "producer_activity",

@@ -14,6 +14,7 @@ from dh_bridge.aggregate.edge_expiry import drop_expired_edges
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
 from dh_bridge.ledger.codec import decode_verified, seal
 from dh_bridge.ledger.compression import compression_of
+from dh_bridge.ledger.lineage_links import NO_LINKS, LineageLinks, links_of
 from dh_bridge.model.facts import EDGE_LAST_USED, INPUT_EDGE, LAST_COMPLETE_RUN, OUTPUT_EDGE
 from dh_bridge.state_codec.codec import decode_registers, encode_registers
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
+    from dh_bridge.ledger.lineage_links import Links
     from dh_bridge.ledger.runs import RunStore, StoredRun
     from dh_bridge.model.facts import FactKind
     from dh_bridge.model.fold import FactsByEntity, Registers
@@ -35,12 +37,13 @@ _NO_ELEMENTS: dict[Any, Versioned] = {}
 
 
 class SharedEntity:
-    """The facts of one entity: ``registers`` of all runs, ``base`` of evicted runs."""
+    """The facts of one entity: ``registers`` of all runs, ``base`` of evicted runs; ``links``: the stored ones."""
 
-    __slots__ = ("base", "entity_id", "registers")
+    __slots__ = ("base", "entity_id", "links", "registers")
 
-    def __init__(self, entity_id: int, base: Registers, registers: Registers) -> None:
+    def __init__(self, entity_id: int, base: Registers, registers: Registers, links: Links) -> None:
         self.entity_id = entity_id
+        self.links = links
         self.base = base
         self.registers = registers
 
@@ -55,6 +58,8 @@ class SharedEntityStore:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._compression = compression_of(connection)
+        self._links = LineageLinks(connection)
+        self._has_links = self._links.are_stored
         self._entities: OrderedDict[str, SharedEntity | None] = OrderedDict()
         self._stale_elements: dict[str, set[tuple[FactKind, Any]]] = {}
         self._new_contributors: dict[str, set[int]] = {}
@@ -152,6 +157,9 @@ class SharedEntityStore:
             if base is not None:
                 base = EQUAL_BASE if base == registers else seal(base, self._compression)
             rows.append((base, seal(registers, self._compression), entity.entity_id))
+            if self._has_links and (links := links_of(urn, entity.registers)) != entity.links:
+                self._links.replace(entity.entity_id, entity.links, links)
+                entity.links = links
         executemany("UPDATE shared SET base = ?, registers = ? WHERE id = ?", rows)
         executemany(
             "INSERT OR IGNORE INTO contribution (entity, run) VALUES (?, ?)",
@@ -242,7 +250,8 @@ class SharedEntityStore:
                 decode_verified(data, decode_registers, self._compression, location=location) if data else {}
                 for data in (stored_base, row[2])
             )
-            entity = SharedEntity(row[0], base, registers)
+            links = links_of(urn, registers) if self._has_links else NO_LINKS
+            entity = SharedEntity(row[0], base, registers, links)
         self._entities[urn] = entity
         return entity
 
@@ -252,7 +261,7 @@ class SharedEntityStore:
             (entity_id,) = self._connection.execute(
                 "INSERT INTO shared (urn, registers) VALUES (?, x'') RETURNING id", (urn,)
             ).fetchone()
-            entity = self._entities[urn] = SharedEntity(entity_id, {}, {})
+            entity = self._entities[urn] = SharedEntity(entity_id, {}, {}, NO_LINKS)
         return entity
 
 
