@@ -156,8 +156,8 @@ def test_hot_table_renders_a_few_neighbours_and_says_so(hot_ledger, monkeypatch)
     )
     assert result.exit_code == 0, result.output
     assert 10 < sum("job_" in line for line in result.stdout.splitlines()) <= 20
-    assert "On each side, the nearest 100 datasets and jobs were looked at (--limit)." in result.stderr
-    assert 100 < len(set(rendered)) < 110
+    assert "On each side, the nearest 40 datasets and jobs were looked at (--limit)." in result.stderr
+    assert 40 < len(set(rendered)) < 50
 
 
 def test_all_neighbours_of_a_hot_table_are_shown_on_request(hot_ledger):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_RENDERED_RUNS = 2_000
 """Maximum number of runs that are rendered for one answer: about two seconds. The latest runs come first."""
 MAX_RENDERED_ENTITIES = 20_000
-_LOADED_PER_SHOWN = 5
+_LOADED_PER_SHOWN = 2
 """How many entities are rendered on each side for one that is shown: the hidden ones are counted."""
 _ENTITIES_PER_CHUNK = 500
 _MAX_JOBS = 200
