@@ -47,7 +47,7 @@ each event; bytes of disk for each event, beside the bytes of its JSON. *append*
 """
 GROWTH_HEAD = """### Growth of the event log
 
-Written by `make bench-log ARGS="--growth 10000 100000 --write"`. START events of 0.5 KB, of 200 jobs, a run each. *append*: 1,000 a
+Written by `make bench-log ARGS="--growth 10000 100000 1000000 --write"`. START events of 0.5 KB, of 200 jobs, a run each. *append*: 1,000 a
 batch; *fold*: from the log into a ledger; *replay*: `--dry-run`. Microseconds of processor time for each event.
 """
 SENDERS_HEAD = """### Senders of the event log
