@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 
-_MIN_FREE_BYTES = 4 * 1024 * 1024
+_MIN_FREE_BYTES = 256 * 1024
 _MIN_FREE_SHARE = 0.1
 """If less than this is free when a file is closed, the file stays as it is: the next batch needs the space again."""
 _INCREMENTAL = 2
