@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -48,9 +49,12 @@ class Clock:
         return self.now
 
 
-def live(path, days=range(DAYS), chosen=SAME, *, is_catalogue=True):
-    """Process some events each day; a segment of the log ends each day."""
+def live(path, days=range(DAYS), chosen=SAME, *, is_catalogue=True, seed=0):
+    """Process some events each day, in the order of a seed; a segment of the log ends each day."""
     clock = Clock(NOW + days[0] * DAY)
+    events = [*EVENTS]
+    if seed:
+        random.Random(seed).shuffle(events)  # noqa: S311 - reproducible, not secret
     with (
         Catalog(path) as file,
         EventLog(log_folder(path), max_bytes=1 << 30, clock=clock) as event_log,
@@ -59,7 +63,7 @@ def live(path, days=range(DAYS), chosen=SAME, *, is_catalogue=True):
         for day in days:
             clock.now = NOW + day * DAY
             ledger = Ledger(file, compiled(chosen), sink, clock=clock, event_log=event_log)
-            ledger.process_and_deliver(read(EVENTS[day * EVENTS_PER_DAY : (day + 1) * EVENTS_PER_DAY]))
+            ledger.process_and_deliver(read(events[day * EVENTS_PER_DAY : (day + 1) * EVENTS_PER_DAY]))
 
 
 def log_start(path):
@@ -116,9 +120,10 @@ def test_large_log_makes_a_snapshot_before_it_loses_events(tmp_path, monkeypatch
     assert (result.differences, result.start.position) == ([], positions(path)[0])
 
 
-def test_replay_from_a_snapshot_changes_nothing(tmp_path):
+@pytest.mark.parametrize("seed", range(3))
+def test_replay_from_a_snapshot_changes_nothing(tmp_path, seed):
     path = tmp_path / "ledger.db"
-    live(path)
+    live(path, seed=seed)
     result = compare_replay(path, SAME)
     assert (result.is_complete, result.differences) == (False, [])
     start = positions(path)[0]
