@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from support.generated_runs import group, group_of_tries
 from support.gms import Gms
 
+from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.datahub.generic_aspect import plain_operations
@@ -124,6 +125,33 @@ def test_lost_datahub_is_filled_from_the_log(tmp_path, expected):
         assert len(gms.proposals) == count
 
 
+def test_lost_datahub_also_gets_what_older_events_stated(tmp_path, expected, monkeypatch):
+    with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
+        lose_older_events(monkeypatch, tmp_path, lambda: emit("yesterday", gms, *SMALL))
+        emit("today", gms)
+        assert min(list_segments(Path("ledger.db.log"))).stem > f"{1:020}"
+        gms.forget()
+        said = run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
+        assert "What older events stated is sent from its states." in said
+        assert gms.dump() == expected
+        count = len(gms.proposals)
+        run("emit", "today.ndjson", "--to", f"rest:{gms.url}", "--ledger", "new.db", "--fail-on", "delivery")
+        assert len(gms.proposals) == count
+        run("replay", "ledger.db", "--to", "catalog:new_catalogue.db")
+        with Catalog("new_catalogue.db") as catalog:
+            assert list(dump_catalog(catalog)) == expected
+
+
+def lose_older_events(monkeypatch, folder, work):
+    """Do some work while each event is a segment of the log, and old after 30 ms."""
+    monkeypatch.setattr("dh_bridge.event_log.log.SEGMENT_BYTES", 1_000)
+    monkeypatch.setattr("dh_bridge.event_log.log._DAY_SECONDS", 0.001)
+    monkeypatch.setattr("dh_bridge.ledger.ledger_log._TRIM_SECONDS", 0.0)
+    work()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+
+
 def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
         emit("yesterday", gms)
@@ -136,14 +164,8 @@ def test_lost_ledger_without_a_backup_is_made_from_its_log(tmp_path, expected):
 
 
 def test_lost_ledger_is_restored_from_a_snapshot_if_the_log_lacks_events(tmp_path, expected, monkeypatch):
-    monkeypatch.setattr("dh_bridge.event_log.log.SEGMENT_BYTES", 1_000)  # a segment for each event, old after
-    monkeypatch.setattr("dh_bridge.event_log.log._DAY_SECONDS", 0.001)  # 30 ms
-    monkeypatch.setattr("dh_bridge.ledger.ledger_log._TRIM_SECONDS", 0.0)
     with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
-        emit("yesterday", gms, *SMALL)
-        emit("morning", gms, *SMALL)
-        monkeypatch.undo()
-        monkeypatch.chdir(tmp_path)
+        lose_older_events(monkeypatch, tmp_path, lambda: (emit("yesterday", gms, *SMALL), emit("morning", gms, *SMALL)))
         emit("today", gms)
         lose_ledger(with_log=False)
         assert min(list_segments(Path("ledger.db.log"))).stem > f"{1:020}"

@@ -20,6 +20,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.identity_diff import MovePlan
 from dh_bridge.ledger import open_ledger, read_notes
 from dh_bridge.ledger.factory import notes_of
+from dh_bridge.ledger.rebuild import adopt_older_states
 from dh_bridge.replay import apply_replay, compare_replay, log_items
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import address_of, target_kind
@@ -104,7 +105,10 @@ def replay(  # noqa: PLR0913 - one parameter per option
         return
     with CommandOutcome(fail_on="delivery") as outcome:
         try:
-            _deliver(path, target, settings, new_ledger, since, archive, outcome)
+            _deliver(
+                path, target, settings, new_ledger, since, archive, outcome,
+                needs_older=new_settings is None and since is None and archive is None,
+            )  # fmt: skip
         except SinkError as error:
             outcome.abort(error)
         for line in outcome.summary():
@@ -153,8 +157,13 @@ def _deliver(  # noqa: PLR0913 - as the command
     since: int | None,
     archive: Path | None,
     outcome: CommandOutcome,
+    *,
+    needs_older: bool,
 ) -> None:
-    """Deliver to the target of the ledger, or to another one that has a ledger of its own."""
+    """Deliver to the target of the ledger, or to another one that has a ledger of its own.
+
+    ``needs_older``: that one also gets what older events stated than those of the log.
+    """
     has_own_ledger = target_kind(target).has_own_ledger
     is_same_file = has_own_ledger and Path(address_of(target)).resolve() == path.resolve()
     ledger_path = None if has_own_ledger else new_ledger or path
@@ -174,6 +183,10 @@ def _deliver(  # noqa: PLR0913 - as the command
                     f"no longer written: {len(result.differences):,} entities, such as {result.differences[0].urn}. They stay at"
                     " the target, and later replays do not list them."
                 )
+        elif needs_older:
+            new_path = ledger_path or Path(address_of(target))
+            if adopt_older_states(path, new_path, delivery_target.settings):
+                say("The log does not have all events of the ledger. What older events stated is sent from its states.")
         with open_ledger(
             ledger_path, sink, delivery_target.settings, version=delivery_target.version,
             delivery_id=delivery_target.options.run_id, target=delivery_target.address,

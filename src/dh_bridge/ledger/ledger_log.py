@@ -98,7 +98,7 @@ def has_all_events(connection: sqlite3.Connection, event_log: EventLog) -> bool:
         return False
     cursor = read_cursor(connection)
     if cursor is None or cursor.log_id != event_log.log_id():
-        return not _has_states(connection)
+        return not has_states(connection)
     return cursor.position <= event_log.last_position()  # an archive ends before the open segment of a lost log
 
 
@@ -140,7 +140,7 @@ class LedgerLog:
         """Before events are processed: store whether the ledger has states of events that the log lacks, in the caller's transaction."""
         cursor = read_cursor(self._connection)
         is_new_log = cursor is None or cursor.log_id != self.event_log.log_id()
-        if is_new_log and _has_states(self._connection):
+        if is_new_log and has_states(self._connection):
             self._notes.write_note(_INCOMPLETE_NOTE, "the ledger is older than its log")
 
     def accept(self, items: Sequence[Event | DeadLetter]) -> list[DeadLetter]:
@@ -237,6 +237,7 @@ class LedgerLog:
             log.warning("old events of the log are not deleted: %s", error)
 
 
-def _has_states(connection: sqlite3.Connection) -> bool:
+def has_states(connection: sqlite3.Connection) -> bool:
+    """Return whether a ledger has processed events."""
     query = "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM shared)"
     return bool(connection.execute(query).fetchone()[0])

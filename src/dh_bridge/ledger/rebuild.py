@@ -17,7 +17,7 @@ from dh_bridge.event_log import EventLog, LogBatch
 from dh_bridge.ledger.compression import compression_of
 from dh_bridge.ledger.factory import NullSink
 from dh_bridge.ledger.ledger import Ledger
-from dh_bridge.ledger.ledger_log import LedgerLog, existing_log_folder, has_all_events, log_folder
+from dh_bridge.ledger.ledger_log import LedgerLog, existing_log_folder, has_all_events, has_states, log_folder
 from dh_bridge.ledger.schema import STATE_TABLES
 from dh_bridge.ledger.state_snapshots import list_snapshots, read_snapshot_note
 from dh_bridge.ledger.withheld import WithheldWrites
@@ -223,23 +223,66 @@ def adopt_states(
         settings: those of the rebuilt states.
         prepare: what else the transaction changes, before the states.
     """
-    file.connection.execute("ATTACH DATABASE ? AS rebuilt", (str(rebuilt.path),))
+
+    def change() -> None:
+        if prepare is not None:
+            prepare()
+        _replace_states(file, settings)
+        options = Options(settings, is_stateful=True)
+        LedgerLog(event_log, file.connection, options, lambda: 0.0).move_cursor(rebuilt.cursor)
+
+    _with_states_of(file, rebuilt.path, change)
+
+
+def adopt_older_states(ledger_path: Path, new_path: Path, settings: Settings) -> bool:
+    """Give a new ledger the present states of another one, if that one has processed events that its log lacks.
+
+    The new ledger has sent nothing, so it renders all entities. If it has states, nothing happens.
+
+    Args:
+        ledger_path: the ledger.
+        new_path: the new ledger, which is created.
+        settings: those of both.
+
+    Returns:
+        Whether the new ledger has got the states.
+
+    Raises:
+        SinkError: A file cannot be read or written.
+    """
+    with Database(ledger_path, readonly=True) as live, open_log_of(ledger_path) as event_log:
+        if has_all_events(live.connection, event_log):
+            return False
+    with Database(new_path) as file, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
+        if has_states(file.connection):
+            return False
+        copy_path = Path(folder) / "ledger.db"
+        copy(ledger_path, copy_path)
+        Database(copy_path).close()  # tables of an older version are brought up to date
+        _with_states_of(file, copy_path, lambda: _replace_states(file, settings))
+    return True
+
+
+def _with_states_of(file: Database, path: Path, change: Callable[[], None]) -> None:
+    """Call ``change`` in a transaction in which another ledger is the database ``other``."""
+    file.connection.execute("ATTACH DATABASE ? AS other", (str(path),))
     try:
         with file.transaction():
-            if prepare is not None:
-                prepare()
-            for table in reversed(STATE_TABLES):
-                file.connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - constants of the schema
-            file.connection.execute("INSERT OR IGNORE INTO main.dictionary SELECT * FROM rebuilt.dictionary")
-            compression_of(file.connection).forget()
-            for table in STATE_TABLES:
-                file.connection.execute(f"INSERT INTO main.{table} SELECT * FROM rebuilt.{table}")  # noqa: S608 - as above
-            options = Options(settings, is_stateful=True)
-            LedgerLog(event_log, file.connection, options, lambda: 0.0).move_cursor(rebuilt.cursor)
-            file.connection.execute("DELETE FROM note WHERE name = 'runs'")  # the estimate of rows: it is counted again
-            WithheldWrites(file.connection, settings.writes).schedule_all()
+            change()
     finally:
-        file.connection.execute("DETACH DATABASE rebuilt")
+        file.connection.execute("DETACH DATABASE other")
+
+
+def _replace_states(file: Database, settings: Settings) -> None:
+    """Replace the states of a ledger by those of ``other``, and schedule all entities to be rendered again."""
+    for table in reversed(STATE_TABLES):
+        file.connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - constants of the schema
+    file.connection.execute("INSERT OR IGNORE INTO main.dictionary SELECT * FROM other.dictionary")
+    compression_of(file.connection).forget()
+    for table in STATE_TABLES:
+        file.connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608 - as above
+    file.connection.execute("DELETE FROM note WHERE name = 'runs'")  # the estimate of rows: it is counted again
+    WithheldWrites(file.connection, settings.writes).schedule_all()
 
 
 def forget_sent(file: Database, urns: Iterable[str]) -> None:
