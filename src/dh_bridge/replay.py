@@ -55,7 +55,8 @@ class ReplayResult(msgspec.Struct):
     """The differences between what was sent and what a replay gives.
 
     ``events``: the number of replayed events. ``dead``: those that cannot be used. ``is_complete``: whether the log has every
-    event of the ledger. ``start``: the snapshot with which the replay began otherwise; None: it began with the present states. ``plan``: the entities that get another URN, if there are other settings.
+    event of the ledger. ``start``: the snapshot with which the replay began otherwise; None: it began with the present states.
+    ``plan``: the entities that get another URN, if there are other settings.
     """
 
     events: int = 0
