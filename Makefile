@@ -28,7 +28,7 @@ define install_many
 		PIP_CONSTRAINT=$(2) PIP_BUILD_CONSTRAINT=$(LOCK) $(1)/bin/python $(PIP) $(3)
 endef
 
-.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-console bench-spark golden docs lock clean
+.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-ledger-queries bench-console bench-spark golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -104,6 +104,9 @@ bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS
 
 bench-queries: $(VENV)/.dev  ## measure the first page of each query, up to a million runs (5 minutes, 5 GB of disk; ARGS="--runs 10000")
 	@$(BIN)/python benchmarks/queries.py $(ARGS)
+
+bench-ledger-queries: $(VENV)/.dev  ## measure the first page of each query on a ledger (2 minutes; ARGS="--jobs 1000")
+	@$(BIN)/python benchmarks/ledger_queries.py $(ARGS)
 
 golden: $(VENV)/.dev  ## write the golden events of tests/golden/samples.yaml, and the proposals of all golden events; read the difference
 	@$(BIN)/python tools/golden_events.py
