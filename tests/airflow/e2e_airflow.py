@@ -77,8 +77,8 @@ def scheduled(at_home, tmp_path_factory):
         airflow.start(DH_BRIDGE_AIRFLOW__TO=f"catalog:{home / 'shop.db'}", DH_BRIDGE_AIRFLOW__TIMEOUT="9.9")
         airflow.trigger(DAY, "shop_nightly", "shop_audit")
         dag_runs = [run_urn("shop_nightly"), run_urn("shop_audit")]
-        airflow.until(lambda: all(ended(home / "shop.db", urn) for urn in dag_runs), 240, "both DAG runs are told")
-        yield home / "shop.db", airflow.states(), airflow.logs()
+        airflow.until(lambda: all(ended(home / "shop.db", urn) for urn in dag_runs), 600, "both DAG runs are told")
+        return home / "shop.db", airflow.states(), airflow.logs()
     finally:
         airflow.stop()
 

@@ -108,7 +108,7 @@ class Airflow:
                         cwd=self.home, start_new_session=True,
                     )
                 )  # fmt: skip
-        self.until(lambda: len(self.dags()) == 2, 240, "the DAGs are read")
+        self.until(lambda: len(self.dags()) == 2, 600, "the DAGs are read")
 
     def stop(self) -> None:
         """Stop the parts, with all that they started."""
