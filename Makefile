@@ -12,6 +12,7 @@ AIRFLOW := .venv-airflow
 AIRFLOW2 := .venv-airflow2
 SPARK35 := .venv-spark35
 SPARK43 := .venv-spark43
+ENVIRONMENTS := $(patsubst %,%/.ready,$(AIRFLOW) $(AIRFLOW2) $(SPARK35) $(SPARK43))
 
 # Containers often set it: each process of a test would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,15 +24,14 @@ INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python $(P
 # $(call install_many,ENVIRONMENT,CONSTRAINTS,PACKAGES): uv takes seconds for many packages where pip takes minutes; where uv does
 # not reach the index that pip is set to, pip installs them.
 define install_many
-	@$(BIN)/python $(PIP) uv
 	@$(BIN)/uv pip install --quiet --python $(1)/bin/python --constraint $(2) --build-constraint $(LOCK) $(3) 2> $(1)/uv.log || \
 		PIP_CONSTRAINT=$(2) PIP_BUILD_CONSTRAINT=$(LOCK) $(1)/bin/python $(PIP) $(3)
 endef
 
-.PHONY: help demo test check slow browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-ledger-queries bench-console bench-spark golden docs lock clean
+.PHONY: help demo test check slow slow-e2e browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-ledger-queries bench-console bench-spark golden docs lock clean
 
 help:  ## say what there is
-	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
 
 demo: $(VENV)/.light  ## translate the events of examples/ into out/demo.db and show what came of them
 	@$(BIN)/dh-bridge demo
@@ -54,6 +54,10 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 slow: $(VENV)/.dev browser  ## run the tests that take seconds each: Spark, faults, the console in a browser, every field of every golden event (9 minutes)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or spark"
 
+# Real Airflows and Sparks mostly wait: the other slow tests run meanwhile.
+slow-e2e: $(VENV)/.dev browser $(ENVIRONMENTS)  ## run the tests of `make slow` and `make e2e` in one session, as CI does (make -j2 slow-e2e)
+	@$(BIN)/python -m pytest -n $(WORKERS) -o "python_files=test_*.py e2e_*.py" -m "slow or spark"
+
 # Debian's Chromium, for the tests of the console. Elsewhere they are skipped, and the reason names the remedy.
 browser:  ## install Chromium for the tests of the console, where apt-get can
 	@command -v chromium > /dev/null || test -n "$$TESTS_CHROMIUM" || \
@@ -63,7 +67,7 @@ browser:  ## install Chromium for the tests of the console, where apt-get can
 				{ tail -n 5 out/chromium.log >&2; exit 1; }; \
 		else echo "no Chromium: the tests of the console are skipped (Debian: apt-get install chromium)"; fi
 
-e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready $(SPARK43)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.3 translate (5 minutes)
+e2e: $(VENV)/.dev $(ENVIRONMENTS)  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 and 4.3 translate (5 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_lake_tables.py tests/spark/e2e_spark43.py tests/spark/e2e_py_files.py -p no:randomly -n $(WORKERS)
 
 # The long form of what the suite tests in short. Each number can be another: make faults FAULTS="TESTS_KILLS=10 TESTS_STREAM=50000".
@@ -139,7 +143,7 @@ $(VENV)/.light: pyproject.toml $(LOCK) | $(BIN)/python
 	@$(INSTALL) -e .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/python
+$(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/uv
 	@echo "installing dh-bridge and what its checks need into $(VENV)"
 	$(call install_many,$(VENV),$(LOCK),-e '.[dev]')
 	@touch $@ $(VENV)/.light
@@ -153,10 +157,10 @@ define airflow
 	@touch $@
 endef
 
-$(AIRFLOW)/.ready: examples/airflow/requirements.txt pyproject.toml | $(BIN)/python
+$(AIRFLOW)/.ready: examples/airflow/requirements.txt pyproject.toml | $(BIN)/uv
 	$(airflow)
 
-$(AIRFLOW2)/.ready: examples/airflow/requirements2.txt pyproject.toml | $(BIN)/python
+$(AIRFLOW2)/.ready: examples/airflow/requirements2.txt pyproject.toml | $(BIN)/uv
 	$(airflow)
 
 # The oldest and the newest PySpark beside the locked one, with no more than what the extra asks for (4.3: and Spark Connect).
@@ -168,12 +172,15 @@ define spark
 	@touch $@
 endef
 
-$(SPARK35)/.ready: pyproject.toml $(LOCK) tests/spark/spark35.txt | $(BIN)/python
+$(SPARK35)/.ready: pyproject.toml $(LOCK) tests/spark/spark35.txt | $(BIN)/uv
 	$(spark)
 
 $(SPARK43)/.ready: SPARK_PACKAGES := 'pyspark[connect]'
-$(SPARK43)/.ready: pyproject.toml $(LOCK) tests/spark/spark43.txt | $(BIN)/python
+$(SPARK43)/.ready: pyproject.toml $(LOCK) tests/spark/spark43.txt | $(BIN)/uv
 	$(spark)
+
+$(BIN)/uv: | $(BIN)/python
+	@$(BIN)/python $(PIP) uv
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -25,12 +27,13 @@ _COUNTED = {
     "render", "report", "state_codec", "value_maps", "test_closing.py", "test_hostile_texts.py", "test_options.py", "test_pipeline.py",
     "test_tombstones.py",
 }  # fmt: skip
+#: Tests that wait for Spark or Airflow: workers begin with them, and run the others beside them.
+_WAITING = re.compile(r"tests/spark/|.*/e2e_")
 #: Tests whose programs start Spark themselves: any worker runs them beside the tests that share a session.
 _OWN_SPARK = {"tests/spark/test_lake_tables.py", "tests/spark/test_spark_connect.py"}
 #: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
 _SPREAD = {
     "tests/cli/test_damaged_files.py",
-    "tests/cli/test_help.py",
     "tests/faults/test_faults_kafka.py",
     "tests/faults/test_faults_process.py",
     "tests/faults/test_faults_rest.py",
@@ -54,31 +57,39 @@ def pytest_configure(config):
     os.environ |= {"HOME": home, "DATAHUB_TELEMETRY_ENABLED": "false"}
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         slow = item.get_closest_marker("slow")
         if slow or item.path.relative_to(_TESTS).parts[0] not in _COUNTED:
             item.add_marker("no_cover")
+    if hasattr(config, "workerinput"):  # of xdist
+        sizes = Counter(_work_unit(item.nodeid) for item in items)
+        items.sort(key=lambda item: (not _WAITING.match(item.nodeid), -sizes[_work_unit(item.nodeid)]))
+
+
+def _work_unit(nodeid):
+    """Return the name of the tests that one worker gets together.
+
+    A whole file, as its tests share what they read. All tests of Spark that share a session, which starts once for each worker. Each Airflow.
+    """
+    file = nodeid.partition("::")[0]
+    if file.startswith("tests/spark/test_") and file not in _OWN_SPARK:
+        return "tests/spark"
+    if file.endswith("e2e_airflow.py"):
+        return f"{file} {'2' if '[airflow2' in nodeid else '3'}"
+    return nodeid if file in _SPREAD else file
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a worker a whole file, as its tests share what they read.
-
-    One worker gets the tests of Spark that share a session, which starts once for each worker; each Airflow starts on one worker, too.
-    """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not there without xdist
 
-    class Files(LoadScopeScheduling):
+    class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0]
-            if file.startswith("tests/spark/test_") and file not in _OWN_SPARK:
-                return "tests/spark"
-            if file.endswith("e2e_airflow.py"):
-                return f"{file} {'2' if '[airflow2' in nodeid else '3'}"
-            return nodeid if file in _SPREAD else file
+            return _work_unit(nodeid)
 
-    return Files(config, log)
+    config.option.loadscopereorder = False  # the items are in order
+    return Scheduler(config, log)
 
 
 @pytest.fixture

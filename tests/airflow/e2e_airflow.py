@@ -23,6 +23,8 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.errors import SinkError
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = {"3": (Airflow3, ROOT / ".venv-airflow"), "2": (Airflow2, ROOT / ".venv-airflow2")}
 DAY = datetime(2026, 1, 2, tzinfo=timezone.utc)
 NAMESPACE = "shop-airflow"
