@@ -9,7 +9,7 @@ The plain loop uses one core. Events are START and COMPLETE in turn, 6.5 KB on a
 three share their tables with others, as in a warehouse, one has tables of its own. Peak memory is that of the program and all its
 children together (resident, shared pages counted once for each), sampled ten times a second.
 Times are of the work alone: Spark's session has started, and a small batch has warmed it up; of 10,000 events, which take
-seconds, the fastest of three. The plain loop discards its NDJSON, Spark a folder of Parquet. Goals: flat memory, each tenfold
+seconds, the fastest of three. The plain loop discards its NDJSON; Spark writes a folder of Parquet. Goals: flat memory, each tenfold
 within 15 % of ten times the time, two cores at least 1.3 times as fast as the plain loop at 100,000 events.
 """
 
