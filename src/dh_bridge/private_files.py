@@ -6,6 +6,7 @@ The mode of an existing file does not change: its owner decides who reads it.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
@@ -37,6 +38,18 @@ def copy_mode(source: str | Path, target: str | Path) -> None:
     """Give ``target``, which replaces ``source``, the mode of ``source``; do nothing if ``source`` does not exist."""
     with suppress(OSError):
         os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))  # noqa: PTH101, PTH116 - paths as they were named
+
+
+def copy_private(source: Path, target: Path) -> None:
+    """Copy a file, and wait until the copy is on the disk.
+
+    Raises:
+        OSError: A file cannot be read or written.
+    """
+    with source.open("rb") as original, open_private(str(target), "wb", buffering=-1) as file:
+        shutil.copyfileobj(original, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def draft_path(path: Path) -> Path:

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from dh_bridge.event_log.segment import SegmentReader, list_segments
-from dh_bridge.private_files import open_private, sync_folder
+from dh_bridge.private_files import copy_private, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def copy_log(folder: Path, target_folder: Path) -> int:
         SinkError: The log cannot be read.
     """
     target_folder.mkdir(mode=0o700)
-    paths = _transfer(folder, target_folder, _copy)
+    paths = _transfer(folder, target_folder, copy_private)
     if paths:
         _cut_incomplete_record(paths[-1])
     sync_folder(target_folder)
@@ -68,13 +68,6 @@ def _transfer(folder: Path, target_folder: Path, transfer: Callable[[Path, Path]
             break  # it was deleted, and so were the older ones
         paths.insert(0, target)
     return paths
-
-
-def _copy(path: Path, target: Path) -> None:
-    with path.open("rb") as source, open_private(str(target), "wb", buffering=-1) as file:
-        shutil.copyfileobj(source, file)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _link(path: Path, target: Path) -> None:

@@ -8,7 +8,6 @@ deleted events are always in the oldest one.
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import time
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger.log_cursor import read_cursor
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.schema import LEDGER_TABLES
-from dh_bridge.private_files import open_private, sync_folder
+from dh_bridge.private_files import copy_private, sync_folder
 from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
@@ -117,10 +116,9 @@ def copy_snapshots(log_folder: Path, target_folder: Path) -> int:
     size = 0
     for snapshot in list_snapshots(log_folder):
         target = target_folder / snapshot.path.name
-        with suppress(FileNotFoundError), snapshot.path.open("rb") as source, open_private(str(target), "wb") as copied:
-            shutil.copyfileobj(source, copied)
-            os.fsync(copied.fileno())
-            size += copied.tell()
+        with suppress(FileNotFoundError):
+            copy_private(snapshot.path, target)
+            size += target.stat().st_size
     sync_folder(target_folder)
     return size
 
