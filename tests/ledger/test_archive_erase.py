@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import stat
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import zstandard
 from click.testing import CliRunner
+from support.killed_steps import KilledError, killed, killed_in_call
 from support.receivers import dump_of
 from support.sample_events import dataset, event
 from support.stored_bytes import stored_bytes
@@ -212,31 +212,6 @@ def test_dry_run_changes_nothing():
     assert (snapshot(), dump_of("all.db")) == (before, catalogue)
 
 
-class _KilledError(BaseException):
-    pass
-
-
-def killed(*_arguments):
-    raise _KilledError
-
-
-def killed_in_call(number):
-    """Return `replacing` for a process that ends inside the block of a call, and leaves the draft."""
-    calls = []
-
-    @contextmanager
-    def replacing(path):
-        if len(calls) == number:
-            with private_files.draft_path(path).open("wb") as draft:
-                yield draft
-            raise _KilledError
-        calls.append(path)
-        with private_files.replacing(path) as file:
-            yield file
-
-    return replacing
-
-
 @pytest.mark.parametrize("is_in_log", [True, False], ids=["archive and log", "archive alone"])
 @pytest.mark.parametrize(
     ("module", "name", "death"),
@@ -273,7 +248,7 @@ def test_interrupted_erasure_is_finished_by_the_next_call(tmp_path, monkeypatch,
     ledger = tmp_path / "all.db"
     with monkeypatch.context() as patched:
         patched.setattr(module, name, death)
-        with pytest.raises(_KilledError):
+        with pytest.raises(KilledError):
             erasing.erase(ledger, selection, SETTINGS, archive=ARCHIVE)
     erasing.erase(ledger, selection, SETTINGS, archive=ARCHIVE)
     assert PERSON.encode() not in archived_texts()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
 from support.gms import Gms
+from support.killed_steps import KilledError, killed, killed_in_call
 from support.receivers import dump_of, post, serving
 from support.sample_events import dataset, event
 from support.stored_bytes import stored_bytes
 
-from dh_bridge import Settings, private_files
+from dh_bridge import Settings
 from dh_bridge.cli import commands
 from dh_bridge.errors import SinkError
 from dh_bridge.event_log import EventLog, log_erase
@@ -167,10 +167,6 @@ def test_events_of_a_subject_are_erased(tmp_path, option, numbers):
     assert dump_of(ledger) == dump_of(tmp_path / "kept.db")
 
 
-class _KilledError(BaseException):
-    pass
-
-
 @pytest.mark.parametrize("step", range(6))
 def test_interrupted_erasure_is_finished_by_the_next_call(tmp_path, monkeypatch, step):
     """The process ends before the log is changed, before one of its segments is replaced, or before the file is compacted."""
@@ -186,7 +182,7 @@ def test_interrupted_erasure_is_finished_by_the_next_call(tmp_path, monkeypatch,
             patched.setattr(erasing, "erase_events", killed)
         else:
             patched.setattr(log_erase, "replacing", killed_in_call(step))
-        with pytest.raises(_KilledError):
+        with pytest.raises(KilledError):
             erasing.erase(ledger, selection, SETTINGS)
     assert len([*log_folder(ledger).glob("*.part")]) == (step < 4)
     erasing.erase(ledger, selection, SETTINGS)
@@ -194,27 +190,6 @@ def test_interrupted_erasure_is_finished_by_the_next_call(tmp_path, monkeypatch,
     assert len(positions(ledger)) == len(OTHERS)
     assert dump_of(ledger) == dump_of(tmp_path / "others.db")
     assert [*log_folder(ledger).glob("*.part")] == []
-
-
-def killed(*_arguments):
-    raise _KilledError
-
-
-def killed_in_call(number):
-    """Return `replacing` for a process that ends inside the block of a call, and leaves the draft."""
-    calls = []
-
-    @contextmanager
-    def replacing(path):
-        if len(calls) == number:
-            with private_files.draft_path(path).open("wb") as draft:
-                yield draft
-            raise _KilledError
-        calls.append(path)
-        with private_files.replacing(path) as file:
-            yield file
-
-    return replacing
 
 
 def test_erasing_beside_serve_is_refused(tmp_path):
