@@ -29,8 +29,6 @@ _COUNTED = {
 }  # fmt: skip
 #: Tests that wait for Spark or Airflow: workers begin with them, and run the others beside them.
 _WAITING = re.compile(r"tests/spark/|.*/e2e_")
-#: Tests of streams: they and the other tests of Spark take about the same time, so each half has a worker, and a session of its own.
-_STREAMS = re.compile(r"tests/spark/test_(checkpoint|state|stream)_?")
 #: Tests whose programs start Spark themselves: any worker runs them beside the tests that share a session.
 _OWN_SPARK = {"tests/spark/test_lake_tables.py", "tests/spark/test_spark_connect.py"}
 #: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
@@ -72,11 +70,11 @@ def pytest_collection_modifyitems(config, items):
 def _work_unit(nodeid):
     """Return the name of the tests that one worker gets together.
 
-    A whole file, as its tests share what they read. The tests of Spark that share a session, in two halves. Each Airflow.
+    A whole file, as its tests share what they read. All tests of Spark that share a session, which starts once for each worker. Each Airflow.
     """
     file = nodeid.partition("::")[0]
     if file.startswith("tests/spark/test_") and file not in _OWN_SPARK:
-        return "tests/spark, streams" if _STREAMS.match(file) else "tests/spark"
+        return "tests/spark"
     if file.endswith("e2e_airflow.py"):
         return f"{file} {'2' if '[airflow2' in nodeid else '3'}"
     return nodeid if file in _SPREAD else file

@@ -1,4 +1,4 @@
-"""One small Spark for the tests of this folder that a worker of xdist runs."""
+"""One small Spark for all tests of this folder; they run in one worker of xdist."""
 
 from __future__ import annotations
 
