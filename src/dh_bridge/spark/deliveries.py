@@ -10,6 +10,7 @@ from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import Failure, address_of, target_kind
 from dh_bridge.spark.executors import SparkDelivery, deliver_from_executors, failures_frame
 from dh_bridge.spark.output_order import sort_by_entity
+from dh_bridge.spark.packed_proposals import packs_of
 from dh_bridge.spark.targets import (
     FOLDER_SCHEMES,
     MAX_ATTEMPTS,
@@ -96,7 +97,8 @@ def _from_driver(
     delivered_count = failed_count = retryable_count = 0
     # a stream has the state of its runs, as a ledger has: it need not read the target to complete a run
     has_run_states = is_batch or _has_batches(proposals)
-    rows = allowed_proposals if is_batch else sort_by_entity(allowed_proposals)
+    is_in_order = is_batch or packs_of(allowed_proposals) is not None
+    rows = allowed_proposals if is_in_order else sort_by_entity(allowed_proposals)
     with open_target(target, settings, ledger=has_run_states).sink as sink:
         for batch_delivery in deliver_from_driver(rows, sink, attempts=attempts):
             delivered_count += batch_delivery.delivered_count

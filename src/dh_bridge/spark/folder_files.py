@@ -47,11 +47,15 @@ def into_files(rows: DataFrame, count: int) -> DataFrame:
 
 
 def write_batch_files(
-    rows: DataFrame, folder: str, *, stream: str, batch: int, write: Callable[[DataFrame, str], None]
-) -> None:
+    rows: DataFrame, folder: str, *, stream: str, batch: int, write: Callable[[DataFrame, str], int]
+) -> int:
     """Write the files of a stream's batch into ``folder``, and replace those of an earlier attempt.
 
-    The files are ``part-STREAM-BATCH-…``. ``write`` writes them into a folder that readers skip; then they are moved.
+    The files are ``part-STREAM-BATCH-…``. ``write`` writes them into a folder that readers skip, and returns the number of rows;
+    then they are moved.
+
+    Returns:
+        The number of rows.
 
     Raises:
         SinkError: A file cannot be moved.
@@ -63,7 +67,7 @@ def write_batch_files(
     staging_folder = f"{base}/_{stream}-{batch}"
     staging_path = store_of(spark, staging_folder)[1]
     store.delete(staging_path, True)  # noqa: FBT003 - Java's
-    write(rows, staging_folder)
+    row_count = write(rows, staging_folder)
     for stale_file in store.globStatus(store_of(spark, f"{escape_glob(file_prefix)}*")[1]) or ():
         store.delete(stale_file.getPath(), False)  # noqa: FBT003 - Java's
     for file in store.listStatus(staging_path):
@@ -76,3 +80,4 @@ def write_batch_files(
                 f"cannot move the file to {final_path}", location=f"{staging_folder}/{name}", retryable=True
             )
     store.delete(staging_path, True)  # noqa: FBT003 - Java's
+    return row_count

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from dh_bridge.spark.hadoop import store_of
 from dh_bridge.spark.rows import arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -28,6 +28,9 @@ _WRITTEN = "name string, row_count long"
 _ROW_GROUP_BYTES = 32 << 20
 _PLAIN_COLUMNS = frozenset({"aspect", "sequence"})
 """Columns whose values rarely repeat: a dictionary of them costs time, and saves no space."""
+
+
+Conversion: TypeAlias = "Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 
 def local_folder(spark: SparkSession, folder: str) -> Path | None:
@@ -38,12 +41,13 @@ def local_folder(spark: SparkSession, folder: str) -> Path | None:
     return Path(uri.getPath()) if uri.getScheme() == "file" else None
 
 
-def write_local_parquet(rows: DataFrame, folder: Path) -> int:
+def write_local_parquet(rows: DataFrame, folder: Path, convert: Conversion | None = None) -> int:
     """Write each partition of rows into a Parquet file of a local folder, which all workers must see.
 
     Args:
         rows: The rows.
         folder: The folder; its present files stay.
+        convert: What a worker makes of the rows before it writes them.
 
     Returns:
         The number of rows.
@@ -55,7 +59,7 @@ def write_local_parquet(rows: DataFrame, folder: Path) -> int:
     try:
         staging_folder.mkdir(parents=True)
         try:
-            files = rows.mapInArrow(_ParquetWriter(str(staging_folder)), _WRITTEN).collect()
+            files = rows.mapInArrow(_ParquetWriter(str(staging_folder), convert), _WRITTEN).collect()
             for file in files:
                 (staging_folder / file.name).rename(folder / file.name)
         finally:
@@ -68,8 +72,9 @@ def write_local_parquet(rows: DataFrame, folder: Path) -> int:
 class _ParquetWriter:
     """The task of a worker: its rows into a file; it yields the name of the file, and the number of rows."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, convert: Conversion | None = None) -> None:
         self._folder = folder
+        self._convert = convert
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of a part; an empty part makes no file."""
@@ -80,7 +85,8 @@ class _ParquetWriter:
         name = f"{PART_PREFIX}{number:05}-{uuid4()}.snappy.parquet"
         row_count = 0
         writer = None
-        for table in _row_groups(record_batches):
+        batches = record_batches if self._convert is None else self._convert(record_batches)
+        for table in _row_groups(batches):
             if writer is None:
                 dictionary_columns = [column for column in table.column_names if column not in _PLAIN_COLUMNS]
                 writer = pq.ParquetWriter(

@@ -7,7 +7,7 @@ their batch, then by their position in it. Wall time orders different streams an
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.spark.connect import is_connect
 
@@ -39,22 +39,36 @@ def batch_number(spark: SparkSession) -> int | None:
     return None if number is None else int(number)
 
 
-def with_order(rows: DataFrame, *, batch: int | None = None) -> DataFrame:
+class WriteOrder(NamedTuple):
+    """The values of ORDER_COLUMNS that all rows of a batch, or of a batch job, share."""
+
+    stream_id: str | None
+    batch: int | None
+    written_at: datetime
+
+
+def write_order(spark: SparkSession, batch: int | None = None) -> WriteOrder:
+    """Return the values for rows that are made now; ``batch`` as of :func:`with_order`."""
+    return WriteOrder(stream_id(spark), batch_number(spark) if batch is None else batch, datetime.now(timezone.utc))
+
+
+def with_order(rows: DataFrame, *, batch: int | None = None, order: WriteOrder | None = None) -> DataFrame:
     """Return rows with ORDER_COLUMNS, in their present order; columns that they already have stay.
 
     Args:
         rows: The rows.
         batch: The number of the stream's batch that they belong to (default: the batch that is being processed).
+        order: The values that all rows share (default: those of ``batch`` and of the present time).
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    spark = rows.sparkSession
-    batch = batch_number(spark) if batch is None else batch
+    if order is None:
+        order = write_order(rows.sparkSession, batch)
     values = {
-        "stream_id": F.lit(stream_id(spark)).cast("string"),
-        "batch": F.lit(batch).cast("long"),
+        "stream_id": F.lit(order.stream_id).cast("string"),
+        "batch": F.lit(order.batch).cast("long"),
         "sequence": F.monotonically_increasing_id(),
-        "written_at": F.lit(datetime.now(timezone.utc)),
+        "written_at": F.lit(order.written_at),
     }
     missing_columns = [values[name].alias(name) for name in ORDER_NAMES if name not in rows.columns]
     return rows.select("*", *missing_columns) if missing_columns else rows

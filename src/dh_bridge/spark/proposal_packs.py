@@ -5,7 +5,7 @@ A pack is a compressed record batch of Arrow. A worker makes packs and opens the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -28,7 +28,22 @@ MAX_PACK_BYTES = 1 << 20
 """Bytes of the JSON texts in a pack. PySpark 3.5 passes 500 rows, and so packs, to a worker at once."""
 _SCHEMA = arrow_schema(f"key string, {OPENED}")
 _OPENED_SCHEMA = arrow_schema(OPENED)
+_URN, _CHANGE_TYPE = map(_OPENED_SCHEMA.get_field_index, ("entity_urn", "change_type"))
 _WRITE_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class Pack(NamedTuple):
+    """A pack, as columns of STEP_OUTPUT.
+
+    Attributes:
+        data: the record batch, compressed.
+        row_count: the number of proposals.
+        size: the bytes of their JSON texts.
+    """
+
+    data: bytes
+    row_count: int
+    size: int
 
 
 class PackBuilder:
@@ -63,7 +78,7 @@ class PackBuilder:
             run_id: OpenLineage's id of the run.
             location: The position of the run's last event.
         """
-        aspects = [orjson.dumps(proposal.value).decode() for proposal in proposals]
+        aspects = [orjson.dumps(proposal.value) for proposal in proposals]
         count = len(proposals)
         columns = self._columns
         columns[0] += [key] * count
@@ -71,24 +86,24 @@ class PackBuilder:
         columns[2] += [proposal.entity_urn for proposal in proposals]
         columns[3] += [proposal.aspect_name for proposal in proposals]
         columns[4] += [proposal.change_type for proposal in proposals]
-        columns[5] += aspects
+        columns[5] += [aspect.decode() for aspect in aspects]
         columns[6] += [time] * count
         columns[7] += [run_id] * count
         columns[8] += [location] * count
         self._size += sum(map(len, aspects))
 
-    def take(self) -> bytes | None:
+    def take(self) -> Pack | None:
         """Return the pack, and begin another one; None if there are no proposals."""
-        columns = self._columns
+        columns, size = self._columns, self._size
         if not columns[0]:
             return None
         arrays = [to_array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
         self._clear()
-        return pack(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+        batch = pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+        return Pack(_compressed(batch), batch.num_rows, size)
 
 
-def pack(batch: pa.RecordBatch) -> bytes:
-    """Return the pack of a record batch."""
+def _compressed(batch: pa.RecordBatch) -> bytes:
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, batch.schema, options=_WRITE_OPTIONS) as writer:
         writer.write_batch(batch)
@@ -99,12 +114,20 @@ def pack(batch: pa.RecordBatch) -> bytes:
 class PackOpener:
     """(data) -> OPENED: the proposals of packs, without those of some runs."""
 
-    def __init__(self, dropped_keys: Iterable[str] = ()) -> None:
+    def __init__(self, dropped_keys: Iterable[str] = (), continued_runs: Iterable[str] = ()) -> None:
+        """``continued_runs``: the URNs of runs that exist already, so that a CREATE of them becomes an UPSERT."""
         self._dropped_keys = sorted(dropped_keys)
+        self._continued_runs = sorted(continued_runs)
+
+    @property
+    def drops_runs(self) -> bool:
+        """Whether proposals are left out, so that ``row_count`` of the packs is too large."""
+        return bool(self._dropped_keys)
 
     def __call__(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the proposals of a part."""
         dropped_keys = pa.array(self._dropped_keys, pa.string())
+        continued_runs = pa.array(self._continued_runs, pa.string())
         for packs in record_batches:
             for value in packs.column(0):
                 with pa.ipc.open_stream(value.as_buffer()) as reader:
@@ -112,5 +135,14 @@ class PackOpener:
                         opened = batch
                         if self._dropped_keys:
                             opened = opened.filter(pc.invert(pc.is_in(opened.column(0), value_set=dropped_keys)))
+                        columns = opened.columns[1:]
+                        if self._continued_runs:
+                            columns[_CHANGE_TYPE] = _change_types(columns, continued_runs)
                         if opened.num_rows:
-                            yield pa.RecordBatch.from_arrays(opened.columns[1:], schema=_OPENED_SCHEMA)
+                            yield pa.RecordBatch.from_arrays(columns, schema=_OPENED_SCHEMA)
+
+
+def _change_types(columns: list[pa.Array], continued_runs: pa.Array) -> pa.Array:
+    change_types = columns[_CHANGE_TYPE]
+    is_continued = pc.and_(pc.equal(change_types, "CREATE"), pc.is_in(columns[_URN], value_set=continued_runs))
+    return pc.if_else(is_continued, "UPSERT", change_types)

@@ -30,12 +30,19 @@ Row = tuple[Any, ...]
 RECORD = "key string, time long, location string, raw binary, reason string"
 #: A run, and another run of its family
 LINK = "key string, other string"
-#: A result of a step, by ``kind``: a pack of proposals, a piece of a shared entity, facts about other runs, counts …
+#: A result of a step, by ``kind``: a pack of proposals with their number and the bytes of their JSON texts, a piece of a shared entity, facts
+#: about other runs, counts …
 STEP_OUTPUT = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
-    " reason string, location string, data binary"
+    " reason string, location string, data binary, row_count long, size long"
 )
-_TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
+_TYPES = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
 
 MAX_BATCH_ROWS = 2_000
 MAX_BATCH_BYTES = 8 << 20

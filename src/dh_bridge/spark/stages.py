@@ -292,17 +292,17 @@ def _merge_before_and_after(record_batches: Iterable[pa.RecordBatch]) -> Iterato
 def _row(
     kind: str, key: str = "", *, urn: str | None = None, data: bytes | None = None, origin: str | None = None
 ) -> Row:
-    return kind, key, None, urn, None, None, None, origin, data
+    return kind, key, None, urn, None, None, None, origin, data, None, None
 
 
 def _pack_rows(packs: PackBuilder, *, is_end: bool = False) -> Iterator[Row]:
     """Yield the pack if it is full, or at the end of a part."""
-    if (is_end or packs.is_full) and (data := packs.take()) is not None:
-        yield _row(PROPOSAL_PACK, data=data)
+    if (is_end or packs.is_full) and (pack := packs.take()) is not None:
+        yield PROPOSAL_PACK, "", None, None, None, None, None, None, *pack
 
 
 def _dead_letter_row(letter: DeadLetter) -> Row:
-    return DEAD_LETTER, "", None, None, None, None, letter.reason, letter.location, letter.raw
+    return DEAD_LETTER, "", None, None, None, None, letter.reason, letter.location, letter.raw, None, None
 
 
 def _rejection_rows(rejected: list[RejectedProposal], key: str = "") -> Iterator[Row]:
@@ -311,5 +311,5 @@ def _rejection_rows(rejected: list[RejectedProposal], key: str = "") -> Iterator
         proposal = rejection.proposal
         yield (
             REJECTED, key, proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
-            rejection.reason, None, None,
+            rejection.reason, None, None, None, None,
         )  # fmt: skip

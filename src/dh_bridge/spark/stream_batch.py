@@ -18,14 +18,16 @@ from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.folder_files import RowStats
 from dh_bridge.spark.key_sets import MAX_LISTED_KEYS, KeySet
 from dh_bridge.spark.output_order import stream_id
+from dh_bridge.spark.packed_proposals import open_packs
 from dh_bridge.spark.problems import is_spark_error, known_problem
+from dh_bridge.spark.proposal_packs import PackOpener
 from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.stages import CROSS_RUN, PIECE, EntityChangeStep, RunStep
 from dh_bridge.spark.state import StreamState
 from dh_bridge.spark.translation import (
     BAD_RECORDS,
     RUN_ORDER,
-    as_proposals,
+    as_packs,
     as_rejected,
     collect_cross_run_facts,
     column_names,
@@ -135,9 +137,11 @@ class StreamBatch:
             pieces = self._cache(pieces.unionByName(self._withdrawn_pieces(self._aggregated_keys, pieces)))
         self._pieces = pieces
         output = self._aggregate_entities(self._aggregated_keys, pieces).unionByName(run_output)
-        proposals = as_proposals(output, batch=self._number, dropped_keys=self._repeated_keys)
-        if self._state.has_earlier_batches:
-            proposals = self._replace_creates(proposals, earlier_events, None if self._repeated_keys else key_range)
+        continued_runs = self._continued_runs(earlier_events, None if self._repeated_keys else key_range)
+        opener = PackOpener(self._repeated_keys, continued_runs.listed or ())
+        proposals = open_packs(as_packs(output), opener, batch=self._number, is_small=self._is_small)
+        if continued_runs.listed is None:
+            proposals = replace_creates(proposals, continued_runs)
         return proposals, output
 
     def _store(self, file_count: int) -> None:
@@ -199,27 +203,20 @@ class StreamBatch:
             return KeySet(keys, (row.key for row in self._new_events.select("key").collect()))
         return KeySet(self._cache(keys))
 
-    def _replace_creates(
-        self, proposals: DataFrame, earlier_events: DataFrame, key_range: tuple[str, str] | None
-    ) -> DataFrame:
-        """Return the proposals.
+    def _continued_runs(self, earlier_events: DataFrame, key_range: tuple[str, str] | None) -> KeySet:
+        """Return the runs that earlier batches wrote in part.
 
-        A CREATE of a run that earlier batches wrote in part becomes an UPSERT, because all of it is known. ``key_range``: the
-        first and the last key of the runs, if they are known.
+        All of such a run is known, so a CREATE of it becomes an UPSERT. ``key_range``: the first and the last key of the runs,
+        if they are known.
         """
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
-
+        if not self._state.has_earlier_batches:
+            return KeySet(self._batch_keys.frame.limit(0), ())
         earlier_rows = events_of_keys(earlier_events.filter("raw IS NOT NULL"), self._aggregated_keys, key_range)
         continued_frame = earlier_rows.select("key").distinct()
         if self._aggregated_keys.listed is None:
-            continued_runs = KeySet(self._cache(continued_frame))
-        else:
-            rows = earlier_rows.select("key") if self._is_small else continued_frame
-            continued_runs = KeySet(continued_frame, (row.key for row in rows.collect()))
-        is_continued = (F.col("change_type") == "CREATE") & F.col("continued")
-        change_type = F.when(is_continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
-        marked_proposals = continued_runs.mark(proposals, "entity_urn", "continued")
-        return marked_proposals.withColumn("change_type", change_type).select(*proposals.columns)
+            return KeySet(self._cache(continued_frame))
+        rows = earlier_rows.select("key") if self._is_small else continued_frame
+        return KeySet(continued_frame, (row.key for row in rows.collect()))
 
     def _repeated_rows(self, aggregated_keys: KeySet, batch_keys: KeySet) -> DataFrame:
         """Return the keys of runs that are merged again without events in the batch, so that their present pieces count."""
@@ -317,6 +314,16 @@ class StreamBatch:
 
         self._cached_frames.append(frame.persist(StorageLevel.DISK_ONLY))
         return self._cached_frames[-1]
+
+
+def replace_creates(proposals: DataFrame, continued_runs: KeySet) -> DataFrame:
+    """Return proposals with UPSERT in place of CREATE for the runs that earlier batches wrote in part."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    is_continued = (F.col("change_type") == "CREATE") & F.col("continued")
+    change_type = F.when(is_continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
+    marked_proposals = continued_runs.mark(proposals, "entity_urn", "continued")
+    return marked_proposals.withColumn("change_type", change_type).select(*proposals.columns)
 
 
 def runs_linked_to(datasets_by_run: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str]:

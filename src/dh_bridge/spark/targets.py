@@ -18,9 +18,10 @@ from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files, row_stats, write_batch_files
+from dh_bridge.spark.folder_files import NO_SUCCESS_FILE, into_files, write_batch_files
 from dh_bridge.spark.local_files import local_folder, write_local_parquet
 from dh_bridge.spark.output_order import stream_id, with_order
+from dh_bridge.spark.packed_proposals import PackRows, packs_of, proposal_stats
 from dh_bridge.spark.rows import fetch_rows, rows_of, to_record_batches
 
 if TYPE_CHECKING:
@@ -58,10 +59,8 @@ def write_folder(proposals: DataFrame, target: str) -> int:
     Returns:
         The number of proposals.
     """
-    stats = row_stats(proposals, "aspect")
     scheme, _, folder = target.partition(":")
-    _write_files(proposals, scheme, folder, stats.file_count())
-    return stats.row_count
+    return _write_files(proposals, scheme, folder)
 
 
 def write_batch(proposals: DataFrame, target: str, number: int) -> int:
@@ -84,26 +83,32 @@ def write_batch(proposals: DataFrame, target: str, number: int) -> int:
     stream = stream_id(proposals.sparkSession)
     if stream is None:
         return write_folder(proposals, target)
-    stats = row_stats(proposals, "aspect")
     scheme, _, folder = target.partition(":")
+    return write_batch_files(
+        with_order(proposals, batch=number),
+        folder,
+        stream=stream,
+        batch=number,
+        write=lambda rows, staging_folder: _write_files(rows, scheme, staging_folder),
+    )
 
-    def write(rows: DataFrame, staging_folder: str) -> None:
-        _write_files(rows, scheme, staging_folder, stats.file_count())
 
-    write_batch_files(with_order(proposals, batch=number), folder, stream=stream, batch=number, write=write)
-    return stats.row_count
-
-
-def _write_files(proposals: DataFrame, scheme: str, folder: str, file_count: int) -> None:
-    rows = into_files(with_order(proposals), file_count)
-    path = local_folder(proposals.sparkSession, folder)
-    if scheme == "parquet" and path is not None:
+def _write_files(proposals: DataFrame, scheme: str, folder: str) -> int:
+    """Write proposals into a folder, and return their number."""
+    path = local_folder(proposals.sparkSession, folder) if scheme == "parquet" else None
+    packed = packs_of(proposals)
+    if path is not None and packed is not None:
+        return write_local_parquet(into_files(packed.packs.select("data"), packed.file_count()), path, PackRows(packed))
+    stats = proposal_stats(proposals)
+    rows = into_files(with_order(proposals), stats.file_count())
+    if path is not None:
         write_local_parquet(rows, path)
     elif scheme == "parquet":
         rows.write.mode("append").options(**NO_SUCCESS_FILE).parquet(folder)
     else:
         lines = rows.select(*PROPOSAL_COLUMNS).mapInArrow(_to_lines, "value string")
         lines.write.mode("append").options(**NO_SUCCESS_FILE).text(folder)
+    return stats.row_count
 
 
 def _to_lines(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -148,9 +153,11 @@ def deliver_from_driver(proposals: DataFrame, sink: Sink, *, attempts: int = MAX
     Retryable failures are sent ``attempts`` times. If the target accepts nothing any more, the rest is not sent and is yielded
     as not delivered; ``retryable`` of such a failure is that of the target.
     """
-    return deliver_in_batches(
-        map(proposal_of, fetch_rows(proposals.select(*PROPOSAL_COLUMNS), prefetch=True)), sink, attempts
-    )
+    packed = packs_of(proposals)
+    if packed is not None:
+        return deliver_in_batches(map(proposal_of, packed.rows()), sink, attempts)
+    rows = fetch_rows(proposals.select(*PROPOSAL_COLUMNS), prefetch=True)
+    return deliver_in_batches(map(proposal_of, rows), sink, attempts)
 
 
 def deliver_in_batches(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:

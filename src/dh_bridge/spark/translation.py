@@ -18,9 +18,9 @@ from dh_bridge.spark.damaged_files import readable_events
 from dh_bridge.spark.deliveries import deliver
 from dh_bridge.spark.event_columns import frame
 from dh_bridge.spark.lineage_tables import checks, column_edges, edges, runs
-from dh_bridge.spark.output_order import ORDER_COLUMNS, with_order
+from dh_bridge.spark.packed_proposals import open_packs, proposal_stats
 from dh_bridge.spark.problems import is_spark_error, known_problem
-from dh_bridge.spark.proposal_packs import OPENED, PackOpener
+from dh_bridge.spark.proposal_packs import PackOpener
 from dh_bridge.spark.rows import LINK, RECORD, STEP_OUTPUT, fetch_rows
 from dh_bridge.spark.stages import (
     COUNTS,
@@ -49,13 +49,6 @@ if TYPE_CHECKING:
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.spark.executors import SparkDelivery
 
-PROPOSALS = (
-    "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
-    f" run_id string, location string, {ORDER_COLUMNS}"
-)
-"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); ``timestamp`` and
-``location`` of the run's last event, and its ``run_id`` of OpenLineage; null for shared entities. The last four order the rows
-(see ORDER_COLUMNS)."""
 BAD_RECORDS = "location string, reason string, raw binary"
 """Columns of bad records: location, reason, the event as it was read."""
 
@@ -91,7 +84,7 @@ class SparkTranslation:
         self._entity_output = self._aggregate_entities()
         outputs = (self._entity_output, self._run_output, self._repeated_output)
         self._cached_frames = [output for output in outputs if output is not None]
-        self._proposals = as_proposals(_union(self._cached_frames), dropped_keys=self._repeated_keys)
+        self._proposals = open_packs(as_packs(_union(self._cached_frames)), PackOpener(self._repeated_keys))
 
     @property
     def proposals(self) -> DataFrame:
@@ -120,7 +113,7 @@ class SparkTranslation:
     def counts(self) -> Counts:
         """Return the counts: events are those that were translated; together with the dead ones they are the input."""
         counts = sum_counts(_union([self._entity_output, self._run_output]))  # events of repeated runs count once
-        counts.proposals = self.proposals.count()
+        counts.proposals = proposal_stats(self.proposals).row_count
         counts.rejected = self.rejected.count()
         return counts
 
@@ -310,21 +303,9 @@ def as_rejected(output: DataFrame) -> DataFrame:
     )
 
 
-def as_proposals(output: DataFrame, *, batch: int | None = None, dropped_keys: Iterable[str] = ()) -> DataFrame:
-    """Return the packs among rows of STEP_OUTPUT as proposals (see PROPOSALS).
-
-    Args:
-        output: The rows.
-        batch: The number of a stream's batch.
-        dropped_keys: The keys of runs whose proposals are left out.
-    """
-    packs = output.filter(f"kind = '{PROPOSAL_PACK}'").select("data")
-    rows = packs.mapInArrow(PackOpener(dropped_keys), OPENED).selectExpr(
-        *("entity_type", "entity_urn", "aspect_name", "change_type", "aspect"),
-        "timestamp_millis(time) AS timestamp",
-        *("run_id", "location"),
-    )
-    return with_order(rows, batch=batch)
+def as_packs(output: DataFrame) -> DataFrame:
+    """Return the packs among rows of STEP_OUTPUT: their data, row_count and size."""
+    return output.filter(f"kind = '{PROPOSAL_PACK}'").select("data", "row_count", "size")
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
