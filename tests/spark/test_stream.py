@@ -200,6 +200,16 @@ def test_small_batch_needs_few_jobs(session, tmp_path):
     assert 0 < min(counts) <= max(counts) <= MAX_JOBS_OF_SMALL_BATCH
 
 
+def test_small_state_is_read_in_one_task_after_its_compaction(session, tmp_path):
+    folder = str(tmp_path / "state")
+    batch_of(session, 0, sent(a_run(0, "10:00", outputs=[dataset("d.s.a")])), folder).run(lambda *_: None)
+    state.StreamState(session, folder, 0).compact(None)
+    merged_state = state.StreamState(session, folder, 1)
+    assert merged_state.read("events").count() == len(a_run(0, "10:00"))
+    assert merged_state.use_one_task(stream_batch.MAX_SMALL_STATE_BYTES)
+    assert not merged_state.use_one_task(0)
+
+
 @pytest.fixture(params=["small", "large"])
 def batch_size(request, monkeypatch):
     """Process batches by one task for each step, or as large ones, with shuffles and joins."""

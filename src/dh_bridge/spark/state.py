@@ -19,6 +19,7 @@ from __future__ import annotations
 import io
 import re
 import time
+from functools import reduce
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -100,15 +101,17 @@ class StreamState:
 
     def _read(self, name: str) -> DataFrame:
         columns = f"{TABLES[name]}, batch long"
-        frame = self._spark.createDataFrame([], columns)
         base = f"{self._folder}/{name}"
+        frames = []
         if self._earlier_batches:
             paths = [f"{base}/batch={number}" for number in self._earlier_batches]
             rows = self._reader(columns).option("basePath", base).parquet(*paths)
-            frame = rows.select(*frame.columns)
+            frames.append(rows.select(*arrow_schema(columns).names))
         if self._base >= 0:
-            frame = frame.unionByName(self._reader(columns).parquet(f"{base}/base={self._base}"))
-        return frame
+            frames.append(self._reader(columns).parquet(f"{base}/base={self._base}"))
+        if not frames:  # no part of a union: Spark takes the size of such a frame for huge
+            return self._spark.createDataFrame([], columns)
+        return reduce(lambda union, frame: union.unionByName(frame), frames)
 
     def _reader(self, columns: str) -> DataFrameReader:
         # Spark's own option: use the literal name of the folder, also with [ ] { }
