@@ -193,11 +193,11 @@ def report_dead_letters(
     outcome: CommandOutcome, dead_letters: DataFrame, folder: str | None, batch: int | None = None
 ) -> None:
     """Count the events that cannot be used, print the first ones, and write all of them to ``folder``, if it is set."""
-    number = dead_letters.count()
-    outcome.dead_count += number
-    if number:
-        _print_rows(dead_letters, lambda row: located_reason(row.location, row.reason))
-        _write_rows(dead_letters, folder, batch)
+    if dead_letters.isEmpty():
+        return
+    outcome.dead_count += dead_letters.count()
+    _print_rows(dead_letters, lambda row: located_reason(row.location, row.reason))
+    _write_rows(dead_letters, folder, batch)
 
 
 def report_rejections(outcome: CommandOutcome, rejected: DataFrame, number: int | None = None) -> None:

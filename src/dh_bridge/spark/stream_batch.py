@@ -25,7 +25,6 @@ from dh_bridge.spark.rows import STEP_OUTPUT
 from dh_bridge.spark.stages import CROSS_RUN, PIECE, EntityChangeStep, RunStep
 from dh_bridge.spark.state import StreamState
 from dh_bridge.spark.translation import (
-    BAD_RECORDS,
     RUN_ORDER,
     as_packs,
     as_rejected,
@@ -187,8 +186,8 @@ class StreamBatch:
             F.min(event_keys),
             F.max(event_keys),
         ).collect()
-        if not self._dead_count:  # Spark needs no job for them
-            self._dead_letters = self._spark.createDataFrame([], BAD_RECORDS)
+        if not self._dead_count:
+            self._dead_letters = self._dead_letters.limit(0)  # Spark knows without a job that it is empty
         self._is_small = (
             self._event_count <= MAX_SMALL_BATCH_EVENTS
             and (size or 0) <= MAX_SMALL_BATCH_BYTES

@@ -162,8 +162,11 @@ class EventStream:
             counts = self._deliver(proposals, target, settings, number)
             if self._bad_records is not None:
                 bad_records.write.mode("overwrite").parquet(f"{self._bad_records.rstrip('/')}/batch={number}")
-            elif count := bad_records.count():
-                log.warning("batch %d: %d events cannot be used: set .bad_records(folder) to store them", number, count)
+            elif not bad_records.isEmpty():
+                log.warning(
+                    "batch %d: %d events cannot be used: set .bad_records(folder) to store them",
+                    number, bad_records.count(),
+                )  # fmt: skip
             return counts
 
         return settings, consume
