@@ -28,7 +28,7 @@ define install_many
 		PIP_CONSTRAINT=$(2) PIP_BUILD_CONSTRAINT=$(LOCK) $(1)/bin/python $(PIP) $(3)
 endef
 
-.PHONY: help demo test check slow slow-e2e browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-ledger-queries bench-console bench-spark golden docs lock clean
+.PHONY: help demo test check slow slow-e2e browser e2e faults bench bench-profile bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-log bench-queries bench-ledger-queries bench-console bench-spark bench-spark-stream golden docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -105,6 +105,9 @@ bench-log: $(VENV)/.dev  ## measure the event log: appends, merges, replay, and 
 
 bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)
+
+bench-spark-stream: $(VENV)/.dev  ## measure the seconds of a stream's small batches on Spark (4 minutes)
+	@$(BIN)/python benchmarks/spark_stream.py $(ARGS)
 
 bench-queries: $(VENV)/.dev  ## measure the first page of each query, up to a million runs (5 minutes, 5 GB of disk; ARGS="--runs 10000")
 	@$(BIN)/python benchmarks/queries.py $(ARGS)
