@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import zstandard
@@ -21,6 +20,7 @@ from dh_bridge.ledger import archived_log
 from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.ledger_log import log_folder
 from dh_bridge.ledger.rebuild import ReadOnlyLog
+from dh_bridge.storage.scratch import scratch_folder
 
 BATCH = ("--set", "ledger.batch=10")
 
@@ -95,11 +95,11 @@ def test_archive_is_restored_once_for_states_and_moves(monkeypatch):
     Path("test.yml").write_text("naming: {env: TEST}\n")
     folders = []
 
-    def new_folder(**options):
-        folders.append(options["prefix"])
-        return TemporaryDirectory(**options)
+    def new_folder(purpose):
+        folders.append(purpose)
+        return scratch_folder(purpose)
 
-    monkeypatch.setattr(archived_log, "TemporaryDirectory", new_folder)
+    monkeypatch.setattr(archived_log, "scratch_folder", new_folder)
     output = run("replay", "all.db", "--archive", "archive", "--dry-run", "--settings", "test.yml")
     assert "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.t0,TEST)" in output
     assert len(folders) == 1

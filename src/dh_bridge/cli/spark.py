@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from dh_bridge.cli.terminal import say
 from dh_bridge.errors import SinkError
 from dh_bridge.session import Translation
 from dh_bridge.sinks.base import find_kind
+from dh_bridge.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,10 +208,10 @@ def open_checkpoint(session: SparkSession, folder_name: str, *, is_copy: bool) -
     uri = store_of(session, folder_name)[1].toUri()  # on a cluster a mere name may be one of HDFS
     if uri.getScheme() != "file":
         raise click.UsageError("a dry run copies the checkpoint, so it has to be a folder of this machine")
-    with tempfile.TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
+    with scratch_folder("trial") as folder:
         if Path(uri.getPath()).is_dir():
             shutil.copytree(uri.getPath(), folder, dirs_exist_ok=True)
-        yield f"file:///{Path(folder).as_posix().lstrip('/')}"  # as_uri() would write %20, which Hadoop takes for a name
+        yield f"file:///{folder.as_posix().lstrip('/')}"  # as_uri() would write %20, which Hadoop takes for a name
 
 
 def _open_session(arguments: dict[str, Any]) -> SparkSession:

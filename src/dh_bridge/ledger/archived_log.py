@@ -8,8 +8,6 @@ replay reads the folder as it reads any log.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
@@ -20,9 +18,11 @@ from dh_bridge.event_log.segment import SegmentReader, segment_first, segment_na
 from dh_bridge.event_log.segment_writer import MAX_RECORD_BYTES, POSITIONS_AFTER_DAMAGE
 from dh_bridge.ledger.archive_files import first_position, list_archive, read_events, read_receipts
 from dh_bridge.ledger.ledger_log import existing_log_folder, log_folder
+from dh_bridge.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from dh_bridge.event_log import LoggedEvent, PositionedEvent
     from dh_bridge.ledger.archive_files import SegmentReceipts
@@ -47,14 +47,13 @@ def joined_log(ledger_path: Path, archive: Path | None) -> Iterator[Path]:
     if archive is None:
         yield existing_log_folder(ledger_path)
         return
-    with TemporaryDirectory(prefix="dh_bridge_archive_") as name:
-        folder = Path(name)
+    with scratch_folder("archive") as folder:
         try:
             _restore(archive, folder, link_log(log_folder(ledger_path), folder))
         except OSError as error:
             raise SinkError(
                 f"cannot restore the archive: {error.strerror or error}",
-                location=name,
+                location=str(folder),
                 remedy="make room there, or name another folder for temporary files with TMPDIR",
             ) from error
         yield folder

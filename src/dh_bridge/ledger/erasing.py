@@ -11,8 +11,6 @@ import sqlite3
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.aggregate.other_runs import RUN_URN_PREFIX
@@ -33,9 +31,11 @@ from dh_bridge.openlineage.read import events_of
 from dh_bridge.options import zone_of
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.storage.database import Database
+from dh_bridge.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from dh_bridge.ledger.event_selection import EventSelection
     from dh_bridge.ledger.rebuild import RebuiltStates
@@ -188,8 +188,8 @@ def _touched_entities(joined_folder: Path, selection: EventSelection, settings: 
 
 @contextmanager
 def _scratch_file() -> Iterator[Path]:
-    with TemporaryDirectory(prefix="dh_bridge_erase_") as folder:
-        yield Path(folder) / "ledger.db"
+    with scratch_folder("erase") as folder:
+        yield folder / "ledger.db"
 
 
 @contextmanager

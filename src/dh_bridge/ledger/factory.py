@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ from dh_bridge.sinks.base import Closable, Delivery, SinkKind, address_of, find_
 from dh_bridge.storage.connection import copy
 from dh_bridge.storage.database import Database
 from dh_bridge.storage.network_mounts import network_warning
+from dh_bridge.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,8 +170,8 @@ def trial_copy(ledger_path: Path | None) -> Iterator[Path | None]:
     if ledger_path is None:
         yield None
         return
-    with TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
-        copy_path = Path(folder) / "ledger.db"
+    with scratch_folder("trial") as folder:
+        copy_path = folder / "ledger.db"
         if ledger_path.is_file():
             copy(ledger_path, copy_path)
         try:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
@@ -24,9 +22,11 @@ from dh_bridge.ledger.withheld import WithheldWrites
 from dh_bridge.options import Options
 from dh_bridge.storage.connection import copy
 from dh_bridge.storage.database import Database
+from dh_bridge.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from dh_bridge.event_log import LoggedEvent
     from dh_bridge.session import Counts
@@ -159,9 +159,9 @@ def rebuild_states(
     """
     with (
         ReadOnlyLog(log_folder, is_left_out) as event_log,
-        TemporaryDirectory(prefix="dh_bridge_replay_") as folder,
+        scratch_folder("replay") as folder,
     ):
-        path = Path(folder) / "ledger.db"
+        path = folder / "ledger.db"
         with Database(ledger_path, readonly=True) as live:
             is_complete = since is None and has_all_events(live.connection, event_log)
         snapshot = None
@@ -253,10 +253,10 @@ def adopt_older_states(ledger_path: Path, new_path: Path, settings: Settings) ->
     with Database(ledger_path, readonly=True) as live, open_log_of(ledger_path) as event_log:
         if has_all_events(live.connection, event_log):
             return False
-    with Database(new_path) as file, TemporaryDirectory(prefix="dh_bridge_replay_") as folder:
+    with Database(new_path) as file, scratch_folder("replay") as folder:
         if has_states(file.connection):
             return False
-        copy_path = Path(folder) / "ledger.db"
+        copy_path = folder / "ledger.db"
         copy(ledger_path, copy_path)
         Database(copy_path).close()  # tables of an older version are brought up to date
         _with_states_of(file, copy_path, lambda: _replace_states(file, settings))
