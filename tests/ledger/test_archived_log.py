@@ -15,6 +15,7 @@ from support.receivers import dump_of
 from support.sample_events import dataset, event
 
 from dh_bridge.cli import commands
+from dh_bridge.event_log import EventLog, LoggedEvent
 from dh_bridge.event_log.segment import list_segments
 from dh_bridge.ledger import archived_log
 from dh_bridge.ledger.archived_log import joined_log
@@ -198,6 +199,35 @@ def test_segments_that_are_deleted_meanwhile_are_read(monkeypatch, has_links):
         for path in list_segments(log_folder("all.db"))[:-1]:
             path.unlink()
         assert list(event_log.positioned_events()) == logged
+
+
+def test_replay_of_a_log_whose_segments_are_deleted_meanwhile_changes_nothing(monkeypatch):
+    """Retention deletes events that the replay has not read: without them, it would replace the states of all events."""
+    read_after = ReadOnlyLog.read_after
+
+    def read_and_delete(event_log, position, **limits):
+        batch = read_after(event_log, position, **limits)
+        for path in list_segments(log_folder("all.db"))[:-1]:
+            path.unlink()
+        return batch
+
+    before = dump_of("all.db")
+    monkeypatch.setattr(ReadOnlyLog, "read_after", read_and_delete)
+    output = run("replay", "all.db", "--to", "catalog:all.db", *BATCH, exit_code=3)
+    assert "were deleted from the log before they were read" in output
+    assert "run the command again" in output
+    assert dump_of("all.db") == before
+
+
+def test_events_that_were_left_out_of_a_log_are_no_deleted_ones():
+    """The cursor of the ledger was ahead of the log, so the next events have later positions."""
+    with EventLog(Path("gap.log"), max_bytes=1_000_000) as event_log:
+        event_log.append([LoggedEvent(1, "a", "r", b"{}")], min_position=1)
+        event_log.append([LoggedEvent(2, "b", "r", b"{}")], min_position=500)
+    with ReadOnlyLog(Path("gap.log")) as event_log:
+        first = event_log.read_after(0, max_events=1, max_bytes=1)
+        later = event_log.read_after(first.last, max_events=1, max_bytes=1)
+    assert [item.position for item in (*first.events, *later.events)] == [1, 500]
 
 
 def no_link(_path, _target):

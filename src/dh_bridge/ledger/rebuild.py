@@ -69,30 +69,57 @@ class ReadOnlyLog(EventLog):
     """The log of a ledger, for a process that only reads it.
 
     ``last_received``: when the event that was read last was received, in microseconds. ``is_left_out``: whether an event is
-    skipped.
+    skipped. If another process deletes events that the log had at first, before they are read, it is an error.
     """
 
     def __init__(self, folder: Path, is_left_out: Callable[[LoggedEvent], bool] | None = None) -> None:
         super().__init__(folder, max_bytes=0)
         self.last_received = 0
         self._is_left_out = is_left_out
+        #: the first position of the log when it was read first
+        self._oldest: int | None = None
 
     def append(self, events: Sequence[LoggedEvent], *, min_position: int = 1) -> range:  # noqa: ARG002 - as its base class
         """Reject events."""
         raise SinkError("the log is open for reading only", location=str(self.folder))
 
     def read_after(self, position: int, *, max_events: int, max_bytes: int) -> LogBatch:
-        """Return the events after a position."""
-        batch = super().read_after(position, max_events=max_events, max_bytes=max_bytes)
+        """Return the events after a position.
+
+        Raises:
+            SinkError: The log cannot be read, or another process deleted events that were to be read next.
+        """
+        batch = self._read_next(position, max_events, max_bytes)
         while self._is_left_out is not None and batch.events:
             kept = [item for item in batch.events if not self._is_left_out(item.event)]
             if kept:
                 batch = LogBatch(kept, batch.last)
                 break
-            batch = super().read_after(batch.last, max_events=max_events, max_bytes=max_bytes)
+            batch = self._read_next(batch.last, max_events, max_bytes)
         if batch.events:
             self.last_received = max(self.last_received, batch.events[-1].event.received)
         return batch
+
+    def _read_next(self, position: int, max_events: int, max_bytes: int) -> LogBatch:
+        oldest = self.first_position() if self._oldest is None else self._oldest
+        batch = super().read_after(position, max_events=max_events, max_bytes=max_bytes)
+        is_next = bool(batch.events) and batch.events[0].position == position + 1
+        first = self.first_position()
+        if not is_next and oldest <= position + 1 < first:
+            raise SinkError(
+                f"the events {position + 1:,} to {first - 1:,} were deleted from the log before they were read",
+                location=str(self.folder),
+                remedy="run the command again; what `dh-bridge log export` wrote before is read with --archive",
+                retryable=True,
+            )
+        return batch
+
+    def first_position(self) -> int:
+        """Return the position of the first event of the log."""
+        position = super().first_position()
+        if self._oldest is None:
+            self._oldest = position
+        return position
 
     def delete_old(self, position: int, *, retention_days: int) -> int:  # noqa: ARG002 - as its base class
         """Delete nothing."""
