@@ -16,6 +16,7 @@ from support.sample_events import dataset, event
 
 from dh_bridge.cli import commands
 from dh_bridge.event_log import EventLog
+from dh_bridge.ledger.export_lock import export_lock
 from dh_bridge.ledger.ledger_log import log_folder
 
 BATCH = ("--set", "ledger.batch=10")
@@ -127,3 +128,16 @@ def test_export_beside_events_that_a_restored_log_lost_is_an_error():
     assert "the file has other events than the log" in output
     assert "name another folder" in output
     run("log", "export", "all.db", "new archive")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("export", "all.db", "archive"), ("erase", "all.db", "--job", "n", "j", "--yes")],
+    ids=["export", "erasure"],
+)
+def test_export_and_erasure_do_not_run_at_the_same_time(command):
+    run("emit", "events.ndjson", "--to", "catalog:all.db", *BATCH)
+    with export_lock(Path("all.db")):
+        assert "another process exports or erases the events of the ledger" in run("log", *command, exit_code=3)
+    assert not Path("archive").exists()
+    run("log", *command)

@@ -10,6 +10,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.event_log import PositionedEvent
 from dh_bridge.event_log.segment import SegmentReader, list_segments
 from dh_bridge.ledger.archive_files import ARCHIVE_SUFFIX, SegmentReceipts, read_receipts, write_events
+from dh_bridge.ledger.export_lock import export_lock
 from dh_bridge.ledger.ledger_log import existing_log_folder
 from dh_bridge.private_files import replacing
 
@@ -39,9 +40,15 @@ def export_log(ledger_path: Path, folder: Path) -> ExportedSegments:
         The number of files and events.
 
     Raises:
-        SinkError: The ledger has no log, the folder has other events, or a file cannot be read or written.
+        SinkError: The ledger has no log, another process exports or erases its events, the folder has other events, or a file
+            cannot be read or written.
     """
     log_folder = existing_log_folder(ledger_path)
+    with export_lock(ledger_path):
+        return _export(log_folder, folder)
+
+
+def _export(log_folder: Path, folder: Path) -> ExportedSegments:
     pairs = [(path, folder / f"{path.stem}{ARCHIVE_SUFFIX}") for path in list_segments(log_folder)[:-1]]
     present = [(path, target) for path, target in pairs if target.exists()]
     if present:

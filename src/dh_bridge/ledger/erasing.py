@@ -21,6 +21,7 @@ from dh_bridge.event_log.log_erase import erase_events
 from dh_bridge.ledger.archive_erase import erase_archived, find_archived
 from dh_bridge.ledger.archived_log import joined_log
 from dh_bridge.ledger.compression import compression_of
+from dh_bridge.ledger.export_lock import export_lock
 from dh_bridge.ledger.factory import NullSink, open_ledger
 from dh_bridge.ledger.ledger_log import forget_missing_events, log_folder
 from dh_bridge.ledger.log_failures import LogFailures
@@ -116,6 +117,19 @@ def erase(  # noqa: PLR0913 - the options of the command
     """
     with _exclusive(ledger_path):
         pass  # before the work begins
+    with export_lock(ledger_path):
+        return _erase(ledger_path, selection, settings, drop_older=drop_older, archive=archive, approve=approve)
+
+
+def _erase(  # noqa: PLR0913 - as above
+    ledger_path: Path,
+    selection: EventSelection,
+    settings: Settings,
+    *,
+    drop_older: bool,
+    archive: Path | None,
+    approve: Callable[[Erasure], bool],
+) -> Erasure | None:
     with _new_plan(ledger_path, selection, settings, archive) as plan:
         if not (plan.rebuilt.is_complete or drop_older):
             raise SinkError(
