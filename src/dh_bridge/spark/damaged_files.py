@@ -46,7 +46,8 @@ def with_readers(events: DataFrame, readers: Sequence[tuple[DataFrame, FileReade
 
 def readers_of(events: DataFrame) -> tuple[tuple[DataFrame, FileReader | None], ...]:
     """Return the readers of a source; none for a DataFrame that was made by other means."""
-    readers: tuple[tuple[DataFrame, FileReader | None], ...] = getattr(events, _READERS, ())
+    # with Spark Connect, getattr returns a column of any name
+    readers: tuple[tuple[DataFrame, FileReader | None], ...] = vars(events).get(_READERS, ())
     return readers
 
 

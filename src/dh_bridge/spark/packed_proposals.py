@@ -95,7 +95,8 @@ def open_packs(packs: DataFrame, opener: PackOpener, *, batch: int | None = None
 
 def packs_of(proposals: DataFrame) -> PackedProposals | None:
     """Return the packs of proposals; None for a DataFrame that was made by other means."""
-    packed: PackedProposals | None = getattr(proposals, _PACKS, None)
+    # with Spark Connect, getattr returns a column of any name
+    packed: PackedProposals | None = vars(proposals).get(_PACKS)
     return packed
 
 
