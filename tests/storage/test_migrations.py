@@ -86,11 +86,11 @@ def test_error_inside_leaves_nothing_behind(tmp_path):
 
 
 def test_files_are_opened_by_the_storage_alone():
-    """The delivery lock is a file of its own."""
+    """A lock is a file of its own."""
     source = Path(migrations.__file__).resolve().parents[1]
     found = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
         if "sqlite3.connect(" in path.read_text(encoding="utf-8")
     }
-    assert found == {"ledger/delivery_lock.py", "storage/connection.py"}
+    assert found == {"storage/connection.py", "storage/process_lock.py"}
