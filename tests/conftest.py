@@ -1,4 +1,4 @@
-"""For all tests: nothing is written into the user's home, and nothing is told to anybody's telemetry."""
+"""For all tests: nothing is written into the user's home, and nothing is sent to anybody's telemetry."""
 
 from __future__ import annotations
 

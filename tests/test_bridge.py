@@ -40,22 +40,22 @@ from dh_bridge.openlineage.parsing import parse_event
 from dh_bridge.settings import EventTimeSettings
 from dh_bridge.sinks.memory import MemorySink
 
-SAID = event(inputs=[dataset("d.s.a")], run_facets={"tags": {"tags": [{"key": "k", "value": "v", "source": "s"}]}})
-TEXT = json.dumps(SAID)
+STATED = event(inputs=[dataset("d.s.a")], run_facets={"tags": {"tags": [{"key": "k", "value": "v", "source": "s"}]}})
+TEXT = json.dumps(STATED)
 UPSTREAM = "22222222-2222-4222-8222-222222222222"
 LETTER = DeadLetter("there", "why", b"x")
 
 
 def client_event():
     return event_v2.RunEvent(
-        eventTime=T0, eventType=event_v2.RunState.START, producer=SAID["producer"],
+        eventTime=T0, eventType=event_v2.RunState.START, producer=STATED["producer"],
         run=event_v2.Run(RUN), job=event_v2.Job("ns", "etl.load"), inputs=[event_v2.InputDataset("postgres://db:5432", "d.s.a")],
     )  # fmt: skip
 
 
 FORMS = {
-    "a dict": (SAID, ["event"]),
-    "a read-only mapping": (types.MappingProxyType(SAID), ["event"]),
+    "a dict": (STATED, ["event"]),
+    "a read-only mapping": (types.MappingProxyType(STATED), ["event"]),
     "a text": (TEXT, ["event"]),
     "a text with blanks around": (f"\n {TEXT}\n", ["event"]),
     "a text behind a byte-order mark": ("\ufeff" + TEXT, ["event"]),
@@ -64,9 +64,9 @@ FORMS = {
     "a view of bytes": (memoryview(TEXT.encode()), ["event"]),
     "a parsed event": (parse_event(TEXT.encode(), "f:1"), ["f:1"]),
     "an array as text": (f"[{TEXT}, {TEXT}]", ["event[0]", "event[1]"]),
-    "a list of dicts": ([SAID, SAID], ["event[0]", "event[1]"]),
+    "a list of dicts": ([STATED, STATED], ["event[0]", "event[1]"]),
     "a tuple of all sorts": (
-        (SAID, TEXT, TEXT.encode(), parse_event(TEXT.encode(), "f:2")),
+        (STATED, TEXT, TEXT.encode(), parse_event(TEXT.encode(), "f:2")),
         ["event[0]", "event[1]", "event[2]", "f:2"],
     ),
 }
@@ -77,7 +77,7 @@ def test_event_may_come_in_any_form(form):
     events, places = FORMS[form]
     translation = translate(events, report=True)
     assert list(dict.fromkeys(line["event"] for line in translation.report.lines())) == places
-    assert lines(translation) == lines(translate(SAID))
+    assert lines(translation) == lines(translate(STATED))
     assert translation.counts.events == len(places)
 
 
@@ -92,13 +92,13 @@ def test_openlineage_client_event_is_accepted():
 
 
 def test_events_of_nested_lists_have_distinct_locations():
-    translation = translate([TEXT, f"[{TEXT}, {TEXT}]", [SAID]], report=True)
+    translation = translate([TEXT, f"[{TEXT}, {TEXT}]", [STATED]], report=True)
     places = {line["event"] for line in translation.report.lines()}
     assert places == {"event[0]", "event[1][0]", "event[1][1]", "event[2][0]"}
 
 
 def test_generator_is_read_once():
-    translation = translate(one_ for one_ in [SAID, event("COMPLETE", "2026-11-20T10:01:00Z")])
+    translation = translate(one_ for one_ in [STATED, event("COMPLETE", "2026-11-20T10:01:00Z")])
     assert (translation.counts.events, translation.counts.runs) == (2, 1)
 
 
@@ -123,7 +123,7 @@ BAD = {
     "a dict with half a character": {"eventTime": "\ud800"},
     "a text with half a character": '{"a": "\ud800"}',
     "bytes that are no text": b"\xff\xfe",
-    "no time": {key: value for key, value in SAID.items() if key != "eventTime"},
+    "no time": {key: value for key, value in STATED.items() if key != "eventTime"},
     "a list in a list": "[[]]",
     "no event at all": None,
     "a number": 5,
@@ -139,19 +139,19 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_invalid_event_is_a_dead_letter_between_the_others(case):
-    translation = translate([SAID, BAD[case], job_event()])
+    translation = translate([STATED, BAD[case], job_event()])
     (letter,) = translation.dead
     assert letter.location.startswith("event[1]")
     assert letter.reason
     assert set(letter.row()) == {"place", "reason", "event"}
     assert (translation.counts.events, translation.counts.dead) == (2, 1)
-    assert lines(translation) == lines(translate([SAID, job_event()]))
+    assert lines(translation) == lines(translate([STATED, job_event()]))
 
 
 def test_event_with_half_a_character_is_translated_in_every_form():
-    said = {**SAID, "job": {"namespace": "ns", "name": "caf\udce9"}}
-    plain = {**SAID, "job": {"namespace": "ns", "name": "caf\\udce9"}}
-    for form in (said, json.dumps(said), json.dumps(said, ensure_ascii=False), json.dumps(said).encode()):
+    stated = {**STATED, "job": {"namespace": "ns", "name": "caf\udce9"}}
+    plain = {**STATED, "job": {"namespace": "ns", "name": "caf\\udce9"}}
+    for form in (stated, json.dumps(stated), json.dumps(stated, ensure_ascii=False), json.dumps(stated).encode()):
         assert lines(translate(form)) == lines(translate(plain))
 
 
@@ -195,12 +195,12 @@ def test_path_is_the_events_of_its_file_or_folder(tmp_path):
     (tmp_path / "a.ndjson").write_text(f"{TEXT}\n{{\n")
     for path in (tmp_path, tmp_path / "a.ndjson", [tmp_path / "a.ndjson"]):
         found = translate(path)
-        assert lines(found) == lines(translate(SAID))
+        assert lines(found) == lines(translate(STATED))
         assert [letter.location for letter in found.dead] == [f"{tmp_path}/a.ndjson:2"]
 
 
 def test_dead_letter_among_the_events_is_passed_on():
-    assert translate([LETTER, SAID]).dead == [LETTER]
+    assert translate([LETTER, STATED]).dead == [LETTER]
     assert translate(LETTER).dead == [LETTER]
 
 
@@ -209,21 +209,28 @@ def test_dead_letter_among_the_events_is_passed_on():
 
 def test_translation_counts_what_went_in_and_came_out():
     found = translate(
-        [SAID, event(run="other", job="etl.two"), job_event(job="etl.three"), dataset_event(dataset("d.s.b")), "{"]
+        [STATED, event(run="other", job="etl.two"), job_event(job="etl.three"), dataset_event(dataset("d.s.b")), "{"]
     )
-    told = found.counts
-    assert (told.events, told.runs, told.jobs, told.datasets, told.dead, told.rejected) == (4, 2, 3, 2, 1, 0)
-    assert told.proposals == len(found.proposals)
-    assert (told.mapped, told.properties, told.dropped) == (None, None, None)
+    totals = found.counts
+    assert (totals.events, totals.runs, totals.jobs, totals.datasets, totals.dead, totals.rejected) == (
+        4,
+        2,
+        3,
+        2,
+        1,
+        0,
+    )
+    assert totals.proposals == len(found.proposals)
+    assert (totals.mapped, totals.properties, totals.dropped) == (None, None, None)
 
 
 def test_repaired_events_are_counted():
-    told = translate([event(time="2026-11-20T10:00:00"), event(run_facets="x"), event(run_facets="y")]).counts
-    assert told.notes == {"zone-less": 1, "zone-of-run": 1, "malformed:$.run.facets": 2}
+    totals = translate([event(time="2026-11-20T10:00:00"), event(run_facets="x"), event(run_facets="y")]).counts
+    assert totals.notes == {"zone-less": 1, "zone-of-run": 1, "malformed:$.run.facets": 2}
 
 
 def test_counts_add_up():
-    first, second = translate(SAID, report=True).counts, translate([job_event(), "{"]).counts
+    first, second = translate(STATED, report=True).counts, translate([job_event(), "{"]).counts
     total = dh_bridge.bridge.Counts()
     total.add(first)
     total.add(second)
@@ -270,7 +277,7 @@ def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("stated", "error"),
     [
         ({"datahub_versio": "1.7"}, r"settings: unknown key `datahub_versio` \(did you mean `datahub_version`"),
         ({"runs": {"abort": "fail"}}, r"settings: `runs\.abort` should be .*not 'fail'"),
@@ -281,9 +288,9 @@ def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
         ("nosuch.yml", r"nosuch\.yml: the settings file cannot be read"),
     ],
 )
-def test_settings_of_a_mapping_or_a_file_are_refused_by_name(said, error):
+def test_settings_of_a_mapping_or_a_file_are_refused_by_name(stated, error):
     with pytest.raises(SettingsError, match=error):
-        Bridge(said)
+        Bridge(stated)
 
 
 def test_settings_mapping_ignores_environment_and_folder(tmp_path, monkeypatch):
@@ -340,8 +347,8 @@ def test_event_identity_is_resolved_without_translation():
             "upstream": [{"run": {"runId": UPSTREAM}, "job": {"namespace": "ns", "name": "dag.a"}}, {"run": 5}, "odd"]
         },
     }
-    said = event(job="dag.task", producer=AIRFLOW, run_facets=facets, job_facets={"jobType": {"jobType": "TASK"}})
-    row = Bridge().identity(parse_event(packed([said])[0]))
+    stated = event(job="dag.task", producer=AIRFLOW, run_facets=facets, job_facets={"jobType": {"jobType": "TASK"}})
+    row = Bridge().identity(parse_event(packed([stated])[0]))
     assert row["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
     assert row["parentInstance"].endswith("1111")
     assert row["upstreamInstances"] == [f"urn:li:dataProcessInstance:{UPSTREAM}"]
@@ -358,9 +365,9 @@ def test_odd_facets_do_not_hinder_identity(odd):
 
 def test_identity_and_translation_agree_on_real_events():
     bridge = Bridge()
-    for said in examples():
-        urns = {p.entity_urn for p in bridge.translate(said).proposals}
-        row = bridge.identity(said)
+    for stated in examples():
+        urns = {p.entity_urn for p in bridge.translate(stated).proposals}
+        row = bridge.identity(stated)
         assert row["dpi"] is None or row["dpi"] in urns
         assert row["dataFlow"] is None or not row["dataFlow_written"] or row["dataFlow"] in urns
 
@@ -419,15 +426,15 @@ def test_bridge_is_reused_per_thread_and_settings(monkeypatch):
     other = Settings(datahub_version="0.15.0")
     changed = {"datahub_version": "0.15.0"}
     calls = [None, None, other, other, Settings(datahub_version="0.15.0"), changed, changed, None]
-    found = [lines(translate(SAID, settings)) for settings in calls]
+    found = [lines(translate(STATED, settings)) for settings in calls]
     assert made == [Settings(), other, Settings()]
-    assert found[0] == found[1] == found[7] == lines(Bridge().translate(SAID))
-    assert all(one == lines(Bridge(other).translate(SAID)) for one in found[2:7])
+    assert found[0] == found[1] == found[7] == lines(Bridge().translate(STATED))
+    assert all(one == lines(Bridge(other).translate(STATED)) for one in found[2:7])
     assert found[2] != found[0]
-    assert lines(translate(SAID, changed)) == found[2]
+    assert lines(translate(STATED, changed)) == found[2]
     changed["datahub_version"] = "1.7"
-    assert lines(translate(SAID, changed)) == found[0], "a mapping is read anew"
-    thread = threading.Thread(target=translate, args=(SAID,))
+    assert lines(translate(STATED, changed)) == found[0], "a mapping is read anew"
+    thread = threading.Thread(target=translate, args=(STATED,))
     thread.start()
     thread.join()
     assert len(made) == 6, "each thread has its own: what a bridge remembers is not guarded"
@@ -461,8 +468,8 @@ def test_sink_that_is_open_here_goes_nowhere():
 
 
 def test_bridge_as_context_manager_closes_its_sink(tmp_path):
-    with Bridge(sink=f"file:{tmp_path / 'told.json'}") as made, made.run(("nightly", "shop.load")):
+    with Bridge(sink=f"file:{tmp_path / 'sent.json'}") as made, made.run(("nightly", "shop.load")):
         pass
-    assert json.loads((tmp_path / "told.json").read_text())
+    assert json.loads((tmp_path / "sent.json").read_text())
     with pytest.raises(SinkError, match="is closed"):
         made.run(("nightly", "shop.load")).__enter__()

@@ -62,8 +62,8 @@ def test_cached_events_keep_the_facts_of_changed_ones():
     plain = event(outputs=[dataset("shop.public.orders")])
     owned = event(outputs=[dataset("shop.public.orders", facets={"ownership": {"owners": [{"name": "user:ann"}]}})])
     for _ in range(4):
-        for said, times in ((plain, 0), (owned, 1)):
-            lines = written(bridge, packed([said])[0])
+        for stated, times in ((plain, 0), (owned, 1)):
+            lines = written(bridge, packed([stated])[0])
             assert sum(b'"aspectName":"ownership"' in line for line in lines) == times
 
 
@@ -77,10 +77,10 @@ def test_jobs_of_one_flow_share_its_aspects_and_keep_their_own():
 
 
 def test_cache_is_separate_for_each_redaction_mode():
-    said = event(job_facets={"sql": {"query": "COPY t FROM 's3://b?token=abc'"}})
+    stated = event(job_facets={"sql": {"query": "COPY t FROM 's3://b?token=abc'"}})
     for _ in range(3):
         for mode, shown in (("off", True), ("default", False)):
-            lines = written(BRIDGES[mode], packed([said])[0])
+            lines = written(BRIDGES[mode], packed([stated])[0])
             assert any(b"token=abc" in line for line in lines) is shown
 
 

@@ -81,27 +81,27 @@ def aspects(events, version):
 
 
 def findings(events, version):
-    told, checked = [], list(aspects(events, version))
+    problems, checked = [], list(aspects(events, version))
     for entity_type, aspect, value in checked:
         for name, oracle in ORACLES.items():
             finding = oracle(entity_type, aspect, value, profile(version))
             if finding is not None:
-                told.append((name, aspect, finding))
-    return len(checked), told
+                problems.append((name, aspect, finding))
+    return len(checked), problems
 
 
 @needs_corpus
 @pytest.mark.parametrize("version", PROFILES)
 def test_avro_libraries_accept_the_proposals_of_the_corpus(version):
-    count, told = findings(corpus(), version)
-    assert told == []
+    count, problems = findings(corpus(), version)
+    assert problems == []
     assert count > 2000
 
 
 @pytest.mark.parametrize("version", PROFILES)
 def test_avro_libraries_accept_the_proposals_of_the_examples(version):
-    count, told = findings(examples(), version)
-    assert told == []
+    count, problems = findings(examples(), version)
+    assert problems == []
     assert count > 1000
 
 

@@ -98,5 +98,5 @@ def test_every_script_is_run_by_a_test():
     here = {"translate.py", "emit_with_datahub.py"}
     sdk = {"sdk_run.py", "sdk_assertion.py"}
     assert {path.name for path in EXAMPLES.glob("*.py")} == here | sdk
-    told = (Path(__file__).parent / "sdk" / "test_sdk_examples.py").read_text(encoding="utf-8")
-    assert all(name in told for name in sdk)
+    output = (Path(__file__).parent / "sdk" / "test_sdk_examples.py").read_text(encoding="utf-8")
+    assert all(name in output for name in sdk)

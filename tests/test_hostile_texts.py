@@ -107,7 +107,7 @@ def test_types_are_opened_sixty_levels_deep_and_no_deeper():
 
 
 def test_no_leaf_of_a_hostile_event_is_lost():
-    said = event(run_facets={"acme": {"x": "https://h user@x " + "a" * LONG}})
-    found = translate([said], report=True)
+    stated = event(run_facets={"acme": {"x": "https://h user@x " + "a" * LONG}})
+    found = translate([stated], report=True)
     assert "acme" in json.dumps([json.loads(ndjson_line(one)) for one in found.proposals])
     assert {line["outcome"] for line in found.report.lines() if ".acme." in line["path"]} == {"property"}

@@ -99,7 +99,7 @@ def test_assertions_move_with_their_dataset():
     assert count_by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
 
 
-def told(**parts):
+def airflow_event(**parts):
     """Return an event of an Airflow task as it was sent, with ``parts`` in place of its own."""
     body = {
         "eventTime": "2026-01-01T00:00:00Z", "eventType": "COMPLETE", "producer": AIRFLOW, "run": {"runId": RUN},
@@ -119,7 +119,7 @@ def moved(found, kind):
 def test_datasets_that_only_a_facet_mentions_move_too():
     source = {**table("raw"), "field": "id"}
     facet = {"columnLineage": {"fields": {"id": {"inputFields": [source]}}}}
-    found = plan([told(outputs=[table("orders", facets=facet)])], new={"naming": {"env": "TEST"}})
+    found = plan([airflow_event(outputs=[table("orders", facets=facet)])], new={"naming": {"env": "TEST"}})
     assert moved(found, "dataset") == [
         (DATASET.format(env).replace("orders", name), DATASET.format("TEST").replace("orders", name))
         for name, env in (("orders", "PROD"), ("raw", "PROD"))
@@ -129,7 +129,7 @@ def test_datasets_that_only_a_facet_mentions_move_too():
 def test_parents_that_only_their_children_name_move_too():
     above = RUN[:-1] + "9"
     parent = {"parent": {"run": {"runId": above}, "job": {"namespace": "ns", "name": "outer.step"}}}
-    event = told(run={"runId": RUN, "facets": parent})
+    event = airflow_event(run={"runId": RUN, "facets": parent})
     found = plan([event], new=PROD)
     assert (job("outer", "outer.step"), job("outer", "outer.step", "prod")) in moved(found, "dataJob")
     assert (flow("outer"), flow("outer", "prod")) in moved(found, "dataFlow")
@@ -138,21 +138,21 @@ def test_parents_that_only_their_children_name_move_too():
     assert {source for source, _ in moved(found, "dataProcessInstance")} == {
         f"urn:li:dataProcessInstance:{run}" for run in (RUN, above)
     }
-    # nobody wrote them: neither DataHub's endpoint, whose ids these are, nor a ledger that is told not to
+    # nobody wrote them: neither DataHub's endpoint, whose ids these are, nor a ledger that is configured not to
     for old in (COMPAT, {"ledger": {"implied_parents": False}}):
         assert "outer" not in str(plan([event], old=old, new=PROD))
-    kept = plan([event], new={"ledger": {"implied_parents": False}})
-    assert kept == MovePlan([], [], [flow("outer"), job("outer", "outer.step")])
+    retained = plan([event], new={"ledger": {"implied_parents": False}})
+    assert retained == MovePlan([], [], [flow("outer"), job("outer", "outer.step")])
 
 
 def test_unwritten_entities_are_not_moved():
     audit = {"namespace": "postgres://db:5432", "name": "shop.dbt_test__audit.not_null_orders"}
     dbt = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
     named = {"namespace": "ns", "name": "test.not_null", "facets": {"jobType": {"jobType": "TEST"}}}
-    found = plan([told(producer=dbt, job=named, outputs=[audit])], new={"naming": {"env": "TEST"}})
+    found = plan([airflow_event(producer=dbt, job=named, outputs=[audit])], new={"naming": {"env": "TEST"}})
     assert found == MovePlan([], [], [])
     tasks = {"namespace": "ns", "name": "dag.load", "facets": {"airflow": {"tasks": {"extract": {}}}}}
-    found = plan([told(job=tasks)], new=PROD)  # a task has no tasks
+    found = plan([airflow_event(job=tasks)], new=PROD)  # a task has no tasks
     assert moved(found, "dataJob") == [(job("dag", "dag.load"), job("dag", "dag.load", "prod"))]
 
 
@@ -160,7 +160,7 @@ def test_unwritten_datasets_stay_and_other_assertions_move():
     checks = {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}
     inputs = [table(name, inputFacets={"dataQualityAssertions": checks}) for name in ("orders", "secret")]
     new = {"naming": {"env": "TEST"}, "filters": {"datasets": ["!*.secret"]}}
-    found = plan([told(inputs=inputs)], new=new)
+    found = plan([airflow_event(inputs=inputs)], new=new)
     assert count_by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
     assert count_by_type(found.unwritten_urns) == {"dataset": 1, "assertion": 1}
     assert found.unwritten_urns[0] == DATASET.format("PROD").replace("orders", "secret")
@@ -170,7 +170,7 @@ def test_equal_assertions_of_a_list_keep_their_order():
     checks = {"assertions": [{"assertion": "not_null", "success": one} for one in (True, True, False)]}
     inputs = [table("orders", inputFacets={"dataQualityAssertions": checks})]
     forth, back = (
-        plan([told(inputs=inputs)], old=old, new=new).moves
+        plan([airflow_event(inputs=inputs)], old=old, new=new).moves
         for old, new in (({}, {"naming": {"env": "TEST"}}), ({"naming": {"env": "TEST"}}, {}))
     )
     assert len(forth) == 4
@@ -268,8 +268,8 @@ def test_every_plan_is_accepted_by_datahub(tmp_path_factory, targets):
         there = there - {move.source} | {move.target}
     # every change of an entity stands in exactly one place
     changes = {(source, target) for source, others in targets.items() for target in others if source != target}
-    told = [move[:2] for move in (*found.moves, *found.manual_moves)]
-    assert sorted(told) == sorted(changes)
+    moved_urns = [move[:2] for move in (*found.moves, *found.manual_moves)]
+    assert sorted(moved_urns) == sorted(changes)
     written = {target for others in targets.values() for target in others}
     assert set(found.unwritten_urns) <= set(targets) - written
 

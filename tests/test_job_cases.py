@@ -349,8 +349,8 @@ def test_logs_of_airflow_are_left_out_and_counted():
     translation = translated([event])
     assert translation.counts.filtered == {"airflow.remote_logs": 4}
     assert len(urns(translation.proposals, "dataset")) == 3
-    kept = translated([event], airflow={"remote_logs": "keep"})
-    assert len(urns(kept.proposals, "dataset")) > 3
+    retained = translated([event], airflow={"remote_logs": "keep"})
+    assert len(urns(retained.proposals, "dataset")) > 3
     event["producer"] = "https://example.com/etl"
     assert translated([event]).counts.filtered == {}
 

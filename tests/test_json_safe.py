@@ -19,17 +19,17 @@ class _Int(int):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "encodable"),
     [
         ({"a\udcff": ["b\udc80", ("c", None)]}, {"a\\udcff": ["b\\udc80", ["c", None]]}),
         ({"whole": _Int(3), "part": _Float(0.5), "flag": True}, {"whole": 3, "part": 0.5, "flag": True}),
         ("Größe 🙂", "Größe 🙂"),
     ],
 )
-def test_encodable_value_is_accepted_by_every_encoder(value, told):
+def test_encodable_value_is_accepted_by_every_encoder(value, encodable):
     found = make_encodable(value)
-    assert found == told
-    assert orjson.loads(orjson.dumps(found)) == json.loads(json.dumps(found)) == told
+    assert found == encodable
+    assert orjson.loads(orjson.dumps(found)) == json.loads(json.dumps(found)) == encodable
 
 
 class WordlessError(Exception):

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 from click.testing import CliRunner
-from support.facet_cases import SPARK, dataset_event, event, facet, pair, told
+from support.facet_cases import SPARK, dataset_event, event, facet, pair, translate_events
 
 from dh_bridge.checking import check_events
 from dh_bridge.cli import commands
@@ -53,7 +53,7 @@ LOCATED = [
 
 @pytest.mark.parametrize(("namespace", "name", "uri", "expected"), LOCATED)
 def test_dataset_of_an_unknown_namespace_follows_its_source(namespace, name, uri, expected):
-    found = told(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
+    found = translate_events(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
     assert written(found) == {urn(expected)}
 
 
@@ -67,7 +67,9 @@ METALAKES = [
 
 @pytest.mark.parametrize(("framework", "name", "expected"), METALAKES)
 def test_table_of_gravitino_is_that_of_its_catalogue(framework, name, expected):
-    found = told(pair(outputs=[dataset("metalake", name, catalog=facet(framework=framework, type="rest", name="c"))]))
+    found = translate_events(
+        pair(outputs=[dataset("metalake", name, catalog=facet(framework=framework, type="rest", name="c"))])
+    )
     assert written(found) == {urn(expected)}
 
 
@@ -83,7 +85,7 @@ def test_table_of_gravitino_is_that_of_its_catalogue(framework, name, expected):
     ],
 )
 def test_source_does_not_rename_known_datasets(namespace, name, uri, expected):
-    found = told(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
+    found = translate_events(pair(outputs=[dataset(namespace, name, dataSource=facet(name="node", uri=uri))]))
     assert written(found) == {urn(expected)}
 
 
@@ -126,7 +128,7 @@ SYMLINKS = [
 
 @pytest.mark.parametrize(("facets", "expected"), SYMLINKS)
 def test_path_is_the_table_that_its_catalogue_names(facets, expected):
-    found = told(pair(outputs=[dataset("s3://lake", "wh/crm/buyers", **facets)], producer=SPARK))
+    found = translate_events(pair(outputs=[dataset("s3://lake", "wh/crm/buyers", **facets)], producer=SPARK))
     assert written(found) == {urn(expected)}
 
 
@@ -138,7 +140,7 @@ def test_path_named_by_a_catalogue_is_a_finding_with_a_rule():
     ]
     for order in permutations(events):
         (finding,) = [found for found in findings(*order) if found.kind == "double-name"]
-        found = told(list(order), naming={"rules": [finding.value]})
+        found = translate_events(list(order), naming={"rules": [finding.value]})
         assert written(found) == {urn("glue,crm.buyers")}
 
 
@@ -150,7 +152,7 @@ def test_two_paths_of_one_table_are_a_finding_with_a_rule():
     ]
     for order in permutations(events):
         (finding,) = [found for found in findings(*order) if found.kind == "double-name"]
-        assert len(written(told(list(order), naming={"rules": [finding.value]}))) == 1
+        assert len(written(translate_events(list(order), naming={"rules": [finding.value]}))) == 1
 
 
 def test_dataset_with_one_name_is_no_finding():
@@ -172,7 +174,7 @@ def test_query_names_make_no_dataset_and_are_counted(tmp_path):
         ],
         outputs=[dataset("s3://lake", "out", columnLineage=lineage)],
     )
-    assert written(told(events)) == {urn("s3,lake/out")}
+    assert written(translate_events(events)) == {urn("s3,lake/out")}
     file = tmp_path / "events.json"
     file.write_text(json.dumps(events))
     result = run("emit", str(file), "--to", f"catalog:{tmp_path / 'c.db'}")
@@ -201,7 +203,7 @@ TYPED = facet(fields=[{"name": "id", "type": "int"}])
     ],
 )
 def test_untyped_columns_are_null_types_without_a_connector(namespace, name, expected):
-    found = told(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
+    found = translate_events(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
     assert fields_of(found, expected) == [("id", NULL), ("day", NULL)]
 
 
@@ -209,7 +211,7 @@ def test_untyped_columns_are_null_types_without_a_connector(namespace, name, exp
     ("namespace", "name"), [("postgres://p", "crm.public.t"), ("s3://lake", "x"), ("kafka://k", "t")]
 )
 def test_untyped_columns_are_no_schema_with_a_connector(namespace, name):
-    found = told(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
+    found = translate_events(pair(outputs=[dataset(namespace, name, schema=UNTYPED)]))
     assert not [proposal for proposal in found.proposals if proposal.aspect_name == "schemaMetadata"]
 
 
@@ -219,7 +221,7 @@ def test_types_count_before_columns_without_in_every_order():
         dataset_event(dataset("shop", "in.orders", schema=UNTYPED), time="2026-11-20T02:00:00Z"),
     ]
     for order in permutations(events):
-        assert fields_of(told(list(order)), "unknown,shop/in.orders") == [("id", NUMBER)]
+        assert fields_of(translate_events(list(order)), "unknown,shop/in.orders") == [("id", NUMBER)]
 
 
 SHORT = [
@@ -282,7 +284,7 @@ def test_urn_command_shows_level_endpoint_and_finding():
 def test_urn_and_explain_agree_with_what_is_written(namespace, name, tmp_path):
     row = json.loads(run("urn", namespace, name, "--json").stdout)
     events = pair(outputs=[dataset(namespace, name)])
-    found = told(events)
+    found = translate_events(events)
     assert written(found) == ({row["endpoint"]} if row["endpoint"] else set())
     file = tmp_path / "events.json"
     file.write_text(json.dumps(events))

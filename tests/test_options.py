@@ -68,8 +68,8 @@ def test_unsupported_environment_is_left_out_of_flows_and_jobs(profile, env):
     found = Bridge({"datahub_version": profile}).translate(event("COMPLETE", namespace="prd", job="etl.load"))
     assert found.rejected == []
     for aspect in ("dataFlowInfo", "dataJobInfo"):
-        said = {operation["path"]: operation["value"] for operation in one(found, aspect)}
-        assert said.get("/env") == env
+        stated = {operation["path"]: operation["value"] for operation in one(found, aspect)}
+        assert stated.get("/env") == env
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_queries_are_the_same_in_any_order_and_with_doubles():
     ]
     late = [i for i, events in enumerate(groups) if differences(events, 5, "1.7 with queries", i)]
     assert late == []
-    told = [p for events in groups for p in bridge("1.7 with queries").translate(packed(events)).proposals]
-    assert sum(p.aspect_name == "querySubjects" for p in told) > 50
+    query_proposals = [p for events in groups for p in bridge("1.7 with queries").translate(packed(events)).proposals]
+    assert sum(p.aspect_name == "querySubjects" for p in query_proposals) > 50
 
 
 def by_run(events):
@@ -118,7 +118,7 @@ def reordered(value, chance):
     return [reordered(member, chance) for member in value] if isinstance(value, list) else value
 
 
-def told(events):
+def translated_lines(events):
     """Return the proposals without hash and size of withheld bulk, which are of the bytes as they came."""
     return [_BULK.sub(b"", line) for line in lines(bridge("1.7").translate(packed(events)))]
 
@@ -126,7 +126,7 @@ def told(events):
 def test_order_of_an_objects_members_changes_nothing():
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     groups = [group(SEED, i) for i in range(60)] + [[json.loads(one.raw)] for one in (*examples(), *corpus()[::4])]
-    changed = [events for events in groups if told(reordered(events, chance)) != told(events)]
+    changed = [events for events in groups if translated_lines(reordered(events, chance)) != translated_lines(events)]
     assert changed == []
 
 
@@ -189,12 +189,14 @@ def test_order_that_mattered_once_does_not_again(case, profile):
 
 def test_job_and_dataset_events_that_come_twice_are_written_once():
     profile = {"dataQualityMetrics": {"rowCount": 3}}
-    for said in (
+    for stated in (
         group(SEED, 60)[:1],
         [{"eventTime": "2026-11-20T10:00:00Z", "dataset": dataset("d.s.t", facets=profile)}],
     ):
-        assert differences([*said, *said]) == []
-        assert lines(bridge("1.7").translate(packed([*said, *said]))) == lines(bridge("1.7").translate(packed(said)))
+        assert differences([*stated, *stated]) == []
+        assert lines(bridge("1.7").translate(packed([*stated, *stated]))) == lines(
+            bridge("1.7").translate(packed(stated))
+        )
 
 
 # -- what cannot hold without state --------------------------------------------------------------------------------------

@@ -108,15 +108,15 @@ def test_extra_spark_asks_for_what_its_pyspark_asks_for(built):
 def test_wheel_names_its_command_and_its_source_for_recipes(built):
     with zipfile.ZipFile(built[0]) as archive:
         name = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        said = archive.read(name).decode()
-    assert "[console_scripts]\ndh-bridge = dh_bridge.cli:main" in said
-    assert "[datahub.ingestion.source.plugins]\ndh-bridge = dh_bridge.ingestion:OpenLineageSource" in said
+        stated = archive.read(name).decode()
+    assert "[console_scripts]\ndh-bridge = dh_bridge.cli:main" in stated
+    assert "[datahub.ingestion.source.plugins]\ndh-bridge = dh_bridge.ingestion:OpenLineageSource" in stated
 
 
 def test_version_and_licence_are_consistent(built):
-    said = metadata(built[0])
-    assert said["Version"] == dh_bridge.__version__
-    assert said["License-Expression"] == "Apache-2.0"
+    stated = metadata(built[0])
+    assert stated["Version"] == dh_bridge.__version__
+    assert stated["License-Expression"] == "Apache-2.0"
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "[name of copyright owner]" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "DataHub" in (ROOT / "NOTICE").read_text(encoding="utf-8")

@@ -41,6 +41,6 @@ def test_transport_is_configured_as_printed(gms, tmp_path, monkeypatch):
 
 
 def test_metrics_have_the_names_on_the_page(tmp_path):
-    told = set(re.findall(r"`dh_bridge_(\w+)`", page("http")))
+    output = set(re.findall(r"`dh_bridge_(\w+)`", page("http")))
     with served(f"catalog:{tmp_path}/shop.db") as found:
-        assert {name.partition("{")[0] for name in metrics(found)} | {"requests_total"} == told
+        assert {name.partition("{")[0] for name in metrics(found)} | {"requests_total"} == output

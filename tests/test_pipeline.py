@@ -42,7 +42,7 @@ def at(kind, second, **parts):
     return event(kind, f"2026-11-20T10:00:{second:02}Z", **parts)
 
 
-def told(*events, **settings):
+def translate_events(*events, **settings):
     translation = Bridge(Settings(**{"datahub_version": "0.15.0", **settings})).translate(packed(events))
     assert (translation.rejected, translation.dead) == ([], [])
     return translation
@@ -75,7 +75,7 @@ def changes(translation):
 
 
 def test_call_without_the_start_creates_run_properties():
-    found = told(at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
+    found = translate_events(at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
     assert names(found) >= PAIR
     assert changes(found) == {"CREATE"}
     assert {"dataProcessInstanceInput", "dataProcessInstanceOutput", "dataProcessInstanceRunEvent"} <= {
@@ -86,7 +86,7 @@ def test_call_without_the_start_creates_run_properties():
 
 
 def test_call_with_the_start_sends_all_of_the_run():
-    found = told(at("START", 0), at("COMPLETE", 9, outputs=[data("b")]))
+    found = translate_events(at("START", 0), at("COMPLETE", 9, outputs=[data("b")]))
     assert names(found) >= PAIR
     own = one(found, "dataProcessInstanceProperties")
     assert own["created"]["time"] == 1795168800000
@@ -94,12 +94,12 @@ def test_call_with_the_start_sends_all_of_the_run():
 
 
 def test_producer_that_sends_a_single_event_needs_no_start():
-    assert changes(told(at("COMPLETE", 9, producer=GREAT_EXPECTATIONS))) == {"UPSERT"}
-    assert changes(told(at("COMPLETE", 9))) == {"CREATE"}
+    assert changes(translate_events(at("COMPLETE", 9, producer=GREAT_EXPECTATIONS))) == {"UPSERT"}
+    assert changes(translate_events(at("COMPLETE", 9))) == {"CREATE"}
 
 
 def test_run_without_datasets_has_no_empty_aspect():
-    found = told(event("OTHER", inputs=[], outputs=None))
+    found = translate_events(event("OTHER", inputs=[], outputs=None))
     assert {aspect for _, aspect in names(found)} <= {
         "dataFlowInfo",
         "dataJobInfo",
@@ -111,7 +111,7 @@ def test_run_without_datasets_has_no_empty_aspect():
 
 
 def test_job_type_is_the_platform_despite_job_facets():
-    found = told(
+    found = translate_events(
         at("START", 0, job_facets={"jobType": {"jobType": "SQL_JOB", "integration": "X", "processingType": "BATCH"}})
     )
     (operations,) = aspects(found, "dataJobInfo")
@@ -122,7 +122,7 @@ def test_job_type_is_the_platform_despite_job_facets():
 
 
 def jobs_and_template(*events):
-    found = told(*events)
+    found = translate_events(*events)
     jobs = {p.entity_urn for p in found.proposals if p.entity_type == "dataJob"}
     return len(jobs), one(found, "dataProcessInstanceRelationships").get("parentTemplate", "").split(":")[2]
 
@@ -140,9 +140,9 @@ def test_flow_level_run_with_datasets_belongs_to_the_flow_job(side):
 
 
 def test_placeholder_datasets_belong_to_the_flow_job():
-    said = (at("START", 0, job="unknown", inputs=[data("a")]), at("COMPLETE", 9, job="app"))
-    assert jobs_and_template(*said) == (1, "dataJob")
-    assert set(edges(told(*said), "input")) == {A}
+    stated = (at("START", 0, job="unknown", inputs=[data("a")]), at("COMPLETE", 9, job="app"))
+    assert jobs_and_template(*stated) == (1, "dataJob")
+    assert set(edges(translate_events(*stated), "input")) == {A}
 
 
 def test_datasets_only_in_column_lineage_make_a_flow_job():
@@ -151,26 +151,26 @@ def test_datasets_only_in_column_lineage_make_a_flow_job():
             "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
         }
     }
-    found = told(at("START", 0, job="app", outputs=[data("b", facets=lineage)]))
+    found = translate_events(at("START", 0, job="app", outputs=[data("b", facets=lineage)]))
     assert set(edges(found, "input")) == {A}
     assert ("dataJob", "dataJobInfo") in names(found)
 
 
 def test_filtered_datasets_make_no_flow_job():
     deny = {"filters": {"datasets": ["!d.s.*"]}}
-    found = told(at("START", 0, job="app", inputs=[data("a")]), **deny)
+    found = translate_events(at("START", 0, job="app", inputs=[data("a")]), **deny)
     assert [p for p in found.proposals if p.entity_type in ("dataJob", "dataset")] == []
 
 
 def test_for_a_placeholder_name_no_entity_is_written():
-    found = told(at("START", 0, job="unknown"), at("COMPLETE", 9, job="unknown", inputs=[data("a")]))
+    found = translate_events(at("START", 0, job="unknown"), at("COMPLETE", 9, job="unknown", inputs=[data("a")]))
     assert {p.entity_type for p in found.proposals} <= {"dataProcessInstance", "dataset", "dataPlatform"}
     assert one(found, "dataProcessInstanceInput") == {"inputs": [A]}
     assert aspects(found, "dataProcessInstanceRelationships") == []
 
 
 def test_placeholder_facets_go_to_every_job_of_the_run():
-    found = told(
+    found = translate_events(
         at("START", 0, job="unknown", inputs=[data("a")], job_facets={"documentation": {"description": "text"}}),
         at("RUNNING", 5, job="etl.one"),
         at("COMPLETE", 9, job="etl.two", outputs=[data("b")]),
@@ -184,7 +184,7 @@ def test_placeholder_facets_go_to_every_job_of_the_run():
 
 
 def test_each_named_event_s_facets_belong_to_its_own_job():
-    found = told(
+    found = translate_events(
         at("START", 0, job="etl.one", job_facets={"documentation": {"description": "first"}}),
         at("COMPLETE", 9, job="etl.two", job_facets={"documentation": {"description": "second"}}),
     )
@@ -198,14 +198,16 @@ SNAPSHOT = {"jobType": {"emissionPattern": {"eventContentMode": "COMPLETE_SNAPSH
 
 
 def test_inputs_and_outputs_accumulate():
-    found = told(at("START", 0, inputs=[data("a")]), at("COMPLETE", 9, inputs=[data("b")], outputs=[data("c")]))
+    found = translate_events(
+        at("START", 0, inputs=[data("a")]), at("COMPLETE", 9, inputs=[data("b")], outputs=[data("c")])
+    )
     assert (set(edges(found, "input")), set(edges(found, "output"))) == ({A, B}, {C})
 
 
 def test_topic_list_is_split_and_other_entries_are_kept():
     fields = {"schema": {"fields": [{"name": "id", "type": "INT"}]}}
     several = dataset("orders;returns", "kafka://b:9092", facets=fields)
-    found = told(
+    found = translate_events(
         at("COMPLETE", 9, inputs=[several, dataset("all", "food;drink", facets={"x": 1})], outputs=[data("c")])
     )
     topics = {urn("orders", "kafka"), urn("returns", "kafka")}
@@ -214,7 +216,7 @@ def test_topic_list_is_split_and_other_entries_are_kept():
 
 
 def test_snapshot_replaces_inputs_and_outputs_separately():
-    found = told(
+    found = translate_events(
         at("START", 0, inputs=[data("a")], outputs=[data("b")], job_facets=SNAPSHOT),
         at("RUNNING", 5, inputs=[data("c")], outputs=[], job_facets=SNAPSHOT),
         at("COMPLETE", 9, inputs=None, job_facets=SNAPSHOT),
@@ -232,7 +234,7 @@ def test_snapshot_also_removes_column_lineage():
         return data(name, facets={"columnLineage": {"fields": {"x": {"inputFields": [about]}}, "dataset": [touching]}})
 
     def columns(mode):
-        found = told(
+        found = translate_events(
             at("RUNNING", 5, inputs=[data("a")], outputs=[made("b", "a"), made("c", "b")], job_facets=mode),
             at("COMPLETE", 9, inputs=[data("b")], outputs=[made("c", "b")], job_facets=mode),
         )
@@ -247,7 +249,7 @@ def test_snapshot_also_removes_column_lineage():
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("stated", "retained"),
     [
         (("select 1", "select 1, 2"), "select 1, 2"),
         (("select 1, 2", "select 1"), "select 1, 2"),
@@ -255,15 +257,17 @@ def test_snapshot_also_removes_column_lineage():
         (("select 1, 2", "select 1, 3", "select 1"), "select 1, 3"),
     ],
 )
-def test_sql_of_a_run_is_the_longest_continuation(said, kept):
-    found = told(
-        *(at("RUNNING", n, job_facets={"sql": {"query": text}}) for n, text in enumerate(said)), datahub_version="1.7"
+def test_sql_of_a_run_is_the_longest_continuation(stated, retained):
+    found = translate_events(
+        *(at("RUNNING", n, job_facets={"sql": {"query": text}}) for n, text in enumerate(stated)), datahub_version="1.7"
     )
-    assert one(found, "dataTransformLogic")["transforms"] == [{"queryStatement": {"value": kept, "language": "SQL"}}]
+    assert one(found, "dataTransformLogic")["transforms"] == [
+        {"queryStatement": {"value": retained, "language": "SQL"}}
+    ]
 
 
 def test_sql_of_the_last_run_is_the_job_s():
-    found = told(
+    found = translate_events(
         at("START", 0, run="r1", job_facets={"sql": {"query": "select 1"}}),
         at("START", 5, run="r2", job_facets={"sql": {"query": "select 2"}}),
     )
@@ -279,16 +283,16 @@ OTHER = "01a1fbd4-f500-7934-91a3-fb1391ff71ba"
 @pytest.mark.parametrize("bag", ["run_facets", "job_facets"])
 def test_parent_facet_is_the_parent_instance_in_any_position(key, bag):
     facet = {key: {"run": {"runId": OTHER}, "job": {"namespace": "ns", "name": "etl"}}}
-    found = one(told(at("START", 0, **{bag: facet})), "dataProcessInstanceRelationships")
+    found = one(translate_events(at("START", 0, **{bag: facet})), "dataProcessInstanceRelationships")
     assert found["parentInstance"] == f"urn:li:dataProcessInstance:{OTHER}"
 
 
 @pytest.mark.parametrize("spelt", [RUN, RUN.upper(), f"urn:uuid:{RUN}"])
 def test_run_is_not_its_own_parent(spelt):
-    said = at(
+    stated = at(
         "START", 0, run_facets={"parent": {"run": {"runId": spelt}, "job": {"namespace": "ns", "name": "etl.load"}}}
     )
-    found = told(said)
+    found = translate_events(stated)
     assert "parentInstance" not in one(found, "dataProcessInstanceRelationships")
     assert "openlineage.root.runId" not in one(found, "dataProcessInstanceProperties")["customProperties"]
 
@@ -297,13 +301,13 @@ def test_later_parent_wins_unless_it_is_a_self_reference():
     def parent(run):
         return {"parent": {"run": {"runId": run}, "job": {"namespace": "ns", "name": "etl"}}}
 
-    found = told(at("START", 0, run_facets=parent("11111111-1111-4111-8111-111111111111")),
+    found = translate_events(at("START", 0, run_facets=parent("11111111-1111-4111-8111-111111111111")),
                  at("RUNNING", 1, run_facets=parent(OTHER)), at("COMPLETE", 9, run_facets=parent(RUN)))  # fmt: skip
     assert one(found, "dataProcessInstanceRelationships")["parentInstance"].endswith(OTHER)
 
 
 def test_no_stub_is_written_for_a_parent():
-    found = told(
+    found = translate_events(
         at("START", 0, run_facets={"parent": {"run": {"runId": OTHER}, "job": {"namespace": "ns", "name": "par"}}})
     )
     assert {p.entity_urn for p in found.proposals if p.entity_type == "dataProcessInstance"} == {DPI}
@@ -313,7 +317,9 @@ def test_no_stub_is_written_for_a_parent():
 
 
 def lifecycle(word, kind="COMPLETE"):
-    return told(at(kind, 9, outputs=[data("a", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})]))
+    return translate_events(
+        at(kind, 9, outputs=[data("a", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})])
+    )
 
 
 def test_dataset_is_removed_only_by_a_drop_of_a_finished_run():
@@ -323,13 +329,13 @@ def test_dataset_is_removed_only_by_a_drop_of_a_finished_run():
 
 
 def test_status_is_never_sent_to_revive_what_somebody_removed():
-    found = told(at("START", 0), at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
+    found = translate_events(at("START", 0), at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
     assert aspects(found, "status") == []
 
 
 @pytest.mark.parametrize(("bag", "entity"), [("job", "dataJob"), ("dataset", "dataset")])
 def test_tombstone_removes_a_description(bag, entity):
-    def said(second, facet):
+    def stated(second, facet):
         parts = (
             {"job_facets": {"documentation": facet}}
             if bag == "job"
@@ -338,14 +344,14 @@ def test_tombstone_removes_a_description(bag, entity):
         return at("RUNNING", second, **parts)
 
     gone, text = {"_deleted": True}, {"description": "text"}
-    for events, left in (((said(1, text), said(2, gone)), "remove"), ((said(1, gone), said(2, text)), "add")):
-        found = told(*events)
+    for events, left in (((stated(1, text), stated(2, gone)), "remove"), ((stated(1, gone), stated(2, text)), "add")):
+        found = translate_events(*events)
         (operations,) = aspects(found, f"{entity}Info" if entity == "dataJob" else "datasetProperties")
         assert [o["op"] for o in operations if o["path"] == "/description"] == [left]
 
 
 def test_absent_or_null_facet_removes_nothing():
-    found = told(
+    found = translate_events(
         at("START", 0, job_facets={"documentation": {"description": "text"}}),
         at("COMPLETE", 9, job_facets={"documentation": None}),
     )
@@ -356,7 +362,7 @@ def test_absent_or_null_facet_removes_nothing():
 
 
 def test_edge_created_by_first_run_and_modified_by_ended_runs():
-    found = told(
+    found = translate_events(
         at("START", 1, run="r1", outputs=[data("a")]), at("COMPLETE", 2, run="r1"),
         at("START", 3, run="r2"), at("COMPLETE", 5, run="r2", outputs=[data("a")]),
         at("START", 8, run="r3", outputs=[data("a"), data("b")]),
@@ -371,7 +377,7 @@ def test_edge_statistics_are_those_of_the_last_ended_run():
     def rows(count):
         return [data("a", outputFacets={"outputStatistics": {"rowCount": count}})]
 
-    found = told(
+    found = translate_events(
         at("START", 1, run="r1"), at("COMPLETE", 2, run="r1", outputs=rows(7)),
         at("START", 3, run="r2"), at("COMPLETE", 5, run="r2", outputs=rows(3)),
         at("START", 8, run="r3", outputs=rows(9)),
@@ -383,7 +389,7 @@ def test_statistics_within_a_run_keep_the_maximum():
     def counted(second, kind, count):
         return at(kind, second, outputs=[data("a", outputFacets={"outputStatistics": {"rowCount": count}})])
 
-    found = told(counted(0, "START", 0), counted(9, "COMPLETE", 5), counted(5, "RUNNING", 8))
+    found = translate_events(counted(0, "START", 0), counted(9, "COMPLETE", 5), counted(5, "RUNNING", 8))
     assert one(found, "operation", A)["numAffectedRows"] == 8
 
 
@@ -391,7 +397,7 @@ def test_statistics_within_a_run_keep_the_maximum():
 
 
 def test_job_event_writes_job_edges_and_datasets_but_no_run():
-    found = told(
+    found = translate_events(
         job_event(inputs=[data("a")], outputs=[data("b")], job_facets={"documentation": {"description": "text"}})
     )
     assert {p.entity_type for p in found.proposals} - {"dataPlatform"} == {"dataFlow", "dataJob", "dataset"}
@@ -408,7 +414,9 @@ def test_later_job_event_determines_the_edge_properties():
         return job_event(f"2026-11-20T10:00:{second:02}Z", outputs=[output])
 
     for events in ((designed(1, 1), designed(2, 2)), (designed(2, 2), designed(1, 1))):
-        assert edges(told(*events), "output")[A]["properties"] == {"openlineage.outputStatistics.rowCount": "2"}
+        assert edges(translate_events(*events), "output")[A]["properties"] == {
+            "openlineage.outputStatistics.rowCount": "2"
+        }
 
 
 def test_dataset_event_writes_its_dataset_alone():
@@ -419,7 +427,7 @@ def test_dataset_event_writes_its_dataset_alone():
         "lifecycleStateChange": {"lifecycleStateChange": "DROP"},
         "dataQualityMetrics": {"rowCount": 3},
     }
-    found = told(dataset_event(data("a", facets=facets)))
+    found = translate_events(dataset_event(data("a", facets=facets)))
     assert {p.entity_type for p in found.proposals} == {"dataset", "tag"}
     assert {aspect for kind, aspect in names(found) if kind == "dataset"} == {
         "datasetProperties", "schemaMetadata", "ownership", "globalTags", "status", "datasetProfile",
@@ -434,7 +442,7 @@ def test_column_lineage_of_a_dataset_event_is_upstream_lineage():
             "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
         }
     }
-    found = told(dataset_event(data("b", facets=lineage)))
+    found = translate_events(dataset_event(data("b", facets=lineage)))
     operations = one(found, "upstreamLineage", B)
     assert [o["value"]["dataset"] for o in operations if o["path"].startswith("/upstreams/")] == [A]
     assert len([o for o in operations if o["path"].startswith("/fineGrainedLineages/")]) == 1
@@ -463,7 +471,7 @@ FILTERS = {
 @pytest.mark.parametrize("case", FILTERS)
 def test_filter_drops_matching_names_and_counts_by_rule(case):
     filters, events, dropped = FILTERS[case]
-    found = told(*events, filters=filters)
+    found = translate_events(*events, filters=filters)
     assert found.counts.filtered == dropped
     assert found.counts.events == len(events)
     text = repr(found.proposals)
@@ -472,12 +480,12 @@ def test_filter_drops_matching_names_and_counts_by_rule(case):
 
 
 def test_filter_of_jobs_leaves_dataset_events_alone():
-    found = told(dataset_event(data("a")), filters={"jobs": ["!*"], "event_types": ["!*"]})
+    found = translate_events(dataset_event(data("a")), filters={"jobs": ["!*"], "event_types": ["!*"]})
     assert ("dataset", "datasetProperties") in names(found)
 
 
 def through(*events):
-    return told(*events, temporary={"datasets": ["d.s.tmp*"]})
+    return translate_events(*events, temporary={"datasets": ["d.s.tmp*"]})
 
 
 def test_temporary_dataset_is_collapsed_within_and_across_jobs():
@@ -527,26 +535,26 @@ def test_columns_of_temporary_datasets_are_forgotten():
 
 def test_facet_of_the_right_kind_wins_over_a_misplaced_one():
     wrong = at("START", 0, run_facets={"sql": {"query": "select 1"}}, job_facets={"errorMessage": {"message": "boom"}})
-    found = told(wrong)
+    found = translate_events(wrong)
     assert properties(one(found, "dataJobInfo"))["sql.query"] == "select 1"
     assert one(found, "dataProcessInstanceProperties")["customProperties"]["openlineage.errorMessage.message"] == "boom"
     both = at("START", 0, run_facets={"sql": {"query": "select 1"}}, job_facets={"sql": {"query": "select 2"}})
-    assert properties(one(told(both), "dataJobInfo"))["sql.query"] == "select 2"
+    assert properties(one(translate_events(both), "dataJobInfo"))["sql.query"] == "select 2"
 
 
 def test_input_facet_assertions_win_over_dataset_facets():
     """dbt-ol writes the same checks into both, and what it measured only here."""
     bare = {"assertion": "unique", "success": False, "column": "id", "name": "u", "severity": "error"}
-    said = data("a", facets={"dataQualityAssertions": {"assertions": [bare]}},
+    stated = data("a", facets={"dataQualityAssertions": {"assertions": [bare]}},
                 inputFacets={"dataQualityAssertions": {"assertions": [{**bare, "actual": "3", "expected": "0"}]}})  # fmt: skip
-    found = told(at("START", 0), at("FAIL", 9, inputs=[said]))
+    found = translate_events(at("START", 0), at("FAIL", 9, inputs=[stated]))
     assert one(found, "assertionRunEvent")["result"]["nativeResults"]["actual"] == "3"
 
 
 @pytest.mark.parametrize("odd", ["text", 5, [], None, True, "<<non-serializable: x>>"])
 def test_facet_that_is_no_object_is_absent_and_the_others_stay(odd):
     facets = {"schema": odd, "documentation": odd, "anything": odd, "storage": {"storageLayer": "delta"}}
-    found = told(
+    found = translate_events(
         at(
             "START",
             0,
@@ -561,12 +569,14 @@ def test_facet_that_is_no_object_is_absent_and_the_others_stay(odd):
 
 def test_numbers_as_text_and_text_as_numbers_are_read():
     statistics = {"outputStatistics": {"rowCount": "42", "size": 7.0}}
-    found = told(at("START", 0), at("COMPLETE", 9, outputs=[data("a", outputFacets=statistics)]))
+    found = translate_events(at("START", 0), at("COMPLETE", 9, outputs=[data("a", outputFacets=statistics)]))
     assert one(found, "operation", A)["numAffectedRows"] == 42
 
 
 def test_unknown_leaves_of_a_known_facet_are_kept():
-    found = told(at("START", 0, run_facets={"processing_engine": {"version": "3", "mood": {"now": "fine"}}}))
+    found = translate_events(
+        at("START", 0, run_facets={"processing_engine": {"version": "3", "mood": {"now": "fine"}}})
+    )
     own = one(found, "dataProcessInstanceProperties")["customProperties"]
     assert own["openlineage.processing_engine.mood"] == '{"now":"fine"}'
 
@@ -576,7 +586,7 @@ def test_unknown_leaves_of_a_known_facet_are_kept():
 
 def test_ends_in_one_millisecond_leave_one_operation_and_result():
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": True, "column": "id"}]}}
-    found = told(
+    found = translate_events(
         event("START", "2026-11-20T10:00:00Z", inputs=[data("a", inputFacets=check)], outputs=[data("b")]),
         event("FAIL", "2026-11-20T10:00:01.0001Z"),
         event("COMPLETE", "2026-11-20T10:00:01.0002Z"),
@@ -589,7 +599,7 @@ def test_ends_in_one_millisecond_leave_one_operation_and_result():
 
 
 def test_run_in_two_spellings_of_its_id_is_one_run_with_one_id():
-    found = told(at("START", 0, run=RUN.upper()), at("COMPLETE", 9, run=f"{{{RUN}}}", outputs=[data("a")]))
+    found = translate_events(at("START", 0, run=RUN.upper()), at("COMPLETE", 9, run=f"{{{RUN}}}", outputs=[data("a")]))
     assert {p.entity_urn for p in found.proposals if p.entity_type == "dataProcessInstance"} == {DPI}
     assert one(found, "operation", A)["customProperties"]["openlineage.runId"] == RUN
     assert found.counts.runs == 1
@@ -598,12 +608,12 @@ def test_run_in_two_spellings_of_its_id_is_one_run_with_one_id():
 @pytest.mark.parametrize(("heartbeat", "count"), [("hour", 3), ("day", 1), ("off", 0)])
 def test_streaming_run_has_an_event_for_each_hour(heartbeat, count):
     facets = {"jobType": {"processingType": "STREAMING", "integration": "FLINK"}}
-    said = [
+    stated = [
         event("RUNNING", f"2026-11-20T{hour}:{minute}:00Z", job_facets=facets)
         for hour in (10, 11, 12)
         for minute in (10, 50)
     ]
-    found = told(*said, runs={"heartbeat": heartbeat})
+    found = translate_events(*stated, runs={"heartbeat": heartbeat})
     assert len(aspects(found, "dataProcessInstanceRunEvent")) == count
 
 
@@ -621,9 +631,9 @@ def test_filtered_dataset_is_also_left_out_of_column_lineage(listed):
             "dataset": [{"namespace": "postgres://db:5432", "name": "d.s.tmp", "field": "z"}],
         }
     }
-    said = at("COMPLETE", 9, inputs=[data("tmp")] if listed else [], outputs=[data("b", facets=lineage)])
+    stated = at("COMPLETE", 9, inputs=[data("tmp")] if listed else [], outputs=[data("b", facets=lineage)])
     for asked in ({"filters": {"datasets": ["!d.s.tmp"]}}, {"temporary": {"datasets": ["d.s.tmp"]}}):
-        found = told(said, **asked)
+        found = translate_events(stated, **asked)
         assert "d.s.tmp" not in repr(found.proposals)
         assert set(edges(found, "input")) == {A}
         assert sum(found.counts.filtered.values()) == int(listed)
@@ -635,7 +645,7 @@ def test_facet_cache_is_separate_for_each_configuration():
             "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
         }
     }
-    said = at("COMPLETE", 9, outputs=[data("b", facets=lineage)])
-    assert set(edges(told(said), "input")) == {A}
-    assert set(edges(told(said, filters={"datasets": ["!d.s.a"]}), "input")) == set()
-    assert set(edges(told(said, naming={"env": "DEV"}), "input")) == {A.replace("PROD", "DEV")}
+    stated = at("COMPLETE", 9, outputs=[data("b", facets=lineage)])
+    assert set(edges(translate_events(stated), "input")) == {A}
+    assert set(edges(translate_events(stated, filters={"datasets": ["!d.s.a"]}), "input")) == set()
+    assert set(edges(translate_events(stated, naming={"env": "DEV"}), "input")) == {A.replace("PROD", "DEV")}

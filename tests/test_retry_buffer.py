@@ -69,12 +69,14 @@ def test_retryable_proposals_are_sent_before_new_ones():
     assert not buffer
 
 
-@pytest.mark.parametrize(("error", "kept"), [(SinkError("is down", retryable=True), [A]), (SinkError("is none"), [])])
-def test_batch_that_breaks_off_is_kept_if_the_error_may_pass(error, kept):
+@pytest.mark.parametrize(
+    ("error", "retained"), [(SinkError("is down", retryable=True), [A]), (SinkError("is none"), [])]
+)
+def test_batch_that_breaks_off_is_kept_if_the_error_may_pass(error, retained):
     buffer = RetryBuffer([A])
     with pytest.raises(SinkError):
         buffer.send(Scripted(error))
-    assert buffer.proposals == kept
+    assert buffer.proposals == retained
 
 
 def test_oldest_proposals_over_the_limit_are_dropped():

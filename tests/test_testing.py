@@ -74,7 +74,7 @@ def test_proposal_is_found_by_its_content(asked, found):
 
 
 @pytest.mark.parametrize(
-    ("proposals", "asked", "said"),
+    ("proposals", "asked", "stated"),
     [
         ([], {"aspect": "status"}, "no proposal has aspect='status': there are no proposals"),
         (ALL, {"aspect": "status"}, f"UPSERT ownership of {URN}"),
@@ -84,8 +84,8 @@ def test_proposal_is_found_by_its_content(asked, found):
         ([INFO] * 20, {"aspect": "status"}, "… and 8 more"),
     ],
 )
-def test_complaint_names_what_there_is_instead(proposals, asked, said):
-    with pytest.raises(AssertionError, match=re.escape(said)):
+def test_complaint_names_what_there_is_instead(proposals, asked, stated):
+    with pytest.raises(AssertionError, match=re.escape(stated)):
         find(proposals, **asked)
 
 
@@ -211,8 +211,8 @@ def test_path_that_is_no_json_pointer_is_an_error():
 
 @pytest.mark.parametrize("value", ["[5]", '{"patch": 3}', '[{"op": "add"}]'])
 def test_golden_patch_that_is_none_is_named_with_its_line(folder, value):
-    said = f'{{"entityType":"dataset","entityUrn":"{URN}","changeType":"PATCH","aspectName":"globalTags","aspect":{{"json":{value}}}}}'
-    (folder / "a.proposals.ndjson").write_text(said)
+    stated = f'{{"entityType":"dataset","entityUrn":"{URN}","changeType":"PATCH","aspectName":"globalTags","aspect":{{"json":{value}}}}}'
+    (folder / "a.proposals.ndjson").write_text(stated)
     with pytest.raises(SettingsError, match=r"a\.proposals\.ndjson:1: not a proposal: "):
         assert_golden(folder, Settings())
 

@@ -51,7 +51,7 @@ def work():
     return [ndjson_line(one) for one in translate([json.loads(text) for text in texts], {{"datahub_version": "1.7"}}).proposals]
 """
 
-_TELL = """
+_REPORT = """
 from dh_bridge import Settings
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.sdk import Freshness, Pipeline, Sql, Volume
@@ -79,7 +79,7 @@ def work():
     return True
 """
 
-DOORS = {"translate": _TRANSLATE.format(examples=str(EXAMPLES)), "tell by the SDK": _TELL, "open a sink": _OPEN}
+DOORS = {"translate": _TRANSLATE.format(examples=str(EXAMPLES)), "tell by the SDK": _REPORT, "open a sink": _OPEN}
 
 
 @pytest.mark.parametrize("door", DOORS)

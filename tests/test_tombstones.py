@@ -27,7 +27,7 @@ def of_job(key, facet, hour):
 
 
 def left(events, **settings):
-    """Return the catalogue that each order of the events ends in, told one by one."""
+    """Return the catalogue that each order of the events ends in, processed one by one."""
     (found,) = {
         b"".join(catalogue(*[[one] for one in order], chosen=Settings(**settings))) for order in permutations(events)
     }
@@ -35,7 +35,7 @@ def left(events, **settings):
 
 
 @pytest.mark.parametrize(
-    ("told", "key", "body", "text"),
+    ("event_with_facet", "key", "body", "text"),
     [
         (of_dataset, "storage", STORAGE, b"parquet"),
         (of_dataset, "storage", {**STORAGE, "fileFormat": "orc", "more": "of it"}, b"of it"),
@@ -49,11 +49,15 @@ def left(events, **settings):
         (of_job, "sourceCodeLocation", {"type": "git", "path": "some/where"}, b"some/where"),
     ],
 )
-def test_facet_content_is_deleted_and_restored_in_any_order(told, key, body, text):
-    events = [told(key, body, 10), told(key, GONE, 11)]
+def test_facet_content_is_deleted_and_restored_in_any_order(event_with_facet, key, body, text):
+    events = [event_with_facet(key, body, 10), event_with_facet(key, GONE, 11)]
     assert text not in left(events, optional_metadata=["queries"], datahub_version="1.7")
-    assert text in left([*events, told(key, body, 12)], optional_metadata=["queries"], datahub_version="1.7")
-    assert text in left([events[0], told("other", GONE, 11)], optional_metadata=["queries"], datahub_version="1.7")
+    assert text in left(
+        [*events, event_with_facet(key, body, 12)], optional_metadata=["queries"], datahub_version="1.7"
+    )
+    assert text in left(
+        [events[0], event_with_facet("other", GONE, 11)], optional_metadata=["queries"], datahub_version="1.7"
+    )
 
 
 def outcomes(body, *, stateful, key="storage"):
@@ -81,19 +85,19 @@ def test_query_of_a_deleted_facet_has_no_dialect():
 @pytest.mark.parametrize("key", ["storage", "mystery"])
 def test_fields_beside_the_deletion_mark_are_ignored(key):
     body = {**STORAGE, **GONE, "_producer": "p"}
-    told = outcomes(body, stateful=True, key=key)
-    assert told["_deleted"] == "retraction of the bridge's own contribution"
-    assert {told["storageLayer"], told["fileFormat"]} == {"no-field:the facet is deleted"}
-    assert told["_producer"] == "envelope"
+    output = outcomes(body, stateful=True, key=key)
+    assert output["_deleted"] == "retraction of the bridge's own contribution"
+    assert {output["storageLayer"], output["fileFormat"]} == {"no-field:the facet is deleted"}
+    assert output["_producer"] == "envelope"
     without = outcomes(body, stateful=False, key=key)
     assert {without["_deleted"], without["storageLayer"]} == {"policy:state=none"}
 
 
 def test_deleted_description_is_not_reported_as_mapped():
     facet = {"description": "text", "contentType": "text/html", **GONE}
-    told = reported([event("COMPLETE", job_facets={"documentation": facet})])
-    assert told["$.job.facets.documentation.description"]["reason"] == "no-field:the facet is deleted"
-    assert told["$.job.facets.documentation._deleted"]["outcome"] == "mapped"
+    output = reported([event("COMPLETE", job_facets={"documentation": facet})])
+    assert output["$.job.facets.documentation.description"]["reason"] == "no-field:the facet is deleted"
+    assert output["$.job.facets.documentation._deleted"]["outcome"] == "mapped"
 
 
 def test_deleted_column_lineage_removes_and_restores_upstreams():
@@ -107,8 +111,8 @@ def test_deleted_column_lineage_removes_and_restores_upstreams():
 
 def test_misplaced_facet_counts_if_its_own_position_is_null():
     parent = {"run": {"runId": "018cc251-f400-734d-88b3-00000000000a"}, "job": {"namespace": "ns", "name": "dag"}}
-    told = translate([event("START", run_facets={"parent": None}, job_facets={"parent": parent})], report=True)
-    (found,) = aspects(told, "dataProcessInstanceRelationships")
+    output = translate([event("START", run_facets={"parent": None}, job_facets={"parent": parent})], report=True)
+    (found,) = aspects(output, "dataProcessInstanceRelationships")
     assert found["parentInstance"].endswith("00000000000a")
-    lines = {line["path"]: line["outcome"] for line in told.report.lines()}
+    lines = {line["path"]: line["outcome"] for line in output.report.lines()}
     assert lines["$.job.facets.parent.run.runId"] == "mapped"

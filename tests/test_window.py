@@ -19,8 +19,8 @@ from dh_bridge.redaction import DEFAULT, current_mode
 from dh_bridge.window import MAX_SILENT_WINDOWS, Window
 
 
-def due(window, *said, size=10):
-    return [window.add_event(key, ended, size) for key, ended in said]
+def due(window, *stated, size=10):
+    return [window.add_event(key, ended, size) for key, ended in stated]
 
 
 def test_without_a_size_nothing_is_ever_due():
@@ -57,7 +57,7 @@ def test_window_ends_early_when_its_events_are_large():
 def stream(bridge, events, window):
     return list(
         bridge.stream(
-            (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events)), window=window
+            (parse_event(json.dumps(stated).encode(), f"e:{n}") for n, stated in enumerate(events)), window=window
         )
     )
 
@@ -74,7 +74,7 @@ def runs(count):
 
 
 def pieces(bridge, events, window=None):
-    given = (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events))
+    given = (parse_event(json.dumps(stated).encode(), f"e:{n}") for n, stated in enumerate(events))
     return list(bridge.stream(given, window=window, piecewise=True))
 
 
@@ -107,7 +107,7 @@ def test_rejected_proposals_come_with_their_piece():
 
 def test_redaction_mode_of_the_caller_applies_between_pieces():
     bridge = Bridge(Settings(redaction="off"))
-    given = (parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(100)))
+    given = (parse_event(json.dumps(stated).encode(), f"e:{n}") for n, stated in enumerate(runs(100)))
     for _ in bridge.stream(given, window=None, piecewise=True):
         assert current_mode() == DEFAULT
 
@@ -116,8 +116,8 @@ def test_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
     open_runs = []
     add = RunAggregator.add
 
-    def counting(fold, *said):
-        found = add(fold, *said)
+    def counting(fold, *stated):
+        found = add(fold, *stated)
         open_runs.append(len(fold.runs))
         return found
 
@@ -138,11 +138,11 @@ def test_runs_without_an_end_are_emitted_too():
 
 def test_windows_do_not_change_the_proposals_of_runs():
     events = list(runs(100))
-    told = [
+    reported = [
         p for part in stream(Bridge(), events, 20) for p in part.proposals if p.entity_type == "dataProcessInstance"
     ]
     whole = [p for p in Bridge().translate(events).proposals if p.entity_type == "dataProcessInstance"]
-    assert sorted(told, key=repr) == sorted(whole, key=repr)
+    assert sorted(reported, key=repr) == sorted(whole, key=repr)
 
 
 def test_event_after_its_run_was_emitted_is_another_call():
@@ -164,7 +164,7 @@ def test_event_after_its_run_was_emitted_is_another_call():
 
 def test_job_events_close_with_their_window_and_none_is_lost():
     events = [job_event(job=f"etl.job_{n}") for n in range(50)]
-    parts = stream(Bridge(), [said for pair in zip(events, runs(50), strict=False) for said in pair], 7)
+    parts = stream(Bridge(), [stated for pair in zip(events, runs(50), strict=False) for stated in pair], 7)
     jobs = {
         p.entity_urn for part in parts for p in part.proposals if p.entity_type == "dataJob" and "job_" in p.entity_urn
     }
@@ -172,7 +172,7 @@ def test_job_events_close_with_their_window_and_none_is_lost():
 
 
 def test_window_setting_is_used_unless_an_argument_is_passed():
-    items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
+    items = [parse_event(json.dumps(stated).encode()) for stated in runs(20)]
     assert len(list(Bridge(Settings(window=6)).stream(items))) > 2
     assert len(list(Bridge(Settings(window=6)).stream(items, window=None))) == 1
     assert len(list(Bridge().stream(items))) == 1
@@ -180,7 +180,7 @@ def test_window_setting_is_used_unless_an_argument_is_passed():
 
 def test_each_part_has_its_own_counts_and_dead_letters():
     bridge = Bridge()
-    items = [parse_event(json.dumps(said).encode()) for said in runs(20)]
+    items = [parse_event(json.dumps(stated).encode()) for stated in runs(20)]
     letters = list(iter_events(["nonsense"]))
     parts = list(bridge.stream([*letters, *items, *letters], window=6))
     assert [part.counts.dead for part in parts] == [1, *[0] * (len(parts) - 2), 1]
@@ -190,15 +190,15 @@ def test_each_part_has_its_own_counts_and_dead_letters():
 
 @pytest.mark.parametrize("report", [False, True])
 def test_report_of_a_part_is_of_its_own_events(report):
-    items = [parse_event(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(20))]
+    items = [parse_event(json.dumps(stated).encode(), f"e:{n}") for n, stated in enumerate(runs(20))]
     parts = list(Bridge().stream(items, window=6, report=report))
     if not report:
         assert {part.report for part in parts} == {None}
         assert {part.counts.mapped for part in parts} == {None}
         return
-    told = [{line["event"] for line in part.report.lines()} for part in parts]
-    assert sum(map(len, told)) == 60
-    assert set().union(*told) == {f"e:{n}" for n in range(60)}
+    reported = [{line["event"] for line in part.report.lines()} for part in parts]
+    assert sum(map(len, reported)) == 60
+    assert set().union(*reported) == {f"e:{n}" for n in range(60)}
     assert all(part.counts.mapped == part.report.mapped for part in parts)
 
 
@@ -209,9 +209,9 @@ def test_single_event_is_one_part():
 
 def test_endless_run_has_bounded_memory():
     """A streaming job in a long input: what its events said is in its cells, and their bytes are not kept for it."""
-    said = {"run_facets": {"x": {"text": "y" * 1_000}}}
+    stated = {"run_facets": {"x": {"text": "y" * 1_000}}}
     moments = (f"2026-11-20T10:{n // 60:02}:{n % 60:02}Z" for n in range(3_500))
-    raws = [json.dumps(event("RUNNING", moment, **said)).encode() for moment in moments]
+    raws = [json.dumps(event("RUNNING", moment, **stated)).encode() for moment in moments]
     fold = RunAggregator(Bridge().options)
     for raw in raws:
         fold.add(parse_event(raw))

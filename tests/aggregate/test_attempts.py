@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from support.facet_cases import AIRFLOW, DPI, PARENT, event, facet, told
-from support.ledger_batches import Told
+from support.facet_cases import AIRFLOW, DPI, PARENT, event, facet, translate_events
+from support.ledger_batches import LedgerCase
 from support.ledger_batches import settings as chosen_settings
 from support.partitions import dumped, in_parts
 from support.sample_events import packed
@@ -49,10 +49,10 @@ EXPECTED = [(1, "STARTED", None), (1, "UP_FOR_RETRY", 1), (2, "STARTED", None), 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::5])
 def test_each_event_belongs_to_the_attempt_that_it_states(order):
-    found = told([TWO_TRIES[i] for i in order])
+    found = translate_events([TWO_TRIES[i] for i in order])
     assert points(found) == EXPECTED
-    kept = found.kept(DPI)
-    assert (kept["attempt"], kept["durationMillis"], kept["eventType"]) == ("2", "240000", "COMPLETE")
+    properties = found.properties(DPI)
+    assert (properties["attempt"], properties["durationMillis"], properties["eventType"]) == ("2", "240000", "COMPLETE")
 
 
 @pytest.mark.parametrize(
@@ -71,32 +71,34 @@ def test_each_event_belongs_to_the_attempt_that_it_states(order):
     ],
 )
 def test_events_without_a_number_belong_to_the_attempt_around_them(events, expected):
-    found = told([attempt(*one) for one in events])
+    found = translate_events([attempt(*one) for one in events])
     assert [number for number, _, _ in points(found)] == expected
-    assert found.kept(DPI)["attempt"] == str(max(expected))
+    assert found.properties(DPI)["attempt"] == str(max(expected))
 
 
 def test_last_attempt_decides_even_if_an_earlier_one_ends_later():
-    found = told([attempt("START", 1, 1), attempt("START", 3, 2), attempt("COMPLETE", 5, 2), attempt("FAIL", 7, 1)])
-    assert found.kept(DPI)["eventType"] == "COMPLETE"
+    found = translate_events(
+        [attempt("START", 1, 1), attempt("START", 3, 2), attempt("COMPLETE", 5, 2), attempt("FAIL", 7, 1)]
+    )
+    assert found.properties(DPI)["eventType"] == "COMPLETE"
     assert [result for _, result, _ in points(found)] == ["STARTED", "STARTED", "SUCCESS", "UP_FOR_RETRY"]
 
 
 def test_data_rentgen_states_attempts_too_and_wins():
     both = {"dataRentgen_run": facet(attempt="7")}
-    found = told(attempt("START", 1, 3, facet_name="dataRentgen_run"), attempt("FAIL", 2, 3, run=both))
+    found = translate_events(attempt("START", 1, 3, facet_name="dataRentgen_run"), attempt("FAIL", 2, 3, run=both))
     assert [number for number, _, _ in points(found)] == [3, 7]
 
 
 def test_numbers_of_a_long_run_do_not_grow_without_limit():
     chosen = chosen_settings()
-    told_events = Told(chosen)
+    ledger_case = LedgerCase(chosen)
     beats = [
         attempt("RUNNING", 1, 1) | {"eventTime": f"2026-11-20T01:01:{i // 100:02}.{i % 100:02}0Z"} for i in range(900)
     ]
-    told_events.tell([attempt("START", 0, 1), *beats, attempt("COMPLETE", 9, 1)])
-    assert told_events.refused == []
-    (record,) = [told_events.ledger._aggregator.runs.record(DPI)]
+    ledger_case.process([attempt("START", 0, 1), *beats, attempt("COMPLETE", 9, 1)])
+    assert ledger_case.refused == []
+    (record,) = [ledger_case.ledger._aggregator.runs.record(DPI)]
     attempts = next(
         elements for kind, elements in record.state.facts[DPI].items() if kind.name == "ATTEMPT"
     )  # of 902 events
@@ -144,11 +146,11 @@ def result(found):
 )
 def test_failed_try_is_a_failure_as_soon_as_its_dag_run_ended(others, expected):
     events = [*FAILED_TRY, *others]
-    assert result(told(events)) == result(told(events[::-1])) == expected
+    assert result(translate_events(events)) == result(translate_events(events[::-1])) == expected
     dumps = []
     for order in itertools.permutations(events):
-        ledger = Told(forgetful=len(dumps) % 2 == 0)
-        ledger.tell(*([one] for one in order))
+        ledger = LedgerCase(forgetful=len(dumps) % 2 == 0)
+        ledger.process(*([one] for one in order))
         assert ledger.refused == []
         dumps.append(list(dump_catalog(ledger.catalog)))
     assert all(dump == dumps[0] for dump in dumps)
@@ -158,24 +160,24 @@ def test_failed_try_is_a_failure_as_soon_as_its_dag_run_ended(others, expected):
 
 def test_failed_try_whose_own_state_is_failed_is_a_failure():
     state = {"airflowState": facet(dagRunState="failed", tasksState={})}
-    found = told(attempt("START", 1, 1), attempt("FAIL", 2, 1, run=state))
+    found = translate_events(attempt("START", 1, 1), attempt("FAIL", 2, 1, run=state))
     assert result(found) == "FAILURE"
-    assert found.kept(DPI)["airflowState.dagRunState"] == "failed"
+    assert found.properties(DPI)["airflowState.dagRunState"] == "failed"
 
 
 def test_end_of_a_run_above_that_is_no_dag_run_decides_nothing():
-    assert result(told([*FAILED_TRY, dag_run("COMPLETE", 9, name="daily.controller")])) == "UP_FOR_RETRY"
+    assert result(translate_events([*FAILED_TRY, dag_run("COMPLETE", 9, name="daily.controller")])) == "UP_FOR_RETRY"
 
 
 def test_evicted_dag_run_still_decides():
     clock = [1_796_000_000.0]
-    ledger = Told(Settings(datahub_version="0.15.0", ledger={"retention_days": 1}), clock=lambda: clock[0])
-    ledger.tell([FAILED_TRY[0]], [dag_run("START", 0), dag_run("FAIL", 9)])
+    ledger = LedgerCase(Settings(datahub_version="0.15.0", ledger={"retention_days": 1}), clock=lambda: clock[0])
+    ledger.process([FAILED_TRY[0]], [dag_run("START", 0), dag_run("FAIL", 9)])
     for _ in range(2):
         clock[0] += 3 * 86_400
-        ledger.tell([FAILED_TRY[0]], [event("START", name="other", run_id="01938a9c-0000-7000-8000-0000000000cc")])
+        ledger.process([FAILED_TRY[0]], [event("START", name="other", run_id="01938a9c-0000-7000-8000-0000000000cc")])
     assert ledger.ledger._aggregator.runs.get(f"urn:li:dataProcessInstance:{PARENT}") is None
-    ledger.tell([FAILED_TRY[1]])
+    ledger.process([FAILED_TRY[1]])
     (point,) = [point for point in ledger.catalog.timeseries(DPI, EVENT) if "result" in point]
     assert point["result"]["type"] == "FAILURE"
 

@@ -1,4 +1,4 @@
-"""Temporary datasets that lineage runs through, also where dataset events tell of upstreams (settings
+"""Temporary datasets that lineage runs through, also where dataset events state upstreams (settings
 `temporary`)."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def lineage(**columns):
     return {"columnLineage": {"fields": fields}}
 
 
-def told(*events):
+def translate_events(*events):
     translation = BRIDGE.translate(packed(events))
     assert translation.rejected == []
     return translation
@@ -43,7 +43,7 @@ def test_dataset_event_upstreams_collapse_through_jobs():
     made = event("COMPLETE", inputs=[dataset("d.s.a"), dataset("d.s.b")], outputs=[dataset("d.s.tmp")])
     upstream = dataset_event(dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a")))
     for events in ((made, upstream), (upstream, made)):
-        found = told(*events)
+        found = translate_events(*events)
         edges = {
             o["value"]["dataset"] for o in operations(found, "upstreamLineage") if o["path"].startswith("/upstreams/")
         }
@@ -52,14 +52,14 @@ def test_dataset_event_upstreams_collapse_through_jobs():
 
 
 def test_temporary_dataset_that_nobody_made_leaves_no_edge():
-    found = told(event("COMPLETE", inputs=[dataset("d.s.tmp")], outputs=[dataset("d.s.c")]))
+    found = translate_events(event("COMPLETE", inputs=[dataset("d.s.tmp")], outputs=[dataset("d.s.c")]))
     paths = [o["path"] for o in operations(found, "dataJobInputOutput")]
     assert [path for path in paths if path.startswith("/inputDatasetEdges")] == []
     assert [p for p in found.proposals if p.aspect_name == "dataProcessInstanceInput"] == []
 
 
 def test_first_time_of_an_edge_is_that_of_the_temporary_one():
-    found = told(
+    found = translate_events(
         event(
             "COMPLETE",
             "2026-11-20T10:00:01Z",
@@ -87,7 +87,7 @@ def test_first_time_of_an_edge_is_that_of_the_temporary_one():
 
 def test_untyped_columns_of_a_temporary_dataset_are_dropped():
     schema = {"schema": {"fields": [{"name": "x"}]}}
-    found = told(job_event(inputs=[dataset("d.s.tmp", facets=schema), dataset("d.s.a", facets=schema)]))
+    found = translate_events(job_event(inputs=[dataset("d.s.tmp", facets=schema), dataset("d.s.a", facets=schema)]))
     fields = [
         o["value"] for o in operations(found, "dataJobInputOutput") if o["path"].startswith("/inputDatasetFields/")
     ]
@@ -95,29 +95,31 @@ def test_untyped_columns_of_a_temporary_dataset_are_dropped():
 
 
 def test_column_lineage_keeps_the_columns_of_lasting_datasets():
-    said = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
-    found = told(said, event("COMPLETE", run="r0", inputs=[dataset("d.s.b")], outputs=[dataset("d.s.tmp")]))
+    stated = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
+    found = translate_events(
+        stated, event("COMPLETE", run="r0", inputs=[dataset("d.s.b")], outputs=[dataset("d.s.tmp")])
+    )
     fine = [o["path"] for o in operations(found, "dataJobInputOutput") if o["path"].startswith("/fineGrainedLineages/")]
     assert len(fine) == 1
     assert "d.s.a" in fine[0]
 
 
 def test_second_call_remembers_temporary_datasets_of_a_facet():
-    said = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
-    first, second = told(said), told(said)
+    stated = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
+    first, second = translate_events(stated), translate_events(stated)
     assert operations(second, "dataJobInputOutput") == operations(first, "dataJobInputOutput")
     assert not any("d.s.tmp" in o["path"] for o in operations(second, "dataJobInputOutput"))
 
 
 # -- by the facet datasetType (settings `temporary`) -------------------------------------------------------------------
 
-SAID = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
+STATED = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
 
 
-def chain(said, *, reader=None):
+def chain(stated, *, reader=None):
     """Return a run that makes a temporary dataset of two tables, and one that makes a table of it."""
     return (
-        event("COMPLETE", inputs=[dataset("d.s.a"), dataset("d.s.b")], outputs=[dataset("d.s.x", facets=said)]),
+        event("COMPLETE", inputs=[dataset("d.s.a"), dataset("d.s.b")], outputs=[dataset("d.s.x", facets=stated)]),
         event(
             "COMPLETE", run="r2", job="etl.two", inputs=[dataset("d.s.x", facets=reader or {})],
             outputs=[dataset("d.s.c", facets=lineage(x="d.s.x", y="d.s.a"))],
@@ -149,16 +151,16 @@ def collapsed(mode, *events):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
-        SAID,
+        STATED,
         {"datasetType": {"datasetType": "JOB_OUTPUT"}},
         {"datasetType": {"datasetType": "temporary"}},
         {"datasetType": {"datasetType": "TABLE", "subType": " Temporary "}},
     ],
 )
-def test_lineage_runs_through_what_the_facet_calls_temporary(said):
-    for events in (chain(said, reader=said), reversed(chain(said, reader=said))):
+def test_lineage_runs_through_what_the_facet_calls_temporary(stated):
+    for events in (chain(stated, reader=stated), reversed(chain(stated, reader=stated))):
         found = collapsed("collapse", *events)
         assert edges_of(found) == {
             ("etl.load", "input", "d.s.a"), ("etl.load", "input", "d.s.b"),
@@ -168,7 +170,7 @@ def test_lineage_runs_through_what_the_facet_calls_temporary(said):
 
 
 def test_dataset_temporary_only_in_another_run_has_no_edges():
-    for events in (chain(SAID), reversed(chain(SAID))):
+    for events in (chain(STATED), reversed(chain(STATED))):
         found = collapsed("collapse", *events)
         assert {one for one in edges_of(found) if one[0] == "etl.two"} == {
             ("etl.two", "input", "d.s.a"), ("etl.two", "input", "d.s.b"), ("etl.two", "output", "d.s.c"),
@@ -179,7 +181,7 @@ def test_dataset_temporary_only_in_another_run_has_no_edges():
 @pytest.mark.parametrize("bag", ["inputFacets", "outputFacets"])
 def test_temporary_facet_is_read_from_every_facet_map(bag):
     first, _ = chain({})
-    first["outputs"] = [dataset("d.s.x", **{bag: SAID})]
+    first["outputs"] = [dataset("d.s.x", **{bag: STATED})]
     assert "d.s.x" not in repr(collapsed("collapse", first).proposals)
     assert edges_of(collapsed("drop_edges", first)) == {
         one for one in WHOLE if one[0] == "etl.load" and one[1] == "input"
@@ -187,7 +189,7 @@ def test_temporary_facet_is_read_from_every_facet_map(bag):
 
 
 def test_temporary_dataset_stays_without_edges():
-    for events in (chain(SAID), reversed(chain(SAID))):
+    for events in (chain(STATED), reversed(chain(STATED))):
         found = collapsed("drop_edges", *events)
         assert edges_of(found) == {one for one in WHOLE if one[2] != "d.s.x"}
         fine = [o["path"] for o in operations(found, "dataJobInputOutput") if "fineGrained" in o["path"]]
@@ -201,7 +203,7 @@ def test_temporary_dataset_stays_without_edges():
 
 @pytest.mark.parametrize("target", ["dataset", "both"])
 def test_no_upstream_of_a_dataset_is_temporary_either(target):
-    first, second = chain(SAID)
+    first, second = chain(STATED)
     settings = Settings(temporary={"dataset_type": "drop_edges"}, column_lineage={"target": target})
     found = Bridge(settings).translate(packed([first, second])).proposals
     lineage_of = {p.entity_urn: repr(p.value) for p in found if p.aspect_name == "upstreamLineage"}
@@ -210,20 +212,20 @@ def test_no_upstream_of_a_dataset_is_temporary_either(target):
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"datasetType": {"datasetType": "TABLE"}}, {"datasetType": 7}, {"datasetType": {}}]
+    "stated", [{}, {"datasetType": {"datasetType": "TABLE"}}, {"datasetType": 7}, {"datasetType": {}}]
 )
 @pytest.mark.parametrize("mode", ["keep", "drop_edges", "collapse"])
-def test_any_other_dataset_is_as_it_was(mode, said):
-    assert edges_of(collapsed(mode, *chain(said))) == WHOLE
+def test_any_other_dataset_is_as_it_was(mode, stated):
+    assert edges_of(collapsed(mode, *chain(stated))) == WHOLE
 
 
 def test_temporary_datasets_are_as_others_by_default():
     assert Settings().temporary.dataset_type == "keep"
-    assert edges_of(collapsed("keep", *chain(SAID))) == WHOLE
+    assert edges_of(collapsed("keep", *chain(STATED))) == WHOLE
 
 
 def test_report_has_the_reason_for_a_dropped_temporary_dataset():
-    (first, second) = chain(SAID, reader=SAID)
+    (first, second) = chain(STATED, reader=STATED)
     report = (
         Bridge(Settings(temporary={"dataset_type": "collapse"})).translate(packed([first, second]), report=True).report
     )

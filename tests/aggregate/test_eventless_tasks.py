@@ -7,7 +7,7 @@ import json
 
 import pytest
 from datahub.emitter.mce_builder import datahub_guid, make_data_job_urn
-from support.facet_cases import AIRFLOW, DPI, END_MS, RUN, event, facet, told
+from support.facet_cases import AIRFLOW, DPI, END_MS, RUN, event, facet, translate_events
 from support.public_data import CORPUS, NO_CORPUS
 
 DAG = "daily"
@@ -61,14 +61,14 @@ RUNS = {"airflow": {"tasks_without_events": "runs"}, "datahub_version": "1.7"}
 
 
 def test_eventless_tasks_are_jobs_without_runs_by_default():
-    found = told(dag(), dag("FAIL"))
+    found = translate_events(dag(), dag("FAIL"))
     assert found.entities("dataJob") == {f"urn:li:dataJob:({FLOW},{DAG}.{task})" for task in TASKS}
     assert found.entities("dataProcessInstance") == {DPI}
 
 
 def test_dag_run_end_ends_its_eventless_tasks():
-    """`load` failed and `right` skipped itself while it ran: both have told of themselves. `idle` has no end."""
-    found = told(dag(), dag("FAIL"), **RUNS)
+    """`load` failed and `right` skipped itself while it ran: both have events. `idle` has no end."""
+    found = translate_events(dag(), dag("FAIL"), **RUNS)
     assert results(found) == {
         run_of("start"): [(END_MS, "SUCCESS", "airflow")],
         run_of("left"): [(END_MS, "SKIPPED", "airflow")],
@@ -80,26 +80,26 @@ def test_dag_run_end_ends_its_eventless_tasks():
     }  # fmt: skip
     properties = found.one(run_of("after"), "dataProcessInstanceProperties")
     assert (properties["name"], properties["created"]["time"]) == (LABEL, END_MS)
-    assert found.kept(run_of("after")) == {"airflow.taskState": "upstream_failed", "orchestrator": "airflow"}
+    assert found.properties(run_of("after")) == {"airflow.taskState": "upstream_failed", "orchestrator": "airflow"}
     assert found.one(run_of("after"), "subTypes") == {"typeNames": ["Task Run"]}
     assert found.one(run_of("after"), "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
 
 
 def test_dag_run_end_alone_ends_only_tasks_that_cannot_have_run():
-    assert results(told(dag("FAIL"), **RUNS)).keys() == {run_of("left"), run_of("after")}
-    assert results(told(dag(), **RUNS)) == {}
-    assert results(told(dag("RUNNING"), **RUNS)) == {}
+    assert results(translate_events(dag("FAIL"), **RUNS)).keys() == {run_of("left"), run_of("after")}
+    assert results(translate_events(dag(), **RUNS)) == {}
+    assert results(translate_events(dag("RUNNING"), **RUNS)) == {}
 
 
 def test_each_end_of_a_dag_run_has_its_point():
     """The old provider keeps the run id of a DAG run that was cleared."""
     again = "2026-11-20T02:00:00Z"
-    found = told(dag(), dag("FAIL"), dag(time="2026-11-20T01:30:00Z"), dag("COMPLETE", time=again), **RUNS)
+    found = translate_events(dag(), dag("FAIL"), dag(time="2026-11-20T01:30:00Z"), dag("COMPLETE", time=again), **RUNS)
     assert [time - END_MS for time, _, _ in results(found)[run_of("start")]] == [0, 3_570_000]
 
 
 def test_older_profiles_have_fewer_aspects_of_runs():
-    found = told(dag(), dag("FAIL"), airflow={"tasks_without_events": "runs"})
+    found = translate_events(dag(), dag("FAIL"), airflow={"tasks_without_events": "runs"})
     assert {one.aspect_name.removeprefix("dataProcessInstance") for one in found.proposals if one.entity_urn == run_of("left")} == {
         "Properties", "Relationships", "RunEvent",
     }  # fmt: skip
@@ -107,11 +107,13 @@ def test_older_profiles_have_fewer_aspects_of_runs():
 
 def test_invalid_task_states_and_other_jobs_end_no_task():
     odd = facet(dagRunState="failed", tasksState={"a": 7, "b": "queued", "c": None}, tasksDuration=[])
-    assert results(told(event(producer=AIRFLOW, name=DAG, run={"airflowState": odd}), **RUNS)) == {}
+    assert results(translate_events(event(producer=AIRFLOW, name=DAG, run={"airflowState": odd}), **RUNS)) == {}
     odd = facet(tasksState={"a": "skipped"})
-    assert results(told(event(producer=AIRFLOW, name="daily.load", run={"airflowState": odd}), **RUNS)) == {}
+    assert (
+        results(translate_events(event(producer=AIRFLOW, name="daily.load", run={"airflowState": odd}), **RUNS)) == {}
+    )
     odd = facet(tasksState={f"t{number}": "skipped" for number in range(1001)})
-    assert results(told(event(producer=AIRFLOW, name=DAG, run={"airflowState": odd}), **RUNS)) == {}
+    assert results(translate_events(event(producer=AIRFLOW, name=DAG, run={"airflowState": odd}), **RUNS)) == {}
 
 
 def joined(**airflow):
@@ -119,11 +121,11 @@ def joined(**airflow):
 
 
 def test_beside_the_plugin_its_own_runs_of_tasks_are_left_to_it():
-    assert results(told(dag(), dag("FAIL"), identity=joined(), **RUNS)) == {}
+    assert results(translate_events(dag(), dag("FAIL"), identity=joined(), **RUNS)) == {}
 
 
 def test_eventless_runs_use_plugin_ids_in_plugin_mode():
-    found = told(dag(), dag("FAIL"), identity=joined(runs="plugin"), **RUNS)
+    found = translate_events(dag(), dag("FAIL"), identity=joined(runs="plugin"), **RUNS)
     key = {"cluster": "prod", "orchestrator": "airflow", "id": f"{DAG}_after_{LABEL}"}
     urn = f"urn:li:dataProcessInstance:{datahub_guid(key)}"
     assert results(found)[urn] == [(END_MS, "SKIPPED", "airflow")]
@@ -134,10 +136,13 @@ def test_eventless_runs_use_plugin_ids_in_plugin_mode():
 def test_plugin_run_id_needs_the_dag_run_id_of_airflow():
     nameless = dag("FAIL")
     del nameless["run"]["facets"]["airflowDagRun"]
-    assert results(told(nameless, identity=joined(runs="plugin"), **RUNS)) == {}
+    assert results(translate_events(nameless, identity=joined(runs="plugin"), **RUNS)) == {}
     urn = run_of("after")
-    assert told(nameless, **RUNS).one(urn, "dataProcessInstanceProperties")["name"] == RUN
-    assert results(told(nameless, identity=joined(runs="openlineage"), **RUNS)).keys() == {urn, run_of("left")}
+    assert translate_events(nameless, **RUNS).one(urn, "dataProcessInstanceProperties")["name"] == RUN
+    assert results(translate_events(nameless, identity=joined(runs="openlineage"), **RUNS)).keys() == {
+        urn,
+        run_of("left"),
+    }
 
 
 # -- real DAGs ---------------------------------------------------------------------------------------------------------
@@ -174,14 +179,14 @@ def test_task_graph_of_a_real_dag_equals_its_task_event_edges(cluster):
         return make_data_job_urn("airflow", "BQ", task if cluster else f"BQ.{task}", cluster or "airflow")
 
     wanted = {(job("copy"), job("upload")), (job("download"), job("copy"))}
-    assert edges(told(start, **settings)) == edges(told(tasks, **settings)) == wanted
-    assert edges(told(events, **settings, airflow={"task_graph": False})) == set()
+    assert edges(translate_events(start, **settings)) == edges(translate_events(tasks, **settings)) == wanted
+    assert edges(translate_events(events, **settings, airflow={"task_graph": False})) == set()
 
 
 def test_real_tasks_with_events_get_no_eventless_runs():
     events = real(*range(1, 33))
     assert any("airflowState" in one["run"]["facets"] for one in events)
-    plain, asked = told(events, datahub_version="1.7"), told(events, **RUNS)
+    plain, asked = translate_events(events, datahub_version="1.7"), translate_events(events, **RUNS)
     assert asked.entities("dataProcessInstance") == plain.entities("dataProcessInstance")
 
 
@@ -191,7 +196,7 @@ def test_real_tasks_with_events_get_no_eventless_runs():
 def test_order_of_a_dags_events_does_not_matter():
     again = dag("COMPLETE", time="2026-11-20T02:00:00Z")
     events = [dag(), dag("FAIL"), again, event("START", producer=AIRFLOW, name="daily.load", run_id=RUN[:-1] + "7")]
-    wanted = results(told(events, **RUNS))
+    wanted = results(translate_events(events, **RUNS))
     assert len(wanted) == 5
     for order in itertools.permutations(events):
-        assert results(told(list(order), **RUNS)) == wanted
+        assert results(translate_events(list(order), **RUNS)) == wanted

@@ -117,7 +117,7 @@ def test_order_of_events_does_not_matter(runs):
 
 
 def test_run_id_conflict_is_resolved_equally_in_every_order():
-    """A producer gave one id to the tasks of two DAG runs; a child names it, and an event that tells no DAG run."""
+    """A producer gave one id to the tasks of two DAG runs; a child names it, and an event that states no DAG run."""
 
     def task(dag_run):
         return event(
@@ -126,8 +126,8 @@ def test_run_id_conflict_is_resolved_equally_in_every_order():
 
     child = event("app", APP_RUN, minute=4, producer=SPARK, facets=parent("shop.daily.load", TASK_RUN))
     end = event("shop.daily.load", TASK_RUN, "FAIL", 2, facets=parent("shop.daily", DAG_RUN))
-    story = [task("one"), task("two"), child, end]
-    orders = [translated(order, airflow_plugin={"runs": "plugin"}) for order in itertools.permutations(story)]
+    history = [task("one"), task("two"), child, end]
+    orders = [translated(order, airflow_plugin={"runs": "plugin"}) for order in itertools.permutations(history)]
     assert len({tuple(sorted(map(ndjson_line, found))) for found in orders}) == 1
 
 
@@ -174,13 +174,13 @@ def test_jobs_of_other_producers_are_not_plugin_owned():
 def test_dbt_node_runs_point_at_the_dataset_and_the_invocation():
     node = {"database": "shop", "schema": "marts", "alias": "orders", "unique_id": "model.shop.orders"}
     facets = {"dbt_run": {"invocation_id": "i"}, **parent("dbt-run-shop", DAG_RUN)}
-    said = {"producer": DBT, "job_facets": {"dbt_node": node}, "facets": facets}
+    stated = {"producer": DBT, "job_facets": {"dbt_node": node}, "facets": facets}
     proposals = translated(
         [
             event("dbt-run-shop", DAG_RUN, producer=DBT),
-            event("model.shop.orders", TASK_RUN, minute=1, **said),
+            event("model.shop.orders", TASK_RUN, minute=1, **stated),
             event("model.shop.orders.sql.1", APP_RUN, producer=DBT, facets=parent("model.shop.orders", TASK_RUN)),
-            event("model.shop.orders", TASK_RUN, "COMPLETE", 2, **said, outputs=[OUTPUT]),
+            event("model.shop.orders", TASK_RUN, "COMPLETE", 2, **stated, outputs=[OUTPUT]),
         ]
     )
     (run,) = [
@@ -249,24 +249,24 @@ def assertions(proposals):
 
 
 def test_dbt_test_writes_only_results_under_the_source_assertion():
-    said = dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c"])
+    stated = dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c"])
     guid = datahub_guid({"platform": "dbt", "name": "test.shop.not_null_orders_id.81c"})
-    assert assertions(translated([said])) == {(guid, "assertionRunEvent")}
-    plain = assertions(Bridge(Settings()).translate(json.dumps(said)).proposals)
+    assert assertions(translated([stated])) == {(guid, "assertionRunEvent")}
+    plain = assertions(Bridge(Settings()).translate(json.dumps(stated)).proposals)
     assert {aspect for _, aspect in plain} >= {"assertionInfo", "assertionRunEvent"}
     assert guid not in {urn for urn, _ in plain}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c", "a.b.d"]),
         dbt_test("test.shop.relationships_orders.81c", ["a.b.c"]),
         dbt_test("model.shop.orders", ["a.b.c"]),
     ],
 )
-def test_assertions_without_a_dbt_name_keep_their_own_urns(said):
-    assert assertions(translated([said])) == assertions(Bridge(Settings()).translate(json.dumps(said)).proposals)
+def test_assertions_without_a_dbt_name_keep_their_own_urns(stated):
+    assert assertions(translated([stated])) == assertions(Bridge(Settings()).translate(json.dumps(stated)).proposals)
 
 
 @pytest.mark.parametrize(

@@ -161,9 +161,9 @@ def test_sql_operations_fold_into_their_dbt_node_only():
 
 
 def test_job_events_of_operations_fold_too():
-    said = event("app.one", FIRST, None, 1, outputs=[dataset("out")])
-    del said["run"], said["eventType"]
-    proposals = translated([said])
+    stated = event("app.one", FIRST, None, 1, outputs=[dataset("out")])
+    del stated["run"], stated["eventType"]
+    proposals = translated([stated])
     assert {one.entity_urn for one in proposals if one.entity_type == "dataJob"} == {TWIN}
 
 

@@ -23,7 +23,7 @@ FIELDS = {"a": {"inputFields": [{**dataset("d.s.orders"), "field": "a"}]}}
 COLUMNS = {"columnLineage": {"fields": FIELDS}}
 
 
-def told(*events, **settings):
+def translate_events(*events, **settings):
     found = Bridge(Settings(optional_metadata=["queries"], **{"datahub_version": "1.7", **settings})).translate(
         packed(events)
     )
@@ -33,8 +33,8 @@ def told(*events, **settings):
 
 def run(run_id="a", second=0, sql=TEXT, *, dialect=None, inputs=("orders",), outputs=("totals",), **parts):
     """Return START and COMPLETE of a run with a statement."""
-    said = {"query": sql} if dialect is None else {"query": sql, "dialect": dialect}
-    parts.setdefault("job_facets", {"sql": said})
+    stated = {"query": sql} if dialect is None else {"query": sql, "dialect": dialect}
+    parts.setdefault("job_facets", {"sql": stated})
     return [
         event(
             kind,
@@ -69,7 +69,7 @@ def test_nobody_gets_queries_who_did_not_ask():
 
 
 def test_query_has_statement_times_and_subjects():
-    found = told(*run(dialect="PostgreSQL"))
+    found = translate_events(*run(dialect="PostgreSQL"))
     (urn,) = {p.entity_urn for p in found.proposals if p.entity_type == "query"}
     assert urn == urn_of_query(TEXT, "postgresql")
     assert one(found, "queryProperties") == {
@@ -88,13 +88,13 @@ def test_query_has_statement_times_and_subjects():
 
 @pytest.mark.parametrize("profile", known_profiles())
 def test_queries_match_the_schemas_of_every_datahub_version(profile):
-    found = told(
+    found = translate_events(
         *(json.loads(one.raw) for one in examples()), datahub_version=profile, column_lineage={"target": "both"}
     )
     properties = aspects(found, "queryProperties")
     assert len(properties) > 5
-    assert all(("customProperties" in said) is (profile >= "1.0") for said in properties)
-    linked = [said for said in aspects(found, "operation") if "queries" in said]
+    assert all(("customProperties" in stated) is (profile >= "1.0") for stated in properties)
+    linked = [stated for stated in aspects(found, "operation") if "queries" in stated]
     assert bool(linked) is (profile >= "1.1")
 
 
@@ -105,7 +105,7 @@ def test_query_urn_depends_on_dialect_but_not_on_white_space():
 
 
 def test_dialect_that_is_nobody_s_own_names_no_platform():
-    found = told(*run(dialect="ansi"))
+    found = translate_events(*run(dialect="ansi"))
     assert not [p for p in found.proposals if (p.entity_type, p.aspect_name) == ("query", "dataPlatformInstance")]
 
 
@@ -120,31 +120,34 @@ def test_sql_dialect_platforms_are_those_of_the_naming_systems():
 
 def test_run_s_user_is_its_actor():
     facets = {"spark_applicationDetails": {"userName": "ann"}}
-    assert one(told(*run(run_facets=facets)), "queryProperties")["created"]["actor"] == "urn:li:corpuser:ann"
+    assert (
+        one(translate_events(*run(run_facets=facets)), "queryProperties")["created"]["actor"] == "urn:li:corpuser:ann"
+    )
 
 
 def test_query_statement_is_redacted_and_truncated():
-    found = told(*run(sql="copy x from postgres://ann:hidden@db/x " + "," * 120_000))
+    found = translate_events(*run(sql="copy x from postgres://ann:hidden@db/x " + "," * 120_000))
     text = one(found, "queryProperties")["statement"]["value"]
     assert "hidden" not in text
     assert len(text) <= 100_000
 
 
 def test_sql_as_source_code_is_a_query_too():
-    assert one(told(*run(job_facets={"sourceCode": {"language": "sql", "sourceCode": "select 1"}})), "queryProperties")[
-        "statement"
-    ] == {"value": "select 1", "language": "SQL"}
+    assert one(
+        translate_events(*run(job_facets={"sourceCode": {"language": "sql", "sourceCode": "select 1"}})),
+        "queryProperties",
+    )["statement"] == {"value": "select 1", "language": "SQL"}
 
 
 def test_flow_level_query_has_the_datasets_of_its_flow_job():
-    found = told(*run(job="nightly"))
+    found = translate_events(*run(job="nightly"))
     assert subjects(found) == [ORDERS, TOTALS]
 
 
 def test_query_text_is_the_last_and_longest_of_its_run():
     events = run(sql="select a")
     events[0]["job"]["facets"]["sql"]["query"] = "select a, b from c"
-    assert one(told(*events), "queryProperties")["statement"]["value"] == "select a, b from c"
+    assert one(translate_events(*events), "queryProperties")["statement"]["value"] == "select a, b from c"
 
 
 # -- what many runs make of it -----------------------------------------------------------------------------------------
@@ -153,17 +156,17 @@ def test_query_text_is_the_last_and_longest_of_its_run():
 def test_runs_of_one_query_share_one_entity_with_all_datasets():
     events = [*run("a", 0), *run("b", 20, TEXT + " ;", outputs=("lake",), job="etl.copy")]
     for order in (events, events[::-1], [*events[1::2], *events[::2]]):
-        found = told(*order)
-        said = one(found, "queryProperties")
-        assert said["statement"]["value"] == TEXT + " ;"
-        assert (said["created"]["time"], said["lastModified"]["time"]) == (1795168800000, 1795168825000)
+        found = translate_events(*order)
+        stated = one(found, "queryProperties")
+        assert stated["statement"]["value"] == TEXT + " ;"
+        assert (stated["created"]["time"], stated["lastModified"]["time"]) == (1795168800000, 1795168825000)
         assert subjects(found) == [LAKE, ORDERS, TOTALS]
 
 
 def test_query_subjects_are_kept_apart_by_job_of_one_run():
     first, _ = run(job="app.a", outputs=("lake",))
     _, last = run(job="app.b", sql="delete from totals", inputs=())
-    found = told(first, last)
+    found = translate_events(first, last)
     about = {p.entity_urn: {s["entity"] for s in p.value["subjects"]} for p in found.proposals if p.aspect_name == "querySubjects"}  # fmt: skip
     assert about == {urn_of_query(TEXT, None): {LAKE, ORDERS}, urn_of_query("delete from totals", None): {TOTALS}}
     linked = {p.entity_urn: p.value["queries"] for p in found.proposals if p.aspect_name == "operation"}
@@ -171,19 +174,19 @@ def test_query_subjects_are_kept_apart_by_job_of_one_run():
 
 
 def test_query_without_its_start_event_keeps_stored_subjects():
-    found = told(run()[1])
+    found = translate_events(run()[1])
     assert not aspects(found, "querySubjects")
     assert one(found, "queryProperties")["statement"]["value"] == TEXT
 
 
 def test_job_event_creates_its_query():
-    found = told(job_event(job_facets={"sql": {"query": TEXT}}, inputs=[dataset("d.s.orders")]))
+    found = translate_events(job_event(job_facets={"sql": {"query": TEXT}}, inputs=[dataset("d.s.orders")]))
     assert subjects(found) == [ORDERS]
     assert not aspects(found, "operation")
 
 
 def test_dataset_that_lineage_runs_through_is_no_subject():
-    found = told(*run(), temporary={"datasets": ["*.orders"]})
+    found = translate_events(*run(), temporary={"datasets": ["*.orders"]})
     assert subjects(found) == [TOTALS]
 
 
@@ -191,13 +194,13 @@ def test_dataset_that_lineage_runs_through_is_no_subject():
 
 
 def with_columns(*events):
-    for said in events:
-        said["outputs"][0]["facets"] = COLUMNS
+    for stated in events:
+        stated["outputs"][0]["facets"] = COLUMNS
     return events
 
 
 def test_column_lineage_upstreams_and_operations_name_the_query():
-    found = told(*with_columns(*run()), column_lineage={"target": "both"})
+    found = translate_events(*with_columns(*run()), column_lineage={"target": "both"})
     urn = urn_of_query(TEXT, None)
     assert names(found) == {urn}
     (upstream,) = [o["value"] for o in one(found, "upstreamLineage") if o["path"].startswith("/upstreams/")]
@@ -206,21 +209,21 @@ def test_column_lineage_upstreams_and_operations_name_the_query():
 
 
 def test_upstreams_of_inputs_and_outputs_name_it_too():
-    found = told(*run(), column_lineage={"target": "dataset"})
+    found = translate_events(*run(), column_lineage={"target": "dataset"})
     (upstream,) = [o["value"] for o in one(found, "upstreamLineage")]
     assert upstream["query"] == urn_of_query(TEXT, None)
 
 
 def test_edges_without_sql_name_no_query():
     events = with_columns(*run(), *run("b", 20, job_facets={}))
-    assert names(told(*events)) == {urn_of_query(TEXT, None), "NONE"}
-    assert names(told(*with_columns(*run(job_facets={})))) == {"NONE"}
+    assert names(translate_events(*events)) == {urn_of_query(TEXT, None), "NONE"}
+    assert names(translate_events(*with_columns(*run(job_facets={})))) == {"NONE"}
 
 
 def test_output_of_two_queries_names_both_but_upstream_none():
     first, _ = run(job="app.a")
     _, last = run(job="app.b", sql="delete from totals")
-    found = told(first, last, column_lineage={"target": "dataset"})
+    found = translate_events(first, last, column_lineage={"target": "dataset"})
     assert one(found, "operation", TOTALS)["queries"] == sorted(
         [urn_of_query(TEXT, None), urn_of_query("delete from totals", None)]
     )

@@ -24,10 +24,10 @@ HOUR = 3600 * SECOND
 STEPS = {"5m": HOUR // 12, "hour": HOUR, "day": 24 * HOUR, "off": 24 * HOUR}
 
 
-def events(*said):
+def events(*stated):
     """Return (stamp, type) pairs of ``type@micros`` words."""
     found = []
-    for word in said:
+    for word in stated:
         kind, _, time = word.partition("@")
         found.append(((int(time), EVENT_TYPE_RANKS.get(kind, 0), Digest(json.dumps(word).encode()), 0), kind or None))
     return found
@@ -39,9 +39,9 @@ def points(found):
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_run_history_matches_the_spec_vectors_in_every_order(vector):
-    said = events(*(f"{one['type']}@{one['time'] * SECOND}" for one in vector["events"]))
+    stated = events(*(f"{one['type']}@{one['time'] * SECOND}" for one in vector["events"]))
     streaming = vector.get("processingType") == "STREAMING"
-    for order in permutations(said):
+    for order in permutations(stated):
         found = build_history([*order, order[0]], streaming=streaming)
         shown = [
             {
@@ -91,8 +91,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_batch_run_leaves_these_points_in_every_order(case):
-    said, expected = CASES[case]
-    for order in permutations(events(*said)):
+    stated, expected = CASES[case]
+    for order in permutations(events(*stated)):
         assert points(build_history([*order, *order])) == expected
 
 
@@ -123,8 +123,8 @@ def test_start_is_the_first_start_else_the_first_event():
 
 
 def test_duration_counts_from_the_first_start_of_its_attempt():
-    said = events("START@0", "START@1000", "FAIL@5000", "START@9000", "COMPLETE@12000")
-    assert [point.duration for point in build_history(said).points] == [None, None, 5000, None, 3000]
+    stated = events("START@0", "START@1000", "FAIL@5000", "START@9000", "COMPLETE@12000")
+    assert [point.duration for point in build_history(stated).points] == [None, None, 5000, None, 3000]
     assert [point.duration for point in build_history(events("COMPLETE@5000")).points] == [None]
     assert [point.duration for point in build_history(events("RUNNING@0", "FAIL@9000")).points] == [None]
 
@@ -149,7 +149,7 @@ def test_start_skew_merges_a_late_start_into_the_ended_run(before):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         ("FAIL@0", f"START@{10 * SECOND}"),
         ("START@0", "FAIL@1000", "START@2000"),
@@ -158,10 +158,10 @@ def test_start_skew_merges_a_late_start_into_the_ended_run(before):
     ],
     ids=["later", "not its only one", "another end follows", "it goes on"],
 )
-def test_any_other_start_after_an_end_opens_the_next_attempt(said):
-    found = build_history(events(*said), start_skew=10)
+def test_any_other_start_after_an_end_opens_the_next_attempt(stated):
+    found = build_history(events(*stated), start_skew=10)
     assert found.attempts == 2
-    assert (int(said[-2 if "START" not in said[-1] else -1].partition("@")[2]), 2, None) in points(found)
+    assert (int(stated[-2 if "START" not in stated[-1] else -1].partition("@")[2]), 2, None) in points(found)
 
 
 BEAT = [f"RUNNING@{hour * HOUR + 61 * SECOND}" for hour in (0, 0, 1, 25)]
@@ -172,16 +172,16 @@ BEAT = [f"RUNNING@{hour * HOUR + 61 * SECOND}" for hour in (0, 0, 1, 25)]
     [("hour", [0, HOUR, 25 * HOUR]), ("day", [0, 24 * HOUR]), ("off", [])],
 )
 def test_streaming_run_has_one_point_per_heartbeat_interval(heartbeat, expected):
-    said = events(*BEAT)
-    for order in permutations(said):
+    stated = events(*BEAT)
+    for order in permutations(stated):
         assert points(build_history(list(order), streaming=True, heartbeat=heartbeat)) == [
             (at, 1, None) for at in expected
         ]
 
 
 def test_streaming_run_that_continues_after_its_end_is_attempt_2():
-    said = events("START@5000", "RUNNING@9000", f"FAIL@{10 * MS * 1000}", f"RUNNING@{20 * SECOND}", f"RUNNING@{HOUR}")
-    assert points(build_history(said, streaming=True)) == [
+    stated = events("START@5000", "RUNNING@9000", f"FAIL@{10 * MS * 1000}", f"RUNNING@{20 * SECOND}", f"RUNNING@{HOUR}")
+    assert points(build_history(stated, streaming=True)) == [
         (0, 1, None), (5000, 1, None), (10 * SECOND, 1, "FAIL"), (HOUR, 2, None),
     ]  # fmt: skip
 
@@ -190,7 +190,7 @@ RESTARTED = ("START@5000", "RUNNING@9000", "FAIL@10000000", "FAIL@12000000", "RU
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("stated", "expected"),
     {
         "a failure alone": (RESTARTED[:3], [(0, 1, None), (5000, 1, None), (10 * SECOND, 1, "FAIL")]),
         "it goes on": (
@@ -214,18 +214,18 @@ RESTARTED = ("START@5000", "RUNNING@9000", "FAIL@10000000", "FAIL@12000000", "RU
         ),
     }.values(),
 )
-def test_run_that_its_producer_restarts_shows_so_at_once(said, expected):
-    for order in permutations(events(*said)):
+def test_run_that_its_producer_restarts_shows_so_at_once(stated, expected):
+    for order in permutations(events(*stated)):
         assert points(build_history(list(order), streaming=True, restarts=True)) == expected
-    assert len(points(build_history(events(*said), streaming=True, restarts=True, heartbeat="off"))) == len(
-        points(build_history(events(*said), streaming=True, heartbeat="off"))
+    assert len(points(build_history(events(*stated), streaming=True, restarts=True, heartbeat="off"))) == len(
+        points(build_history(events(*stated), streaming=True, heartbeat="off"))
     )
-    assert points(build_history(events(*said), restarts=True)) == points(build_history(events(*said)))
+    assert points(build_history(events(*stated), restarts=True)) == points(build_history(events(*stated)))
 
 
 def test_batch_start_after_an_end_continues_the_same_attempt():
-    said = events("START@0", "START@2000", "COMPLETE@7000", "START@8000", "FAIL@9000", "START@9500", "COMPLETE@12000", "OTHER@13000")  # fmt: skip
-    for order in (said, said[::-1], said[4:] + said[:4]):
+    stated = events("START@0", "START@2000", "COMPLETE@7000", "START@8000", "FAIL@9000", "START@9500", "COMPLETE@12000", "OTHER@13000")  # fmt: skip
+    for order in (stated, stated[::-1], stated[4:] + stated[:4]):
         found = build_history(order, batches=True)
         assert (found.final_type, found.attempts, found.start, found.end, found.has_completed) == (
             "FAIL",
@@ -236,7 +236,7 @@ def test_batch_start_after_an_end_continues_the_same_attempt():
         )
         assert points(found)[-1] == (12000, 1, "FAIL")
         assert found.points[-1].duration == 12000
-    assert build_history(said).attempts == 3
+    assert build_history(stated).attempts == 3
 
 
 def test_within_one_attempt_a_failure_wins_in_streaming_runs_too():
@@ -245,8 +245,8 @@ def test_within_one_attempt_a_failure_wins_in_streaming_runs_too():
 
 
 def test_long_run_is_read_in_good_time():
-    said = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 20_000)))
-    assert len(build_history([*said, *said], streaming=True).points) == 6
+    stated = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 20_000)))
+    assert len(build_history([*stated, *stated], streaming=True).points) == 6
 
 
 words = st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", ""])
@@ -261,19 +261,19 @@ moments = st.sampled_from([0, 400, 999, 1000, 1400, 5000, HOUR, HOUR + 1, 30 * H
     st.sampled_from(["hour", "day", "off"]),
     st.data(),
 )
-def test_history_is_a_function_of_the_set_of_events(told, streaming, restarts, batches, heartbeat, data):
-    said = events(*(f"{word}@{time}" for word, time in told))
-    shuffled = data.draw(st.permutations([*said, *said[:2]]))
+def test_history_is_a_function_of_the_set_of_events(stated_events, streaming, restarts, batches, heartbeat, data):
+    stated = events(*(f"{word}@{time}" for word, time in stated_events))
+    shuffled = data.draw(st.permutations([*stated, *stated[:2]]))
     how = {"streaming": streaming, "restarts": restarts, "batches": batches, "heartbeat": heartbeat}
-    found = build_history(said, **how)
+    found = build_history(stated, **how)
     assert build_history(shuffled, **how) == found
     before = {
         point.time // 1000
-        for point in build_history(data.draw(st.sampled_from([said[:-1] or said, said])), **how).points
+        for point in build_history(data.draw(st.sampled_from([stated[:-1] or stated, stated])), **how).points
     }
     assert before <= {point.time // 1000 for point in found.points}
     assert len({point.time // 1000 for point in found.points}) == len(found.points)
-    ends = {time // 1000 for word, time in told if word in ("COMPLETE", "FAIL", "ABORT")}
+    ends = {time // 1000 for word, time in stated_events if word in ("COMPLETE", "FAIL", "ABORT")}
     ended = {point.time // 1000 for point in found.points if point.result}
     assert ends <= ended <= (ends | {end + 1 for end in ends} if restarts else ends)
     assert all(point.duration is None or point.duration >= 0 for point in found.points)
@@ -286,8 +286,8 @@ def test_history_is_a_function_of_the_set_of_events(told, streaming, restarts, b
     st.lists(st.tuples(st.sampled_from([*RESULTS, "START", "RUNNING"]), st.integers(0, 40)), max_size=4),
     st.sampled_from(["5m", "hour", "day", "off"]),
 )
-def test_thinned_events_change_no_run_history(told, more, heartbeat):
-    first = events(*{f"{kind or ''}@{time * 60 * SECOND}": None for kind, time in told})
+def test_thinned_events_change_no_run_history(stated_events, more, heartbeat):
+    first = events(*{f"{kind or ''}@{time * 60 * SECOND}": None for kind, time in stated_events})
     later = events(*{f"{kind or ''}@{time * 60 * SECOND + 1}": None for kind, time in more})
     beats = [time * 60 * SECOND // STEPS[heartbeat] for kind, time in {*more} if RESULTS.get(kind)]
     assume(first and len(beats) == len({*beats}))  # one late end in a beat: see the next test
@@ -307,17 +307,17 @@ def test_thinning_may_join_two_late_ends_within_one_heartbeat():
 
 
 def test_thinning_keeps_first_and_last_running_of_five_minutes():
-    said = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 900)), "COMPLETE@950000000")
-    kept = [(stamp[0] // SECOND, kind) for stamp, kind in thin_events(said)]
-    assert kept == [
+    stated = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 900)), "COMPLETE@950000000")
+    retained = [(stamp[0] // SECOND, kind) for stamp, kind in thin_events(stated)]
+    assert retained == [
         *((0, "START"), (1, "RUNNING"), (299, "RUNNING"), (300, "RUNNING"), (599, "RUNNING")),
         *((600, "RUNNING"), (899, "RUNNING"), (950, "COMPLETE")),
     ]
 
 
 def test_run_with_many_events_is_thinned_periodically():
-    said = events("START@0", *(f"RUNNING@{4 * second * SECOND}" for second in range(1, THINNING_INTERVAL)))
-    assert thin_periodically(said[:-1], "hour") == said[:-1]
-    assert len(thin_periodically(said, "hour")) == 3
-    assert len(thin_periodically(said, "5m")) == 7
-    assert thin_periodically(said, "off") == thin_periodically(said, "day") == [said[0], said[1], said[-1]]
+    stated = events("START@0", *(f"RUNNING@{4 * second * SECOND}" for second in range(1, THINNING_INTERVAL)))
+    assert thin_periodically(stated[:-1], "hour") == stated[:-1]
+    assert len(thin_periodically(stated, "hour")) == 3
+    assert len(thin_periodically(stated, "5m")) == 7
+    assert thin_periodically(stated, "off") == thin_periodically(stated, "day") == [stated[0], stated[1], stated[-1]]

@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from support.facet_cases import DBT, ORDERS, PARENT, event, facet, orders, told
+from support.facet_cases import DBT, ORDERS, PARENT, event, facet, orders, translate_events
 
 MODEL, TEST = "01938a9c-0000-7000-8000-00000000000b", "01938a9c-0000-7000-8000-00000000000c"
 OTHER = "01938a9c-0000-7000-8000-0000000000bb"
@@ -43,11 +43,11 @@ def results(found):
 
 
 def skipped(found):
-    return json.loads(found.kept(DPI).get("test.skipped", "[]"))
+    return json.loads(found.properties(DPI).get("test.skipped", "[]"))
 
 
 def test_dbt_test_of_a_failed_model_sends_no_result():
-    found = told([*model(), *checked(BROKEN)])
+    found = translate_events([*model(), *checked(BROKEN)])
     assert results(found) == []
     assert skipped(found) == ["not_null_orders_id"]
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
@@ -56,7 +56,7 @@ def test_dbt_test_of_a_failed_model_sends_no_result():
 
 def test_order_of_the_events_does_not_matter():
     for events in itertools.permutations([*model(), *checked(BROKEN)]):
-        found = told(list(events))
+        found = translate_events(list(events))
         assert results(found) == []
         assert skipped(found) == ["not_null_orders_id"]
 
@@ -70,35 +70,35 @@ def test_order_of_the_events_does_not_matter():
     ],
 )
 def test_test_without_a_value_is_an_error_otherwise(why, events):
-    found = told(events)
+    found = translate_events(events)
     assert results(found) == ["ERROR"], why
     assert skipped(found) == []
 
 
 def test_test_with_a_value_ran_and_keeps_its_result():
     ran = {**BROKEN, "name": "unique_orders_id", "assertion": "unique", "expected": "0", "actual": "3"}
-    found = told([*model(), *checked(BROKEN, ran)])
+    found = translate_events([*model(), *checked(BROKEN, ran)])
     assert results(found) == ["FAILURE"]
     assert skipped(found) == ["not_null_orders_id"]
 
 
 def test_run_facet_tests_of_a_failed_model_are_skipped():
     body = facet(tests=[{"name": "a", "status": "skip"}, {"name": "b", "status": "fail", "type": "unique"}])
-    found = told([*model(), *checked(run={"test": body})])
+    found = translate_events([*model(), *checked(run={"test": body})])
     assert results(found) == []
     assert skipped(found) == ["a", "b"]
 
 
 def test_list_that_was_cut_stays_as_it_is():
     body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
-    found = told([*model(), *checked(BROKEN, run={"test": body})])
+    found = translate_events([*model(), *checked(BROKEN, run={"test": body})])
     assert results(found) == []
-    assert found.kept(DPI)["test.skipped"].startswith('["xxx')
+    assert found.properties(DPI)["test.skipped"].startswith('["xxx')
 
 
 def test_dbt_test_that_ran_keeps_its_result_if_its_model_failed():
     ran = {**BROKEN, "expected": "0", "actual": "3"}
-    found = told([*model(), *checked(ran)])
+    found = translate_events([*model(), *checked(ran)])
     assert results(found) == ["FAILURE"]
     assert skipped(found) == []
 
@@ -122,24 +122,26 @@ def aborted(*checks, tests=(), kind="ABORT", producer=DBT, error=None):
 
 
 def test_dbt_test_with_an_aborted_run_is_skipped():
-    found = told(aborted(INVENTED))
+    found = translate_events(aborted(INVENTED))
     assert results(found) == []
     assert skipped(found) == ["not_null_orders_id"]
     assert [one.aspect_name for one in found.proposals].count("assertionInfo") == 1, "the check exists all the same"
 
 
 def test_so_was_a_singular_test_of_the_run():
-    found = told(aborted({**INVENTED, "assertion": "no_gaps", "name": "no_gaps", "column": None}, tests=[SINGULAR]))
+    found = translate_events(
+        aborted({**INVENTED, "assertion": "no_gaps", "name": "no_gaps", "column": None}, tests=[SINGULAR])
+    )
     assert results(found) == []
     assert skipped(found) == ["test.shop.no_gaps"]
 
 
 def test_aborted_run_of_others_than_dbt_has_its_results():
-    assert results(told(aborted(INVENTED, producer="https://example.com/own"))) == ["FAILURE"]
+    assert results(translate_events(aborted(INVENTED, producer="https://example.com/own"))) == ["FAILURE"]
 
 
 def test_failed_dbt_test_without_failing_rows_is_an_error():
-    found = told(aborted(INVENTED, kind="FAIL", error='column "id" does not exist'))
+    found = translate_events(aborted(INVENTED, kind="FAIL", error='column "id" does not exist'))
     (result,) = (one.value["result"] for one in found.proposals if one.aspect_name == "assertionRunEvent")
     assert result["type"] == "ERROR"
     assert result["error"]["properties"]["message"] == 'column "id" does not exist'
@@ -153,7 +155,7 @@ def test_failed_dbt_test_without_failing_rows_is_an_error():
 )
 def test_zero_failing_rows_fail_only_if_some_are_expected(expected, actual, kind):
     check = {**BROKEN, "expected": expected, "actual": actual}
-    assert results(told(aborted(check, kind="FAIL"))) == [kind]
+    assert results(translate_events(aborted(check, kind="FAIL"))) == [kind]
 
 
 def test_report_drops_invented_results_of_skipped_tests():
@@ -175,7 +177,7 @@ FIRST = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0]"
 
 def lines(events):
     """Return (outcome, target or reason) by path of the last event."""
-    found = told(events, report=True)
+    found = translate_events(events, report=True)
     last = f"event[{len(events) - 1}]"
     return {
         line["path"]: (line["outcome"], line["target"] or line["reason"])
@@ -234,4 +236,4 @@ def test_each_line_is_borne_out():
             changed[-1]["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"][0][leaf] = other
         else:
             changed[-1]["run"]["facets"]["test"]["tests"][0][leaf] = other
-        assert skipped(told(changed)) != skipped(told(events)), path
+        assert skipped(translate_events(changed)) != skipped(translate_events(events)), path

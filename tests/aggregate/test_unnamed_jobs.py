@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from support.ledger_batches import Told, catalogue, settings
+from support.ledger_batches import LedgerCase, catalogue, settings
 from support.report_truth import lies
 from support.sample_events import RUN, aspects, dataset, event, job_event, one, packed, properties
 
@@ -26,7 +26,7 @@ def table(name):
 def query(job, sql, *, reads, writes, columns=(), minute=0, **parts):
     """Return START and COMPLETE of a query, as Trino sends them: inputs and outputs are known at the end."""
     number = int(job[16:21])
-    said = {"producer": parts.pop("producer", PRODUCER), "namespace": HOST, "job": job}
+    stated = {"producer": parts.pop("producer", PRODUCER), "namespace": HOST, "job": job}
     run = f"018cc251-f400-734d-88b3-{number:012}"
     facets = {"sql": {"query": sql}, "jobType": {"processingType": "BATCH", "integration": "TRINO", "jobType": "QUERY"}}
     lineage = {
@@ -35,7 +35,7 @@ def query(job, sql, *, reads, writes, columns=(), minute=0, **parts):
     }
     written = {"facets": {"columnLineage": {"fields": lineage}}} if lineage else {}
     return [
-        event("START", f"2026-11-20T10:{minute:02}:00Z", run=run, job_facets=facets, **said),
+        event("START", f"2026-11-20T10:{minute:02}:00Z", run=run, job_facets=facets, **stated),
         event(
             "COMPLETE",
             f"2026-11-20T10:{minute:02}:05Z",
@@ -43,7 +43,7 @@ def query(job, sql, *, reads, writes, columns=(), minute=0, **parts):
             job_facets=facets,
             inputs=[dataset(f"shop.public.{name}", HOST) for name in reads],
             outputs=[dataset(f"shop.public.{name}", HOST, **written) for name in writes],
-            **said,
+            **stated,
         ),
     ]
 
@@ -68,14 +68,14 @@ def upstreams(found, name):
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_each_run_keeps_the_text_and_the_id_of_its_query(profile):
     found = translated(*TOTALS, *REPORT, datahub_version=profile)
-    said = {run["name"]: run["customProperties"] for run in aspects(found, "dataProcessInstanceProperties")}
-    assert {name: own[f"{_PREFIX}sql.query"] for name, own in said.items()} == {
+    stated = {run["name"]: run["customProperties"] for run in aspects(found, "dataProcessInstanceProperties")}
+    assert {name: own[f"{_PREFIX}sql.query"] for name, own in stated.items()} == {
         FIRST: "insert into totals",
         SECOND: "create table report",
     }
-    assert [own[f"{_PREFIX}job.name"] for own in said.values()] == list(said)
-    assert {own[f"{_PREFIX}jobType.jobType"] for own in said.values()} == {"QUERY"}
-    assert len({own[f"{_PREFIX}sql.sha256"] for own in said.values()}) == 2
+    assert [own[f"{_PREFIX}job.name"] for own in stated.values()] == list(stated)
+    assert {own[f"{_PREFIX}jobType.jobType"] for own in stated.values()} == {"QUERY"}
+    assert len({own[f"{_PREFIX}sql.sha256"] for own in stated.values()}) == 2
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
@@ -152,8 +152,8 @@ def test_text_is_redacted_where_it_is_kept():
 
 
 def test_job_event_of_an_unnamed_query_leaves_no_job_name():
-    said = job_event(job=FIRST, namespace=HOST, producer=PRODUCER, job_facets={"sql": {"query": "select 1"}})
-    found = translated(said, datahub_version="0.15.0")
+    stated = job_event(job=FIRST, namespace=HOST, producer=PRODUCER, job_facets={"sql": {"query": "select 1"}})
+    found = translated(stated, datahub_version="0.15.0")
     assert "job.name" not in properties(one(found, "dataJobInfo", ADHOC))
 
 
@@ -170,10 +170,10 @@ def test_report_of_unnamed_jobs_matches_the_written_aspects(whole, queries):
 
 
 def test_unnamed_job_is_not_rewritten_by_its_next_query():
-    told = Told(settings(datahub_version="1.7"))
-    assert ADHOC in {p.entity_urn for p in told.tell(TOTALS)}
-    assert ADHOC not in {p.entity_urn for p in told.tell(REPORT)}
-    assert told.catalog.aspect(ADHOC, "dataJobInputOutput") is None
+    ledger_case = LedgerCase(settings(datahub_version="1.7"))
+    assert ADHOC in {p.entity_urn for p in ledger_case.process(TOTALS)}
+    assert ADHOC not in {p.entity_urn for p in ledger_case.process(REPORT)}
+    assert ledger_case.catalog.aspect(ADHOC, "dataJobInputOutput") is None
 
 
 def test_any_order_in_any_batches_comes_to_the_same():
@@ -186,9 +186,11 @@ def test_any_order_in_any_batches_comes_to_the_same():
 
 
 def test_ledger_state_of_an_unnamed_job_does_not_grow():
-    told, sizes = Told(), []
+    ledger_case, sizes = LedgerCase(), []
     for number in range(1, 13):
         job = f"20261120_100000_{number:05}_abcde"
-        told.tell(query(job, "insert", reads=[f"r{number}"], writes=[f"w{number}"], columns=[(f"r{number}", "a")]))
-        sizes.append(len(encode_registers(told.ledger._aggregator.shared.registers_of(ADHOC))))
+        ledger_case.process(
+            query(job, "insert", reads=[f"r{number}"], writes=[f"w{number}"], columns=[(f"r{number}", "a")])
+        )
+        sizes.append(len(encode_registers(ledger_case.ledger._aggregator.shared.registers_of(ADHOC))))
     assert len(set(sizes[2:])) == 1

@@ -30,7 +30,7 @@ DAY = datetime(2026, 1, 2, tzinfo=timezone.utc)
 NAMESPACE = "shop-airflow"
 FLOW = f"urn:li:dataFlow:(airflow,%s,{NAMESPACE})"
 TOOLS = {f"urn:li:dataProcessInstance:01941f29-7c00-7000-8000-00000000000{number}" for number in (1, 2)}
-# run -> what is told of it
+# run -> what is sent for it
 RUNS = {
     ("shop_nightly",): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
     ("shop_nightly", "extract"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
@@ -79,7 +79,7 @@ def scheduled(at_home, tmp_path_factory):
         airflow.start(DH_BRIDGE_AIRFLOW__TO=f"catalog:{home / 'shop.db'}", DH_BRIDGE_AIRFLOW__TIMEOUT="9.9")
         airflow.trigger(DAY, "shop_nightly", "shop_audit")
         dag_runs = [run_urn("shop_nightly"), run_urn("shop_audit")]
-        airflow.until(lambda: all(ended(home / "shop.db", urn) for urn in dag_runs), 600, "both DAG runs are told")
+        airflow.until(lambda: all(ended(home / "shop.db", urn) for urn in dag_runs), 600, "both DAG runs are sent")
         return home / "shop.db", airflow.states(), airflow.logs()
     finally:
         airflow.stop()
@@ -187,10 +187,10 @@ def test_error_message_has_its_stack_trace(catalog):
         (("shop_audit", "check"), "ValueError: 3 orders have no customer"),
         (("shop_nightly", "load", 1), "ConnectionError: the warehouse restarts"),
     ):
-        said = aspect(catalog, run_urn(*run), "dataProcessInstanceProperties")["customProperties"]
-        assert said["openlineage.errorMessage.message"] == error.partition(": ")[2]
-        assert "shop.py" in said["openlineage.errorMessage.stackTrace"]
-        assert said["openlineage.errorMessage.stackTrace"].endswith(f"{error}\n")
+        stated = aspect(catalog, run_urn(*run), "dataProcessInstanceProperties")["customProperties"]
+        assert stated["openlineage.errorMessage.message"] == error.partition(": ")[2]
+        assert "shop.py" in stated["openlineage.errorMessage.stackTrace"]
+        assert stated["openlineage.errorMessage.stackTrace"].endswith(f"{error}\n")
 
 
 def test_owners_tags_and_documentation_are_written(catalog):
@@ -221,9 +221,9 @@ def entities(catalog_or_proposals):
 
 
 def test_callbacks_beside_the_provider_send_nothing(airflow, catalog):
-    told, sent = airflow.home / "provider.ndjson", airflow.home / "sent.db"
+    output, sent = airflow.home / "provider.ndjson", airflow.home / "sent.db"
     transports = {
-        "file": {"type": "file", "log_file_path": str(told), "append": True},
+        "file": {"type": "file", "log_file_path": str(output), "append": True},
         "datahub": {"type": "dh_bridge.transport.DataHubTransport", "to": f"catalog:{sent}"},
     }
     text = airflow.test(
@@ -233,11 +233,11 @@ def test_callbacks_beside_the_provider_send_nothing(airflow, catalog):
     assert "emit_on_success sends nothing: Airflow's OpenLineage provider is enabled and reports every run" in text
     ours = {urn for urn in entities(catalog.entities()) if urn not in TOOLS and ",tools)" not in urn}
     theirs = entities(
-        one.entity_urn for one in Bridge().translate(told.read_text(encoding="utf-8").splitlines()).proposals
+        one.entity_urn for one in Bridge().translate(output.read_text(encoding="utf-8").splitlines()).proposals
     )
     assert theirs == ours
     emitted = airflow.home / "emitted.db"
-    done = CliRunner().invoke(commands, ["emit", str(told), "--to", f"catalog:{emitted}"])
+    done = CliRunner().invoke(commands, ["emit", str(output), "--to", f"catalog:{emitted}"])
     assert done.exit_code == 0, done.stderr
     with Catalog(sent, readonly=True) as transported, Catalog(emitted, readonly=True) as read:
         assert list(dump_catalog(transported)) == list(dump_catalog(read))

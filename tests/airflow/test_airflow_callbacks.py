@@ -1,4 +1,4 @@
-"""What a callback does when Airflow calls it: it tells, or it warns; it takes its time, but not more; no task fails of it."""
+"""What a callback does when Airflow calls it: it sends, or it warns; it takes no longer than its limit; no task fails because of it."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class _Text(str):
 
 @both
 def test_unencodable_values_are_sent_as_readable_text(context, shop):
-    said = context(exception=ValueError("no file x\udcff.csv"))
-    said["dag_run"].conf = {"rate": _Number(0.5), _Text("of"): _Text("y\udcff"), "z\udcff": [True, None, 2]}
-    emit_on_failure(said)
+    stated = context(exception=ValueError("no file x\udcff.csv"))
+    stated["dag_run"].conf = {"rate": _Number(0.5), _Text("of"): _Text("y\udcff"), "z\udcff": [True, None, 2]}
+    emit_on_failure(stated)
     with shop() as catalog:
         assert history(catalog, run_urn())[-1] == ("COMPLETE", 1, "FAILURE")
         properties = catalog.aspect(run_urn(), "dataProcessInstanceProperties")["customProperties"]
@@ -130,9 +130,9 @@ def test_dag_run_callback_writes_its_run(context, shop):
 def test_callback_logs_the_number_of_sent_proposals(caplog):
     caplog.set_level(logging.INFO, "dh_bridge.airflow")
     emit_on_success(airflow3(map_index=4, operator={"inlets": ["not-a-uri"]}))
-    left_out, told = caplog.messages
+    left_out, output = caplog.messages
     assert "not-a-uri" in left_out
-    assert told.startswith("shop.load[4] (try 1): sent ")
+    assert output.startswith("shop.load[4] (try 1): sent ")
 
 
 # Options
@@ -261,7 +261,7 @@ def test_lineage_parent_id_error_names_its_reason(settings, environ, reason, tmp
     assert lineage_parent_id(running(), "x").startswith("x/shop.load/")
 
 
-# Who else tells
+# Who else sends
 
 
 def listener(module):
@@ -348,7 +348,7 @@ def test_context_of_any_shape_is_no_error(context):
 
 
 class Server:
-    """A sink that answers as it is told: a Delivery's retryable failures, a SinkError, or seconds to wait."""
+    """A sink with chosen answers: a Delivery's retryable failures, a SinkError, or seconds to wait."""
 
     name = "server"
 
@@ -517,9 +517,9 @@ def test_callback_sends_nothing_after_its_deadline(tmp_path, caplog):
         gms.faults = [Fault(503)] * 100
         emit_on_success(airflow3(try_number=2), to=f"rest:{gms.url}", timeout=0.3)
         assert ": not sent to DataHub: " in caplog.messages[-1]
-        told = len(gms.requests)
+        output = len(gms.requests)
         time.sleep(2)
-        assert len(gms.requests) == told
+        assert len(gms.requests) == output
         assert len(gms.proposals) == taken > 0
 
 
@@ -580,9 +580,9 @@ def test_airflow_secrets_masker_covers_errors_and_dag_conf(place, shop, monkeypa
     error = raised(ValueError("login with hunter22 failed"))
     emit_on_failure(airflow3(exception=error, dag_run={"conf": {"door": "hunter22"}}))
     with shop() as catalog:
-        kept = str(catalog.aspects(run_urn()))
-    assert "hunter22" not in kept
-    assert "login with *** failed" in kept
+        retained = str(catalog.aspects(run_urn()))
+    assert "hunter22" not in retained
+    assert "login with *** failed" in retained
 
 
 def test_reading_a_file_of_dags_loads_next_to_nothing():

@@ -60,7 +60,7 @@ def test_non_dataset_urns_are_logged_and_other_inlets_kept(shop, caplog):
         assert edge["destinationUrn"] == ORDERS
 
 
-def told(*urns):
+def events_with(*urns):
     return [{"inputs": [{"namespace": URN_NAMESPACE, "name": urn} for urn in urns], "outputs": []}]
 
 
@@ -72,14 +72,14 @@ def test_without_urns_settings_and_events_stay_as_they_are():
 
 def test_user_naming_rules_precede_generated_urn_rules():
     rules = [{"namespace": "postgres://db", "env": "DEV"}]
-    settings, _ = map_urns(told(ORDERS), Settings.model_validate({"naming": {"rules": rules}}))
+    settings, _ = map_urns(events_with(ORDERS), Settings.model_validate({"naming": {"rules": rules}}))
     assert [rule.namespace for rule in settings.naming.rules] == ["postgres://db", "urn:li:dataPlatform:snowflake,PROD"]
 
 
 def test_dataset_urns_of_most_platforms_round_trip():
     """Some platforms have names that depend on what only their namespace says; these are left out, and named."""
     urns = sorted({urn for sheet in sheets() for urn in re.findall(r"urn: '(urn:li:dataset:[^']+)'", sheet)})
-    events = told(*urns)
+    events = events_with(*urns)
     _, lost = map_urns(events, Settings())
     platforms = {urn.split(",")[0].rpartition(":")[2] for urn in lost}
     assert platforms == {"dremio"}

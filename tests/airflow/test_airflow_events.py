@@ -25,7 +25,7 @@ FLOW = "urn:li:dataFlow:(airflow,shop,shop-airflow)"
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
 
 
-def told(context, kind="success"):
+def built_events(context, kind="success"):
     found, _ = build_events(read_context(context), kind, NAMESPACE)
     assert json.loads(json.dumps(found)) == found
     return found
@@ -43,7 +43,7 @@ def aspect(proposals, urn, name):
 
 @both
 def test_success_is_start_and_complete_of_one_run(context):
-    start, end = told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]}))
+    start, end = built_events(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]}))
     assert (start["eventType"], start["eventTime"]) == ("START", BEGIN.isoformat())
     assert (end["eventType"], end["eventTime"]) == ("COMPLETE", END.isoformat())
     run_id = task_run_id(NAMESPACE, "shop", "load", DAY, try_number=1, map_index=-1)
@@ -57,7 +57,7 @@ def test_success_is_start_and_complete_of_one_run(context):
 
 @both
 def test_facets_have_the_keys_of_the_provider(context):
-    start, end = told(context())
+    start, end = built_events(context())
     assert {"airflow", "nominalTime", "parent"} <= set(start["run"]["facets"])
     assert set(start["job"]["facets"]) == {"documentation", "jobType", "ownership", "tags"}
     assert set(end["run"]["facets"]) == set(start["run"]["facets"])
@@ -68,7 +68,7 @@ def test_facets_have_the_keys_of_the_provider(context):
 
 @both
 def test_parent_times_owners_tags_and_documentation_are_facets(context):
-    start, _ = told(context())
+    start, _ = built_events(context())
     run, job = start["run"]["facets"], start["job"]["facets"]
     parent = dag_run_id(NAMESPACE, "shop", DAY, 0)
     assert run["parent"]["run"] == {"runId": parent}
@@ -84,7 +84,7 @@ def test_parent_times_owners_tags_and_documentation_are_facets(context):
 
 @both
 def test_airflow_facet_has_dag_run_task_and_try(context):
-    facet = told(context(try_number=2, dag_run={"conf": {"day": "monday"}}))[0]["run"]["facets"]["airflow"]
+    facet = built_events(context(try_number=2, dag_run={"conf": {"day": "monday"}}))[0]["run"]["facets"]["airflow"]
     assert facet["dag"]["dag_id"] == "shop"
     assert facet["dag"]["tags"] == ["shop", "tier:1"]
     assert facet["dag"]["timetable_summary"] == "@daily"
@@ -104,7 +104,7 @@ def test_airflow_facet_has_dag_run_task_and_try(context):
 
 @both
 def test_failure_event_has_the_error_and_stack_trace(context):
-    start, end = told(context(exception=raised(ConnectionError("the warehouse restarts"))), "failure")
+    start, end = built_events(context(exception=raised(ConnectionError("the warehouse restarts"))), "failure")
     assert "errorMessage" not in start["run"]["facets"]
     facet = end["run"]["facets"]["errorMessage"]
     assert (end["eventType"], facet["message"], facet["programmingLanguage"]) == (
@@ -118,14 +118,14 @@ def test_failure_event_has_the_error_and_stack_trace(context):
     ("error", "message"), [("worker died", "worker died"), (KeyError(), "KeyError"), (ValueError("x"), "x")]
 )
 def test_error_without_a_trace_is_a_message(error, message):
-    facet = told(airflow3(exception=error), "failure")[1]["run"]["facets"]["errorMessage"]
+    facet = built_events(airflow3(exception=error), "failure")[1]["run"]["facets"]["errorMessage"]
     assert facet["message"] == message
     assert "stackTrace" not in facet
 
 
 @both
 def test_mapped_task_has_a_run_for_each_index(context):
-    found = [told(context(map_index=index))[0] for index in (0, 1)]
+    found = [built_events(context(map_index=index))[0] for index in (0, 1)]
     assert len({event["run"]["runId"] for event in found}) == 2
     assert {event["job"]["name"] for event in found} == {"shop.load"}
     facets = found[1]["run"]["facets"]
@@ -135,7 +135,7 @@ def test_mapped_task_has_a_run_for_each_index(context):
 
 @both
 def test_execute_callback_sends_only_the_start(context):
-    assert [event["eventType"] for event in told(context(end_date=None), "execute")] == ["START"]
+    assert [event["eventType"] for event in built_events(context(end_date=None), "execute")] == ["START"]
 
 
 class Loop:
@@ -152,48 +152,50 @@ ID, REGION = uuid.UUID(int=7 << 76 | 1), uuid.UUID(int=7 << 76 | 2)
 @pytest.mark.parametrize("kind", [LoopTaskGroup, SerializedLoopTaskGroup])
 @pytest.mark.parametrize("deep", [False, True])
 def test_each_pass_of_a_loop_has_runs_of_its_own(kind, deep):
-    """Passes have DAG, task, try, date and index in common: Airflow 3.4 tells them apart by its own ids alone."""
+    """Passes have DAG, task, try, date and index in common: Airflow 3.4 distinguishes them by its own ids alone."""
     loop = kind()
     inner = Thing(group_id="loop.in", parent_group=weakref.proxy(loop))  # groups know those above them by weak proxies
     context = airflow3(operator={"task_group": inner if deep else loop}, region_id=REGION, id=ID, map_index=-1)
-    assert {one["run"]["runId"] for one in told(context)} == {str(ID)}
+    assert {one["run"]["runId"] for one in built_events(context)} == {str(ID)}
     assert run_names(read_context(context), NAMESPACE)[2] == str(ID)
 
 
 @pytest.mark.parametrize("region", [REGION, uuid.UUID(int=0), None])
 def test_mapped_task_outside_loops_keeps_the_run_id_of_its_index(region):
-    found = told(airflow3(map_index=2, region_id=region, region_index=2, id=ID))
+    found = built_events(airflow3(map_index=2, region_id=region, region_index=2, id=ID))
     assert found[0]["run"]["runId"] == task_run_id(NAMESPACE, "shop", "load", DAY, try_number=1, map_index=2)
 
 
 def test_rescheduled_sensor_sends_no_second_start():
-    assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=2), "execute") == []
-    assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=0), "execute") != []
+    assert built_events(airflow3(operator={"reschedule": True}, task_reschedule_count=2), "execute") == []
+    assert built_events(airflow3(operator={"reschedule": True}, task_reschedule_count=0), "execute") != []
 
 
 def test_task_that_skipped_itself_is_aborted():
-    assert told(airflow3(), "skipped")[1]["eventType"] == "ABORT"
+    assert built_events(airflow3(), "skipped")[1]["eventType"] == "ABORT"
 
 
 def test_skipped_task_with_two_callbacks_sends_its_end_once():
     skipped = {"on_skipped_callback": [print, emit_on_skipped]}
-    assert told(airflow2(state="skipped", operator=skipped)) == []
-    assert told(airflow2(state="skipped", operator={"on_skipped_callback": emit_on_skipped(to="memory:")})) == []
+    assert built_events(airflow2(state="skipped", operator=skipped)) == []
+    assert (
+        built_events(airflow2(state="skipped", operator={"on_skipped_callback": emit_on_skipped(to="memory:")})) == []
+    )
     for callbacks in (None, [], print):
-        found = told(airflow2(state="skipped", operator={"on_skipped_callback": callbacks}))
+        found = built_events(airflow2(state="skipped", operator={"on_skipped_callback": callbacks}))
         assert found[1]["eventType"] == "ABORT"
 
 
 def test_task_with_a_dead_worker_fails_with_known_times():
     context = airflow3(start_date=None, end_date=None, state=None)
-    assert [event["eventType"] for event in told(context, "failure")] == ["FAIL"]
+    assert [event["eventType"] for event in built_events(context, "failure")] == ["FAIL"]
     context["ti"]._ti_context_from_server = Thing(start_date=BEGIN)
-    assert told(context, "failure")[0]["eventTime"] == BEGIN.isoformat()
+    assert built_events(context, "failure")[0]["eventTime"] == BEGIN.isoformat()
 
 
 def test_run_without_a_logical_date_goes_by_when_it_may_run():
     context = airflow3(dag_run={"logical_date": None, "data_interval_start": None, "data_interval_end": None})
-    start = told(context)[0]
+    start = built_events(context)[0]
     assert start["run"]["runId"] == task_run_id(
         NAMESPACE, "shop", "load", DAY + timedelta(1), try_number=1, map_index=-1
     )
@@ -211,7 +213,9 @@ def test_dag_events_have_the_task_graph_and_the_run_state(context):
         PythonOperator(task_id="extract", downstream_task_ids={"load"}),
         PythonOperator(task_id="load", downstream_task_ids=set()),
     ]
-    start, end = told(context(reason="task_failure", dag={"tasks": tasks}, dag_run={"end_date": END}), "failure")
+    start, end = built_events(
+        context(reason="task_failure", dag={"tasks": tasks}, dag_run={"end_date": END}), "failure"
+    )
     assert (start["job"]["name"], start["run"]["runId"]) == ("shop", dag_run_id(NAMESPACE, "shop", DAY, 0))
     assert start["eventTime"] == (BEGIN - timedelta(minutes=1)).isoformat()
     assert (end["eventType"], end["eventTime"]) == ("FAIL", END.isoformat())
@@ -219,7 +223,7 @@ def test_dag_events_have_the_task_graph_and_the_run_state(context):
     assert end["run"]["facets"]["errorMessage"]["message"] == "task_failure"
     assert end["run"]["facets"]["airflowDagRun"]["dagRun"]["duration"] == 150
     graph = start["job"]["facets"]["airflow"]["tasks"]
-    assert {task: said["downstream_task_ids"] for task, said in graph.items()} == {"extract": ["load"], "load": []}
+    assert {task: stated["downstream_task_ids"] for task, stated in graph.items()} == {"extract": ["load"], "load": []}
     assert "airflow" not in end["job"]["facets"]
     assert (start["inputs"], start["outputs"]) == ([], [])
     assert "parent" not in start["run"]["facets"]
@@ -230,7 +234,7 @@ CONF = {"openlineage": {"parentRunId": FOREIGN, "parentJobNamespace": "outer", "
 
 
 def test_dag_run_has_the_parent_that_its_trigger_named():
-    facet = told(airflow3(reason="success", dag_run={"conf": CONF}))[0]["run"]["facets"]["parent"]
+    facet = built_events(airflow3(reason="success", dag_run={"conf": CONF}))[0]["run"]["facets"]["parent"]
     assert facet["run"] == {"runId": FOREIGN}
     assert facet["root"]["job"] == {"namespace": "outer", "name": "night # 1"}
 
@@ -238,7 +242,7 @@ def test_dag_run_has_the_parent_that_its_trigger_named():
 def test_task_parent_is_its_dag_run_and_its_root_is_the_triggers():
     conf = {"openlineage": {**CONF["openlineage"], "rootParentRunId": FOREIGN.replace("1", "2"),
                             "rootParentJobNamespace": "top", "rootParentJobName": "all"}}  # fmt: skip
-    facet = told(airflow3(dag_run={"conf": conf}))[0]["run"]["facets"]["parent"]
+    facet = built_events(airflow3(dag_run={"conf": conf}))[0]["run"]["facets"]["parent"]
     assert facet["job"]["name"] == "shop"
     assert facet["root"]["job"] == {"namespace": "top", "name": "all"}
 
@@ -253,24 +257,26 @@ def test_task_parent_is_its_dag_run_and_its_root_is_the_triggers():
     ],
 )
 def test_half_a_parent_is_none(conf):
-    assert "parent" not in told(airflow3(reason="success", dag_run={"conf": conf}))[0]["run"]["facets"]
+    assert "parent" not in built_events(airflow3(reason="success", dag_run={"conf": conf}))[0]["run"]["facets"]
 
 
 def test_task_with_the_default_owner_has_the_owners_of_its_dag():
-    owners = told(airflow3(operator={"owner": "airflow"}, dag={"owner": "ann, bob"}))[0]["job"]["facets"]["ownership"][
-        "owners"
-    ]
+    owners = built_events(airflow3(operator={"owner": "airflow"}, dag={"owner": "ann, bob"}))[0]["job"]["facets"][
+        "ownership"
+    ]["owners"]
     assert owners == [{"name": "ann"}, {"name": "bob"}]
 
 
 def test_documentation_of_a_task_comes_before_that_of_its_dag():
-    facet = told(airflow3(operator={"doc_md": "# Load"}, dag={"doc_md": "# Shop"}))[0]["job"]["facets"]["documentation"]
+    facet = built_events(airflow3(operator={"doc_md": "# Load"}, dag={"doc_md": "# Shop"}))[0]["job"]["facets"][
+        "documentation"
+    ]
     assert (facet["description"], facet["contentType"]) == ("# Load", "text/markdown")
 
 
 @both
 def test_entities_are_those_of_the_provider(context):
-    proposals = aspects(told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]})))
+    proposals = aspects(built_events(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]})))
     run = f"urn:li:dataProcessInstance:{task_run_id(NAMESPACE, 'shop', 'load', DAY, try_number=1, map_index=-1)}"
     job = f"urn:li:dataJob:({FLOW},shop.load)"
     relations = aspect(proposals, run, "dataProcessInstanceRelationships")
@@ -287,7 +293,7 @@ def test_entities_are_those_of_the_provider(context):
 @both
 def test_run_names_equal_those_of_the_events(context):
     made = context(map_index=3, try_number=2)
-    start, _ = told(made)
+    start, _ = built_events(made)
     assert run_names(read_context(made), NAMESPACE) == (NAMESPACE, "shop.load", start["run"]["runId"])
 
 
@@ -306,8 +312,8 @@ def test_values_of_any_kind_become_json():
         "deep": deep,
         3: (1, 2),
     }
-    said = told(airflow2(dag_run={"conf": conf}))[0]["run"]["facets"]["airflow"]["dagRun"]["conf"]
-    assert said == {
+    stated = built_events(airflow2(dag_run={"conf": conf}))[0]["run"]["facets"]["airflow"]["dagRun"]["conf"]
+    assert stated == {
         "odd": "odd", "when": DAY.isoformat(), "for": "3.0 seconds", "set": [1, 2], "none": None, "3": [1, 2],
         "deep": {"a": {"b": {"c": {"d": "{'e': {'f': 1}}"}}}},
     }  # fmt: skip
@@ -316,7 +322,7 @@ def test_values_of_any_kind_become_json():
 def test_airflow_facet_has_task_group_and_inlet_assets():
     asset = Thing(uri="s3://lake/a", extra={"owner": "ann"})
     operator = {"task_group": Thing(group_id="etl.inner"), "inlets": [asset, "s3://lake/b"], "outlets": ["s3://lake/c"]}
-    task = told(airflow3(operator=operator))[0]["run"]["facets"]["airflow"]["task"]
+    task = built_events(airflow3(operator=operator))[0]["run"]["facets"]["airflow"]["task"]
     assert task["task_group"] == {"group_id": "etl.inner"}
     assert task["inlets"] == [{"uri": "s3://lake/a", "extra": {"owner": "ann"}}]
     assert "outlets" not in task
@@ -324,7 +330,7 @@ def test_airflow_facet_has_task_group_and_inlet_assets():
 
 def test_missing_airflow_attributes_are_no_facets():
     silent = {"owner": None, "tags": None, "description": None}
-    start = told(airflow3(dag=silent, operator={"owner": None}))[0]
+    start = built_events(airflow3(dag=silent, operator={"owner": None}))[0]
     assert set(start["job"]["facets"]) == {"jobType"}
     assert "processing_engine" not in start["run"]["facets"]
 
@@ -332,14 +338,14 @@ def test_missing_airflow_attributes_are_no_facets():
 def test_dag_without_a_schedule_has_no_timetable():
     context = airflow3()
     context["dag"].schedule = None
-    assert "timetable_summary" not in told(context)[0]["run"]["facets"]["airflow"]["dag"]
+    assert "timetable_summary" not in built_events(context)[0]["run"]["facets"]["airflow"]["dag"]
 
 
 def test_airflow_version_is_in_the_engine_facet_and_the_producer(monkeypatch):
     package = ModuleType("airflow")
     package.__version__ = "3.3.2"
     monkeypatch.setitem(sys.modules, "airflow", package)
-    start = told(airflow3())[0]
+    start = built_events(airflow3())[0]
     assert start["producer"] == "https://github.com/apache/airflow/tree/3.3.2"
     facet = start["run"]["facets"]["processing_engine"]
     assert (facet["name"], facet["version"]) == ("Airflow", "3.3.2")

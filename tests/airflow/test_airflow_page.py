@@ -21,12 +21,12 @@ RUN = "manual__2026-01-02"
 
 
 class Said:
-    """Stands for a DAG or an operator: keeps what it is told; a DAG can be entered."""
+    """Stands for a DAG or an operator: stores its arguments; a DAG can be entered."""
 
     made: list[Said]
 
-    def __init__(self, *names, **said):
-        self.names, self.said = names, said
+    def __init__(self, *names, **stated):
+        self.names, self.arguments = names, stated
         self.made.append(self)
 
     def __enter__(self):
@@ -59,11 +59,11 @@ def place(tmp_path, monkeypatch):
 def test_bash_operator_delivers_what_a_tool_left(place):
     gms, run = place
     _, (operator,) = run('task_id="emit"')
-    said = operator.said
-    assert (said["append_env"], said["trigger_rule"]) == (True, "all_done")
-    env = {key: text.replace("{{ run_id }}", RUN) for key, text in said["env"].items()}
+    stated = operator.arguments
+    assert (stated["append_env"], stated["trigger_rule"]) == (True, "all_done")
+    env = {key: text.replace("{{ run_id }}", RUN) for key, text in stated["env"].items()}
     done = subprocess.run(
-        ["bash", "-c", said["bash_command"]], env=os.environ | env, capture_output=True, text=True, check=False
+        ["bash", "-c", stated["bash_command"]], env=os.environ | env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert len(gms.dump()) > 20
@@ -73,10 +73,14 @@ def test_bash_operator_fails_no_task_while_datahub_is_down(place):
     gms, run = place
     _, (operator,) = run('task_id="emit"')
     gms.stop()
-    env = {key: text.replace("{{ run_id }}", RUN) for key, text in operator.said["env"].items()}
+    env = {key: text.replace("{{ run_id }}", RUN) for key, text in operator.arguments["env"].items()}
     env["DH_BRIDGE_REST__RETRIES"] = "0"
     done = subprocess.run(
-        ["bash", "-c", operator.said["bash_command"]], env=os.environ | env, capture_output=True, text=True, check=False
+        ["bash", "-c", operator.arguments["bash_command"]],
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     gms.start()
     assert done.returncode == 0, done.stderr
@@ -93,16 +97,16 @@ def test_command_in_a_callback_delivers_it_too(place):
 def test_callbacks_are_those_of_the_page(place):
     _, run = place
     _, (dag,) = run('"on_execute_callback"')
-    told = {**dag.said.pop("default_args"), "DAG": dag.said["on_success_callback"]}
-    assert set(told.values()) == {getattr(airflow, name) for name in airflow.__all__ if name.startswith("emit_on_")}
-    assert dag.said["on_failure_callback"] is airflow.emit_on_failure
+    output = {**dag.arguments.pop("default_args"), "DAG": dag.arguments["on_success_callback"]}
+    assert set(output.values()) == {getattr(airflow, name) for name in airflow.__all__ if name.startswith("emit_on_")}
+    assert dag.arguments["on_failure_callback"] is airflow.emit_on_failure
 
 
 def test_lineage_parent_id_macro_sets_the_tool_environment(place):
     _, run = place
     _, (dag, operator) = run("user_defined_macros")
-    assert dag.said["user_defined_macros"] == {"lineage_parent_id": airflow.lineage_parent_id}
-    assert operator.said["env"] == {"OPENLINEAGE_PARENT_ID": "{{ lineage_parent_id(ti) }}"}
+    assert dag.arguments["user_defined_macros"] == {"lineage_parent_id": airflow.lineage_parent_id}
+    assert operator.arguments["env"] == {"OPENLINEAGE_PARENT_ID": "{{ lineage_parent_id(ti) }}"}
 
 
 def test_every_block_of_the_page_is_run():

@@ -32,7 +32,7 @@ def test_dag_run_id_depends_on_namespace_dag_date_and_clearing():
         dag_run_id("a", "shop", day, 1),
     }
     assert len(ids) == 5
-    # what apache-airflow-providers-openlineage 2.20.3 told of `airflow dags test shop_nightly 2026-01-02`
+    # what apache-airflow-providers-openlineage 2.20.3 sent for `airflow dags test shop_nightly 2026-01-02`
     assert dag_run_id("shop-airflow", "shop_nightly", day, 0) == "019b7c01-0400-7ae3-9260-facda8f6cce3"
 
 

@@ -444,12 +444,12 @@ def test_every_check_of_real_events_makes_legal_aspects(source):
                 facet = value.get(key)
                 for entry in (facet.get(entries) or []) if isinstance(facet, dict) else []:
                     kind = entry.get("assertion") or entry.get("type") or ""
-                    said = {
+                    stated = {
                         key: entry.get(key)
                         for key in ("column", "severity", "name", "expected", "actual", "content", "status")
                     }
                     check = Check(
-                        kind, success=entry.get("success"), **said, params=entry.get("params") or {}, source=key
+                        kind, success=entry.get("success"), **stated, params=entry.get("params") or {}, source=key
                     )
                     found[json.dumps(entry)] = check
             for member in value.values():

@@ -70,7 +70,7 @@ PLAIN = Check("accepted_range", column="n")
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        # parameters tell unnamed checks apart, but not those of the run
+        # parameters distinguish unnamed checks, but not those of the run
         ({"params": {"min_value": 1}}, {"params": {"min_value": 2}}, False),
         ({"params": {"a": 1, "b": 2}}, {"params": {"b": 2, "a": 1}}, True),
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import facet, orders, pair, told
+from support.facet_cases import facet, orders, pair, translate_events
 from support.oracles import disagreement
 from support.value_tables import TABLES, document
 
@@ -113,8 +113,8 @@ def test_statement_that_finds_nothing():
 def test_row_filter_is_native_and_other_params_are_properties():
     found = info({**NOT_NULL, "params": {"where": "id > 1", "other": "x"}})
     assert part(found)["filter"] == {"type": "SQL", "sql": "id > 1"}
-    kept = found["customProperties"]
-    assert (kept["openlineage.nativeType"], kept["openlineage.params.other"]) == ("not_null", "x")
+    properties = found["customProperties"]
+    assert (properties["openlineage.nativeType"], properties["openlineage.params.other"]) == ("not_null", "x")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,9 @@ def test_native_column_type_is_from_the_schema_with_the_same_urn():
     for kind, facets, written in [
         ("native", columns, "FIELD"), ("native", {}, "DATASET"), ("auto", columns, "DATASET"),
     ]:  # fmt: skip
-        found = told(pair(inputs=[orders(inputFacets=assertions, facets=facets)]), assertions={"type": kind})
+        found = translate_events(
+            pair(inputs=[orders(inputFacets=assertions, facets=facets)]), assertions={"type": kind}
+        )
         (one,) = (one for one in found.proposals if one.aspect_name == "assertionInfo")
         assert one.value["type"] == written
         if written == "FIELD":

@@ -214,14 +214,14 @@ def test_run_tables_follow_every_write(seed, catalog):
         catalog.apply(numbers.sample(proposals, numbers.randrange(1, len(proposals) + 1)))
         if numbers.random() < 0.1:
             delete_entities(catalog, [f"urn:li:dataProcessInstance:run-{number}"])
-    kept = run_tables(catalog)
-    assert len(kept[0]) > 3
+    retained = run_tables(catalog)
+    assert len(retained[0]) > 3
     catalog.connection.execute("DELETE FROM run_summary")
     assert run_tables(catalog) == [[], []]
     catalog.connection.execute("DROP TRIGGER run_summary_inserted")
     for statement in split_statements(FILL_RUN_TABLES):
         catalog.connection.execute(statement)
-    assert run_tables(catalog) == kept
+    assert run_tables(catalog) == retained
 
 
 def test_later_run_is_first(large_shop):

@@ -52,7 +52,7 @@ def loaded(tmp_path, *events, **settings):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "kept", "why"),
+    ("one", "other", "retained", "why"),
     [
         ("postgres://db.example.com:5432", "postgres://10.0.0.5:5432", 0, "a host name and an IP address"),
         ("postgres://db.example.com", "postgres://db.example.com:5432", 1, "the same host, with and without its port"),
@@ -67,13 +67,13 @@ def loaded(tmp_path, *events, **settings):
         ),
     ],
 )
-def test_server_with_two_names_is_one_location(tmp_path, one, other, kept, why):
+def test_server_with_two_names_is_one_location(tmp_path, one, other, retained, why):
     events = [event(datasets=[(place, f"shop.public.t{n}")]) for place in (one, other) for n in range(3)]
     (found,) = findings(*events)
     assert (found.kind, found.count) == ("one-location", 6)
     assert found.text.startswith(f"{why}: 3 datasets seen under several of these names (")
     settings, _ = loaded(tmp_path, *events)
-    assert settings.naming.locations == {(one, other)[kept]: ((other, one)[kept],)}
+    assert settings.naming.locations == {(one, other)[retained]: ((other, one)[retained],)}
     assert findings(*events, naming={"locations": settings.naming.locations}) == []
 
 

@@ -85,10 +85,10 @@ class ScriptedBridge:
     def translate(self, item, *, report: bool = False):
         if isinstance(item, DeadLetter):
             return Translation([], [item], [], Counts(), Report([]) if report else None)
-        said = Report([{"event": item.location, **line} for line in self.lines]) if report else None
+        stated = Report([{"event": item.location, **line} for line in self.lines]) if report else None
         number = len(self.lines) if report else None
         counts = Counts(events=1, runs=1, proposals=len(self.proposals), filtered=Counter(self.filtered), mapped=number)
-        return Translation(list(self.proposals), [], self.rejected, counts, said)
+        return Translation(list(self.proposals), [], self.rejected, counts, stated)
 
     def identity(self, event, _sightings):
         return {"event": event.location, "platform": "airflow", "dataJob": None, "rules": ["a", "b"]}

@@ -58,7 +58,7 @@ def test_file_that_would_be_read_once_it_is_there_is_not_written(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "stated"),
     [
         (("--to", "catalog:x", "--dead-letters", "x"), "--dead-letters and --to are one file, x: name another"),
         (("--to", "file:x.ndjson", "--report", "./x.ndjson"), "--report and --to are one file"),
@@ -67,10 +67,10 @@ def test_file_that_would_be_read_once_it_is_there_is_not_written(run, folder):
         (("--to", "file:p.ndjson", "--set", "ledger.file=x", "--report", "x"), "--report and --ledger are one file"),
     ],
 )
-def test_no_two_things_are_written_to_one_file(options, said, run, folder):
+def test_no_two_things_are_written_to_one_file(options, stated, run, folder):
     result = run("emit", "day", *options)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert stated in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["alias.ndjson", "day"]
 
 

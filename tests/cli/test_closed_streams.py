@@ -33,7 +33,7 @@ TABLE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.raw.orders,PROD)"
 
 
 @pytest.mark.parametrize(
-    ("closed", "arguments", "code", "said"),
+    ("closed", "arguments", "code", "stated"),
     [
         ("<&-", ("translate", "-"), 1, "stdin: standard input is closed (pass a file)"),
         ("<&-", ("urn", "-"), 1, "stdin: standard input is closed (pass a file)"),
@@ -43,11 +43,11 @@ TABLE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.raw.orders,PROD)"
         (">&-", ("lineage", "shop.db", TABLE), 2, "stdout is closed"),
     ],
 )
-def test_closed_stream_that_a_command_needs_is_an_error(closed, arguments, code, said):
+def test_closed_stream_that_a_command_needs_is_an_error(closed, arguments, code, stated):
     assert ran("", "emit", EVENTS, "--to", "catalog:shop.db").returncode == 0
     result = ran(closed, *arguments)
     assert result.returncode == code
-    assert said in result.stderr
+    assert stated in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -71,8 +71,8 @@ def test_broken_pipe_exits_with_141_and_no_message(arguments):
 
 def test_non_encodable_characters_are_escaped_on_the_console(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
-    said = event("COMPLETE", outputs=[dataset("日本", "日本://db")])
-    (tmp_path / "e.json").write_text(json.dumps(said))
+    stated = event("COMPLETE", outputs=[dataset("日本", "日本://db")])
+    (tmp_path / "e.json").write_text(json.dumps(stated))
     assert ran("", "emit", "e.json", "--to", "catalog:c.db").returncode == 0
     urn = json.loads(ran("", "urn", "日本://db", "日本", "--json").stdout)["urn"]
     tree = ran("", "lineage", "c.db", urn)
@@ -98,7 +98,7 @@ def test_emit_ends_with_130_after_ctrl_c(tmp_path):
         process.stdin.flush()
         first = process.stderr.readline()  # where to; written before the first event is read
         os.kill(process.pid, signal.SIGINT)
-        said = first + process.stderr.read()
-    assert process.returncode == 130, said
-    assert said.endswith(b"\nInterrupted. Everything written so far stays. Run the same command again to finish.\n")
-    assert b"Traceback" not in said
+        stated = first + process.stderr.read()
+    assert process.returncode == 130, stated
+    assert stated.endswith(b"\nInterrupted. Everything written so far stays. Run the same command again to finish.\n")
+    assert b"Traceback" not in stated

@@ -120,8 +120,8 @@ def test_profile_and_settings_reach_the_bridge(run, scripted, good):
 
 
 def test_assumed_version_is_named_once(run, good):
-    said = "written for DataHub 1.7, the newest version; pass --datahub-version VERSION for an older server"
-    assert run("translate", good, good).stderr.count(said) == 1
+    stated = "written for DataHub 1.7, the newest version; pass --datahub-version VERSION for an older server"
+    assert run("translate", good, good).stderr.count(stated) == 1
     assert run("translate", good, "--datahub-version", "1.4").stderr == ""
 
 
@@ -153,11 +153,11 @@ def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_pat
 
 def test_summary_of_several_parts_explains_repeated_counts(run, scripted, good):
     scripted([PROPOSAL])
-    said = "in 2 parts: a run, job or dataset counts once in each part that contains it"
+    stated = "in 2 parts: a run, job or dataset counts once in each part that contains it"
     once, twice = (
         run("emit", *[good] * times, "--to", "file:c.ndjson", "--set", "window=1").stderr for times in (1, 2)
     )
-    assert said in twice.splitlines()
+    assert stated in twice.splitlines()
     assert "parts" not in once
 
 
@@ -273,7 +273,7 @@ def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, 
     result = run("demo", good)
     assert (result.exit_code, result.stderr) == (0, "")
     for line in (["events", "1"], ["proposals", "2"], ["mapped", "2"], ["delivered", "2"]):
-        assert line in [said.split() for said in result.stdout.splitlines()]
+        assert line in [stated.split() for stated in result.stdout.splitlines()]
     assert "lake/b  s3" in result.stdout
     assert f"dh-bridge lineage out/demo.db '{URN}'" in result.stdout
     assert (tmp_path / "out" / "demo.db").is_file()

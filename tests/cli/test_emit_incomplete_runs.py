@@ -64,10 +64,10 @@ def test_partial_deliveries_by_processes_merge_into_one_run(run, gms, request, o
     with Catalog(gms.place, readonly=True) as catalog:
         found = catalog.aspect(RUN, PROPERTIES)
     assert found["created"]["time"] == 1795136400000
-    said = found["customProperties"]
-    assert said["openlineage.facet.first"] == '{"x":1}'
-    assert said["openlineage.errorMessage.message"] == "slow"
-    assert said["openlineage.eventType"] == "COMPLETE"
+    stated = found["customProperties"]
+    assert stated["openlineage.facet.first"] == '{"x":1}'
+    assert stated["openlineage.errorMessage.message"] == "slow"
+    assert stated["openlineage.eventType"] == "COMPLETE"
 
 
 def test_verify_finds_every_part_of_a_run(run, gms, start, end):

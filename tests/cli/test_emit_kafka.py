@@ -38,9 +38,9 @@ def test_all_that_is_translated_arrives_with_its_run(run, kafka, registry, topic
     )
     assert result.exit_code == 0, result.stderr
     messages = kafka.messages(topic)
-    told = run("translate", str(EVENTS)).stdout.splitlines()
+    output = run("translate", str(EVENTS)).stdout.splitlines()
     assert [(mcp.entityUrn, mcp.aspectName, mcp.systemMetadata.runId) for mcp in read(messages, registry.url)] == [
-        (line["entityUrn"], line["aspectName"], "mine") for line in map(json.loads, told)
+        (line["entityUrn"], line["aspectName"], "mine") for line in map(json.loads, output)
     ]
     assert result.stderr.splitlines()[-1].split() == ["delivered", f"{len(messages):,}"]
 

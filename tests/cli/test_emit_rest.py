@@ -90,8 +90,8 @@ def test_invalid_address_error_names_its_source(run, monkeypatch, environ, optio
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     result = run(*words, *options)
-    said = f"{named}: 'localhost:8080' is not the address of a DataHub server"
-    assert said in " ".join((result.stdout + result.stderr).split())  # doctor breaks lines
+    stated = f"{named}: 'localhost:8080' is not the address of a DataHub server"
+    assert stated in " ".join((result.stdout + result.stderr).split())  # doctor breaks lines
     assert "rest:http" not in result.stdout + result.stderr
 
 
@@ -221,8 +221,8 @@ def test_namespace_unreadable_by_0_15_0_is_one_line_per_job(run, tmp_path):
 def test_token_that_expires_mid_run_loses_nothing_with_a_ledger(run, gms, monkeypatch):
     gms.token, take = "t1", gms.take
 
-    def expiring(*said):
-        take(*said)
+    def expiring(*stated):
+        take(*stated)
         gms.token = "t2"  # noqa: S105 - none
 
     gms.take = expiring

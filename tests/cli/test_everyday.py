@@ -101,10 +101,10 @@ def test_time_that_cannot_be_read_is_wrong_usage(run, recent):
 
 
 def test_runs_of_all_jobs_are_newest_first_and_limited(asked):
-    rows, said = asked("runs", "--limit", "3")
+    rows, stated = asked("runs", "--limit", "3")
     assert len(rows) == 3
     assert [row["started"] for row in rows] == sorted((row["started"] for row in rows), reverse=True)
-    assert "52 of 55 runs are not shown. Pass --limit 0 to see all." in said
+    assert "52 of 55 runs are not shown. Pass --limit 0 to see all." in stated
     assert len(asked("runs", "--limit", "0")[0]) == 55
 
 
@@ -123,9 +123,9 @@ def test_runs_are_filtered_by_status_job_and_producer(asked):
 
 
 def test_runs_of_a_job_are_found_by_its_name_and_filtered(asked):
-    rows, said = asked("runs", "load_staging")
+    rows, stated = asked("runs", "load_staging")
     assert [row["role"] for row in rows] == 2 * [["runs"]]
-    assert said[0].startswith("load_staging is urn:li:dataJob:")
+    assert stated[0].startswith("load_staging is urn:li:dataJob:")
     assert len(asked("runs", "load_staging", "--failed")[0]) < 2
 
 
@@ -133,9 +133,9 @@ def test_runs_of_a_job_are_found_by_its_name_and_filtered(asked):
     ("kind", "number"), [("datasets", 28), ("jobs", 44), ("flows", 8), ("runs", 55), ("checks", 29)]
 )
 def test_entities_of_a_kind_are_listed_and_the_rest_is_counted(kind, number, asked, run, file):
-    rows, said = asked("list", kind, "--limit", "5")
+    rows, stated = asked("list", kind, "--limit", "5")
     assert len(rows) == 5
-    assert f"{number - 5} of {number} {kind} are not shown. Pass --limit 0 to see all." in said
+    assert f"{number - 5} of {number} {kind} are not shown. Pass --limit 0 to see all." in stated
     table = run("list", file, kind, "--limit", "0").stdout.splitlines()
     assert len(table) == number + 1
     assert table[0].split()[-1] == "urn"
@@ -146,9 +146,9 @@ def test_search_finds_names_whatever_their_case(asked):
     rows, _ = asked("search", "Staging.ORDERS")
     assert ORDERS in {row["urn"] for row in rows}
     assert {row["type"] for row in asked("search", "orders", "--kind", "jobs")[0]} == {"dataJob"}
-    none, said = asked("search", "no such thing")
+    none, stated = asked("search", "no such thing")
     assert none == []
-    assert any(line.startswith("No entity in ") for line in said)
+    assert any(line.startswith("No entity in ") for line in stated)
 
 
 def test_search_of_a_catalogue_finds_columns_and_descriptions(run, files):
@@ -159,10 +159,10 @@ def test_search_of_a_catalogue_finds_columns_and_descriptions(run, files):
 
 
 def test_results_of_the_checks_of_a_dataset_over_time(asked):
-    rows, said = asked("assertions", "staging.orders", "--limit", "4")
+    rows, stated = asked("assertions", "staging.orders", "--limit", "4")
     assert [row["time"] for row in rows] == sorted((row["time"] for row in rows), reverse=True)
     assert {row["dataset"] for row in rows} == {ORDERS}
-    assert "8 of 12 results are not shown. Pass --limit 0 to see all." in said
+    assert "8 of 12 results are not shown. Pass --limit 0 to see all." in stated
     failed, _ = asked("assertions", ORDERS, "--failed", "--limit", "0")
     assert {row["result"] for row in failed} == {"FAILURE"}
     assert 0 < len(failed) < 12
@@ -182,9 +182,9 @@ def test_lineage_of_a_run_has_the_runs_that_events_name(run, file):
 
 
 def test_lineage_of_the_full_graph_is_a_table_or_dot(run, file, asked):
-    rows, said = asked("lineage", "--limit", "3")
+    rows, stated = asked("lineage", "--limit", "3")
     assert [set(row) for row in rows] == 3 * [{"upstream", "downstream"}]
-    assert "87 of 90 edges are not shown. Pass --limit 0 to see all." in said
+    assert "87 of 90 edges are not shown. Pass --limit 0 to see all." in stated
     assert len(run("lineage", file, "--limit", "0").stdout.splitlines()) == 91
     dot = run("lineage", file, "--dot").stdout
     assert dot.count(" -> ") == 90

@@ -65,7 +65,7 @@ def test_explain_tables_equal_the_json_lines_and_their_counts(run, events):
         assert re.search(f"^    {row['outcome']} +{re.escape(row['path'])} +{re.escape(end)}$", shown, re.MULTILINE), (
             row
         )
-    counted = sum(int(number) for *_, said in titles(shown) for number in re.findall(r"\d+", said))
+    counted = sum(int(number) for *_, stated in titles(shown) for number in re.findall(r"\d+", stated))
     assert counted == len(rows) == len(re.findall(r"^    \S", shown, re.MULTILINE))
 
 
@@ -163,8 +163,8 @@ def test_explain_titles_are_right_for_runs_that_close_late(run, tmp_path):
         job = {"namespace": "n", "name": f"j{number}"}
         return json.dumps({**EVENT, "eventType": state, "run": {"runId": f"{RUN[:-1]}{number}"}, "job": job}) + "\n"
 
-    told = [lines(0, "START"), lines(1, "START"), *(lines(number, "COMPLETE") for number in (2, 3, 4, 0, 1))]
-    (tmp_path / "e.ndjson").write_text("".join(told))
+    output = [lines(0, "START"), lines(1, "START"), *(lines(number, "COMPLETE") for number in (2, 3, 4, 0, 1))]
+    (tmp_path / "e.ndjson").write_text("".join(output))
     shown = run("explain", "e.ndjson", "e.ndjson", "--set", "window=1").stdout
     named = [
         (part[0], next(urn for kind, urn, _ in titles(part) if kind == "run")) for part in shown.split("e.ndjson:")[1:]

@@ -22,8 +22,8 @@ def terminal():
         ours, theirs = pty.openpty()
         script = f"from dh_bridge.cli import confirm, main; confirm.MAX_UNCONFIRMED_ENTITIES = {limit}; main()"
         command = [sys.executable, "-c", script, "emit", *arguments]
-        said = stdin if stdin is not None else theirs
-        with subprocess.Popen(command, stdin=said, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        stated = stdin if stdin is not None else theirs
+        with subprocess.Popen(command, stdin=stated, stdout=subprocess.DEVNULL, stderr=theirs) as process:
             os.close(theirs)
             seen = b""
             while chunk := _read(ours):
@@ -80,10 +80,10 @@ def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, flag):
 
 
 def test_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
-    said = ("--datahub-version", "1.4")
-    code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *said)
+    stated = ("--datahub-version", "1.4")
+    code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *stated)
     assert (code, "[y/N]" in seen) == (3, True)
-    assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *said)[0] == 0
+    assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *stated)[0] == 0
 
 
 def test_confirmation_is_skipped_if_events_come_from_a_pipe(terminal, gms):
@@ -105,8 +105,8 @@ def test_limit_needs_a_ledger(run, gms):
 def test_new_entities_over_the_limit_exit_with_code_3(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db", "--set", "max_new_entities_per_hour=2")
     assert result.exit_code == 3
-    said = r"(\d+) new entities exceed max_new_entities_per_hour \(2\), the next one is sent from 20\S+Z on\."
-    assert int(re.search(said, result.stderr)[1]) > 10
+    stated = r"(\d+) new entities exceed max_new_entities_per_hour \(2\), the next one is sent from 20\S+Z on\."
+    assert int(re.search(stated, result.stderr)[1]) > 10
     listed = run("queue", "list", "l.db").stdout
     assert "waits: more new entities than max_new_entities_per_hour" in listed
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db").exit_code == 0

@@ -66,8 +66,8 @@ def test_help_of_the_group_loads_click_alone():
 
 def test_help_menu_equals_the_summary_of_each_command():
     shown = {name: line for section in MENU.values() for name, line in section.items()}
-    said = {path.split()[1]: command.help.splitlines()[0] for path, command, _ in ALL if path.count(" ") == 1}
-    assert said == shown
+    stated = {path.split()[1]: command.help.splitlines()[0] for path, command, _ in ALL if path.count(" ") == 1}
+    assert stated == shown
 
 
 @pytest.mark.parametrize(("path", "text"), [(path, text) for path, _, text in ALL])

@@ -153,11 +153,11 @@ def test_arguments_and_settings_are_escaped_in_messages(run):
 def test_json_with_escapes_is_the_same_json(run, hostile):
     rows = [json.loads(line) for line in run("identity", hostile, "--json").stdout.splitlines()]
     assert rows
-    said = run("translate", hostile).stdout
-    assert "\\u202e" in said
+    stated = run("translate", hostile).stdout
+    assert "\\u202e" in stated
     bridge = Bridge(Settings())
     made = [one for translation in bridge.stream(read_events([hostile])) for one in translation.proposals]
-    aspects = [json.loads(line)["aspect"]["json"] for line in said.splitlines()]
+    aspects = [json.loads(line)["aspect"]["json"] for line in stated.splitlines()]
     assert aspects[-len(made) :] == [one.value for one in made]
 
 

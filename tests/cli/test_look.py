@@ -103,10 +103,10 @@ def test_lineage_up_or_down_leaves_the_other_side_out(run, shop):
     assert "shop.clean" in down
 
 
-@pytest.mark.parametrize(("urn", "said"), [(FLOW, "An entity of type dataFlow has no lineage."), (RAW, "")])
-def test_entity_without_lineage_support_is_reported(urn, said, run, shop):
-    assert said in run("lineage", shop, urn).stderr
-    assert bool(said) == bool(run("lineage", shop, urn).stderr)
+@pytest.mark.parametrize(("urn", "stated"), [(FLOW, "An entity of type dataFlow has no lineage."), (RAW, "")])
+def test_entity_without_lineage_support_is_reported(urn, stated, run, shop):
+    assert stated in run("lineage", shop, urn).stderr
+    assert bool(stated) == bool(run("lineage", shop, urn).stderr)
 
 
 def test_lineage_with_columns_names_the_pairs(run, shop):

@@ -14,32 +14,32 @@ ELSEWHERE = ": proposals that were sent there are not sent again (use one ledger
 
 @pytest.fixture(autouse=True)
 def _event(tmp_path):
-    told = {
+    output = {
         "eventType": "COMPLETE",
         "eventTime": "2024-05-01T10:00:00Z",
         "producer": "https://example.com/me",
         "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
         "job": {"namespace": "n", "name": "j"},
     }
-    (tmp_path / EVENT).write_text(json.dumps(told))
+    (tmp_path / EVENT).write_text(json.dumps(output))
 
 
 def test_ledger_of_another_target_warns_once(run, tmp_path):
-    def told(*words: str) -> str:
+    def output_of(*words: str) -> str:
         result = run("emit", EVENT, "--ledger", "l.db", *words)
         assert result.exit_code == 0
         return result.stderr
 
-    assert ELSEWHERE not in told("--to", "file:one.ndjson", "--dry-run")
-    assert ELSEWHERE not in told("--to", "file:one.ndjson")
-    assert ELSEWHERE not in told("--to", f"file:{tmp_path / 'one.ndjson'}")
-    assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full", "--dry-run")
-    dry, wet = told("--to", "file:two.ndjson", "--dry-run"), told("--to", "file:two.ndjson")
+    assert ELSEWHERE not in output_of("--to", "file:one.ndjson", "--dry-run")
+    assert ELSEWHERE not in output_of("--to", "file:one.ndjson")
+    assert ELSEWHERE not in output_of("--to", f"file:{tmp_path / 'one.ndjson'}")
+    assert ELSEWHERE not in output_of("--to", "file:two.ndjson", "--full", "--dry-run")
+    dry, wet = output_of("--to", "file:two.ndjson", "--dry-run"), output_of("--to", "file:two.ndjson")
     assert f"this ledger belongs to the target file:{tmp_path / 'one.ndjson'}{ELSEWHERE}" in dry
     assert ELSEWHERE in wet
     assert (tmp_path / "two.ndjson").read_text() == ""
-    assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full")
-    assert f"belongs to the target file:{tmp_path / 'two.ndjson'}{ELSEWHERE}" in told("--to", "file:one.ndjson")
+    assert ELSEWHERE not in output_of("--to", "file:two.ndjson", "--full")
+    assert f"belongs to the target file:{tmp_path / 'two.ndjson'}{ELSEWHERE}" in output_of("--to", "file:one.ndjson")
 
 
 @pytest.mark.parametrize("to", [("file:one.ndjson", "--ledger", "l.db"), ("catalog:c.db",)], ids=str)

@@ -48,7 +48,7 @@ def test_target_passed_as_events_is_an_error_naming_to(run, command, place):
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "stated"),
     [
         (
             "https://x.example/events.json",
@@ -60,10 +60,10 @@ def test_target_passed_as_events_is_an_error_naming_to(run, command, place):
         ),
     ],
 )
-def test_address_passed_as_events_gets_a_hint(run, address, said):
+def test_address_passed_as_events_gets_a_hint(run, address, stated):
     result = run("check", address)
     assert result.exit_code == 2
-    assert said in " ".join(result.stderr.split())
+    assert stated in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, comma
     """Tests may run as root, who may enter every folder."""
     stat = os.stat
 
-    def refuse(path, *said, **more):
+    def refuse(path, *stated, **more):
         if "there" in str(path) and str(path) != "there":
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return stat(path, *said, **more)
+        return stat(path, *stated, **more)
 
     (tmp_path / "events.json").write_text(json.dumps(EVENT))
     (tmp_path / "there").mkdir()

@@ -191,14 +191,14 @@ def checked(day, *columns):
 
 @pytest.fixture
 def checks(run, monkeypatch):
-    """Return what tells runs to a target: each call one run."""
+    """Return a function that sends runs to a target: each call one run."""
     monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__EXPIRE", "runs:1")
 
-    def tell(target, day, *columns):
+    def emit_day(target, day, *columns):
         Path("one.json").write_text(json.dumps(checked(day, *columns)))
         assert run("emit", "one.json", *target).exit_code == 0
 
-    return tell
+    return emit_day
 
 
 SERVER = ("--to", "file:out.ndjson", "--ledger", "l.db")

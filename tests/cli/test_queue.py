@@ -194,27 +194,27 @@ def test_queue_makes_no_ledger_and_wants_to_know_which(run):
 
 def test_server_outage_loses_no_proposals(run, tmp_path, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
-    told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
+    output = ("--ledger", "ledger.db", "--set", "rest.retries=1")
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
         to = ("--to", f"rest:{gms.url}")
-        assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
+        assert run("emit", EVENTS + "/dbt.ndjson", *to, *output).exit_code == 0
         gms.faults = [Fault(503)] * 1_000
-        result = run("emit", EVENTS, *to, *told)
+        result = run("emit", EVENTS, *to, *output)
         assert result.exit_code == 3
         assert "proposals wait in the ledger" in result.stderr
         gms.faults = []
-        assert run("emit", EVENTS, *to, *told).exit_code == 0
+        assert run("emit", EVENTS, *to, *output).exit_code == 0
         assert run("emit", EVENTS, "--to", "catalog:own.db", "--datahub-version", "1.4").exit_code == 0
         assert run("get", "own.db", "--all").stdout.encode() == b"".join(gms.dump())
 
 
 def test_stored_server_version_is_used_during_an_outage(run, tmp_path, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
-    told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
+    output = ("--ledger", "ledger.db", "--set", "rest.retries=1")
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
         to = ("--to", f"rest:{gms.url}")
-        assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
-    result = run("emit", EVENTS, *to, *told)
+        assert run("emit", EVENTS + "/dbt.ndjson", *to, *output).exit_code == 0
+    result = run("emit", EVENTS, *to, *output)
     assert result.exit_code == 3
     assert "(unreachable; last seen: DataHub 1.4.0): for DataHub 1.4," in result.stderr
     assert "proposals wait in the ledger" in result.stderr

@@ -78,7 +78,7 @@ def parts(tmp_path):
     """Write the START and the COMPLETE of a job to a file each, and return their names."""
     table = {"namespace": "postgres://h:5432", "name": "shop.public.orders"}
     for number, (kind, outputs) in enumerate((("START", []), ("COMPLETE", [table]))):
-        told = {
+        lines_of_output = {
             "eventType": kind,
             "eventTime": f"2026-11-20T10:0{number}:00Z",
             "producer": "https://example.com/own",
@@ -86,7 +86,7 @@ def parts(tmp_path):
             "job": {"namespace": "ns", "name": "etl.load"},
             "outputs": outputs,
         }
-        (tmp_path / f"{kind}.json").write_text(json.dumps(told))
+        (tmp_path / f"{kind}.json").write_text(json.dumps(lines_of_output))
     return "START.json", "COMPLETE.json"
 
 
@@ -94,7 +94,7 @@ def test_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     start, complete = parts(tmp_path)
     run("emit", start, "--to", "file:first.ndjson", "--ledger", "l.db")
     before = Path("l.db").read_bytes()
-    said = [run("plan", complete, "--to", "/dev/null", "--json", *more).stdout for more in ([], ["--ledger", "l.db"])]
+    stated = [run("plan", complete, "--to", "/dev/null", "--json", *more).stdout for more in ([], ["--ledger", "l.db"])]
     assert Path("l.db").read_bytes() == before
     dry = run("emit", complete, "--to", "file:second.ndjson", "--ledger", "l.db", "--dry-run")
     assert not Path("second.ndjson").exists()
@@ -102,9 +102,9 @@ def test_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
     sent = [json.loads(line) for line in Path("second.ndjson").read_text().splitlines()]
     assert f"proposals          {len(sent)}" in dry.stderr
     assert not re.search("^delivered ", dry.stderr, re.MULTILINE)
-    alone, beside = ({row["urn"] for row in map(json.loads, text.splitlines())} for text in said)
+    alone, beside = ({row["urn"] for row in map(json.loads, text.splitlines())} for text in stated)
     assert beside == {one["entityUrn"] for one in sent}
-    known = {"urn:li:dataFlow:(openlineage,etl,ns)", "urn:li:dataPlatform:openlineage"}  # the START has told of them
+    known = {"urn:li:dataFlow:(openlineage,etl,ns)", "urn:li:dataPlatform:openlineage"}  # the START stated them
     assert alone - beside == known
     again = run("plan", start, complete, "--to", "/dev/null", "--ledger", "l.db", "--fail-on", "new>0")
     assert again.exit_code == 0, again.stdout
@@ -173,10 +173,10 @@ def test_verify_reports_proposals_refused_by_the_target(run, monkeypatch):
     result = run("verify", EVENTS, "--to", "catalog:c.db")
     assert result.exit_code == 1
     assert result.stdout == ""
-    told = result.stderr.splitlines()
-    assert [line.split()[1] for line in told[:20]] == jobs[:20]
-    assert all(line.startswith("refused: ") and "which is required" in line for line in told[:20])
-    assert told[20:] == [
+    lines_of_output = result.stderr.splitlines()
+    assert [line.split()[1] for line in lines_of_output[:20]] == jobs[:20]
+    assert all(line.startswith("refused: ") and "which is required" in line for line in lines_of_output[:20])
+    assert lines_of_output[20:] == [
         "… and 5 more are refused",
         "0 held, 0 missing, 0 trimmed, 0 overwritten; 0 points were not read",
     ]
@@ -233,7 +233,7 @@ def test_all_that_a_delivery_sent_is_compared(run, gms):
     events = str(Path(EVENTS).with_name("client.ndjson"))
     run("emit", events, "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run-id", "first")
     result = run("verify", "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run", "first")
-    assert any(one.aspect_name == "dataPlatformInfo" for one in gms.proposals)  # what no event tells of
+    assert any(one.aspect_name == "dataPlatformInfo" for one in gms.proposals)  # what no event states
     sent = {(one.entity_urn, one.aspect_name) for one in gms.proposals if not is_timeseries(one.aspect_name)}
     assert result.stderr.splitlines()[1:] == [
         f"{len(sent)} held, 0 missing, 0 trimmed, 0 overwritten; 0 points were not read"

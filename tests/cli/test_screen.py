@@ -61,9 +61,9 @@ def test_control_characters_of_a_name_reach_no_terminal(capsys):
     assert capsys.readouterr().out == "a\nx\\ny\\x1b[31m\né  x\\u2028y\n"
 
 
-@pytest.mark.parametrize("said", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_are_off_if_the_environment_disables_them(said, monkeypatch):
-    for name, value in said.items():
+@pytest.mark.parametrize("stated", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_are_off_if_the_environment_disables_them(stated, monkeypatch):
+    for name, value in stated.items():
         monkeypatch.setenv(name, value)
     colours = CliRunner().invoke(commands, ["doctor"], color=True).stdout
     assert "\x1b" not in colours

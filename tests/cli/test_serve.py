@@ -60,11 +60,11 @@ def test_openlineage_pythons_client_sends_with_a_key_and_zipped(tmp_path, number
             )
         client.close()
         until(lambda: points(file) == ["STARTED", "COMPLETE"])
-        code, said = server.end(number)
+        code, stated = server.end(number)
     assert code == 0
-    assert said[0] == "stopping"
-    assert {"events": "2", "requests": "2"}.items() <= dict(line.rsplit(maxsplit=1) for line in said[1:]).items()
-    assert KEY not in "".join(server.said + said)
+    assert stated[0] == "stopping"
+    assert {"events": "2", "requests": "2"}.items() <= dict(line.rsplit(maxsplit=1) for line in stated[1:]).items()
+    assert KEY not in "".join(server.output + stated)
 
 
 def test_acknowledged_events_survive_a_kill(tmp_path):
@@ -83,9 +83,9 @@ def test_invalid_events_are_logged_and_kept_as_dead_letters(tmp_path):
     letters = tmp_path / "dead.ndjson"
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
         assert send(server.url, event(outputs=[dataset("d.s.a")]), {"eventTime": "soon"})["successful"] == 1
-        _, said = server.end()
+        _, stated = server.end()
     assert json.loads(letters.read_text())["event"] == '{"eventTime": "soon"}'
-    assert any("WARNING request 1[1]: " in line for line in said)
+    assert any("WARNING request 1[1]: " in line for line in stated)
 
 
 def test_secret_of_a_request_that_cannot_be_used_is_kept_nowhere(tmp_path):
@@ -93,38 +93,38 @@ def test_secret_of_a_request_that_cannot_be_used_is_kept_nowhere(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
         spoilt = {"eventTime": "postgres://ann:hunter22@db/shop", "job": {"name": "PASSWORD=hunter22"}}
         assert send(server.url, event(), spoilt)["successful"] == 1
-        _, said = server.end()
+        _, stated = server.end()
     assert "hunter22" not in letters.read_text()
-    assert not [line for line in said if "hunter22" in line]
+    assert not [line for line in stated if "hunter22" in line]
 
 
 def test_full_disk_of_dead_letters_ends_nothing(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
         assert send(server.url, event(), {"eventTime": "soon"})["successful"] == 1
-        _, said = server.end()
-    assert any("--dead-letters /dev/full cannot be written" in line for line in said)
+        _, stated = server.end()
+    assert any("--dead-letters /dev/full cannot be written" in line for line in stated)
 
 
 def test_listening_on_all_interfaces_without_a_token_is_warned(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
-        assert "anybody who can reach it may send events: set receiver.token" in server.said
+        assert "anybody who can reach it may send events: set receiver.token" in server.output
 
 
-@pytest.mark.parametrize(("chosen", "told"), [((), True), (("--datahub-version", "1.4"), False)])
-def test_assumed_version_is_named_once(tmp_path, chosen, told):
-    said = (
+@pytest.mark.parametrize(("chosen", "is_named"), [((), True), (("--datahub-version", "1.4"), False)])
+def test_assumed_version_is_named_once(tmp_path, chosen, is_named):
+    stated = (
         "for DataHub 1.7 (the newest: no DataHub version is known; pass --datahub-version VERSION for an older server)"
     )
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, *chosen) as server:
         send(server.url, event(outputs=[dataset("d.s.a")]), event("COMPLETE", "2026-11-20T10:01:00Z"))
         code, ended = server.end()
     assert code == 0
-    assert [said in line for line in server.said + ended].count(True) == told
+    assert [stated in line for line in server.output + ended].count(True) == is_named
 
 
 def test_server_version_is_used_for_datahub_version(gms, tmp_path):
     with serving("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"), *FREE) as server:
-        assert not [line for line in server.said if "no DataHub version is known" in line]
+        assert not [line for line in server.output if "no DataHub version is known" in line]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_ipv6_address_is_supported_and_its_port_is_printed(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "[::1]:0") as server:
         assert re.fullmatch(r"http://\[::1\]:[1-9]\d*", server.url)
         assert send(server.url, event())["successful"] == 1
-        assert not [line for line in server.said if "anybody" in line]
+        assert not [line for line in server.output if "anybody" in line]
 
 
 def test_example_of_its_help_runs(gms):

@@ -1,4 +1,4 @@
-"""``spark batch --dry-run`` delivers nothing; what a server would be told of is its version alone."""
+"""``spark batch --dry-run`` delivers nothing; a server is asked only for its version."""
 
 from __future__ import annotations
 

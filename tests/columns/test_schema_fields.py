@@ -300,8 +300,8 @@ def test_type_that_names_an_ancestor_ends_there():
         ("n", False), ("n.id", False), ("n.next", True), ("n.all", True),
     ]  # fmt: skip
     assert found[2]["type"] == {"type": {"com.linkedin.schema.RecordType": {}}}
-    told = left_out(node)["no-field:inside a recursive type"]
-    assert told == ["fields[0].fields[1].fields[0].name", "fields[0].fields[1].fields[0].type"]
+    output = left_out(node)["no-field:inside a recursive type"]
+    assert output == ["fields[0].fields[1].fields[0].name", "fields[0].fields[1].fields[0].type"]
 
 
 def test_avro_json_type_is_expanded_into_columns():

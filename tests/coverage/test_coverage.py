@@ -68,7 +68,7 @@ def rows():
                 yield page, name, row
 
 
-def said(value, name):
+def stated_parts(value, name):
     """Return a text of a row with the last part of the name in place of ``{it}``."""
     return value.replace("{it}", re.split(r"[. ]", name)[-1]) if isinstance(value, str) else value
 
@@ -91,7 +91,7 @@ def events(row, name):
         if "check" in row:
             event["inputs"][0]["facets"]["dataQualityAssertions"] = {"assertions": [{"success": True, **row["check"]}]}
     found[-1] = overlaid(found[-1], row.get("event", {}))
-    return json.loads(said(json.dumps(found), name))
+    return json.loads(stated_parts(json.dumps(found), name))
 
 
 @cache
@@ -99,12 +99,12 @@ def bridge(profile, settings="{}"):
     return Bridge(Settings(datahub_version=profile, **json.loads(settings)))
 
 
-def told(row, name):
-    """Return the proposals that the row's call tells."""
+def proposals_of_call(row, name):
+    """Return the proposals that the row's call makes."""
     sink = MemorySink()
     known = {key: getattr(sdk, key) for key in sdk.__all__}
     pipeline = sdk.Pipeline(bridge(row.get("profile", "0.15.0")).options, sink=sink)
-    call = compile(said(row["sdk"], name), "row", "exec")
+    call = compile(stated_parts(row["sdk"], name), "row", "exec")
     exec(call, {**known, "pipeline": pipeline, "ORDERS": ORDERS, "JOB": ("shop", "daily.load")})  # noqa: S102 - our own rows
     return sink.proposals
 
@@ -116,14 +116,16 @@ PROVEN = [pytest.param(page, name, row, id=f"{page}: {name}") for page, name, ro
 @pytest.mark.parametrize(("page", "name", "row"), PROVEN)
 def test_coverage_claims_match_the_proposals(page, name, row):
     if "sdk" in row:
-        proposals = told(row, name)
+        proposals = proposals_of_call(row, name)
     else:
         chosen = bridge(row.get("profile", "0.15.0"), json.dumps(row.get("settings", {})))
         translation = chosen.translate(events(row, name))
         assert (translation.dead, translation.rejected) == ([], []), page
         proposals = translation.proposals
     aspect, path, value = row["at"]
-    found = find(proposals, aspect=aspect, urn=row.get("urn"), path=said(path, name), value=said(value, name))
+    found = find(
+        proposals, aspect=aspect, urn=row.get("urn"), path=stated_parts(path, name), value=stated_parts(value, name)
+    )
     assert found.aspect_name == aspect
 
 
@@ -215,12 +217,12 @@ def rentgens(lines):
                 entity = above.replace("Relation", "relation")
                 yield entity
         fields = fields or line.startswith("It contains following fields")
-        told = re.match(r"( *)- ``(\w+(?: user)?)", line) if fields else None
-        if told and not told[1]:
-            field = told[2]
+        field_match = re.match(r"( *)- ``(\w+(?: user)?)", line) if fields else None
+        if field_match and not field_match[1]:
+            field = field_match[2]
             yield f"{entity}.{field}"
-        elif told:
-            yield f"{entity}.{field}" + (f" {told[2]}" if told[2].isupper() else f".{told[2]}")
+        elif field_match:
+            yield f"{entity}.{field}" + (f" {field_match[2]}" if field_match[2].isupper() else f".{field_match[2]}")
 
 
 def test_every_entity_and_field_of_data_rentgens_page_has_a_row():

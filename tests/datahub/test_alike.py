@@ -25,8 +25,8 @@ def of(fields):
 
 
 def columns(*types):
-    said = [SchemaFacetField(f"c{at}", kind, f"Column {at}" if at % 2 else None) for at, kind in enumerate(types)]
-    return schema_fields(said, platform="postgres").fields
+    stated = [SchemaFacetField(f"c{at}", kind, f"Column {at}" if at % 2 else None) for at, kind in enumerate(types)]
+    return schema_fields(stated, platform="postgres").fields
 
 
 def test_plain_columns_share_kinds_and_keep_their_own_values():

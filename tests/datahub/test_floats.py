@@ -15,11 +15,11 @@ def profile_of(field, number):
 
 
 @pytest.mark.parametrize("field", ["nullProportion", "uniqueProportion"])
-@pytest.mark.parametrize(("sent", "kept"), [(THIRD, OF_JAVA), (0.1, 0.1), (1, 1.0), (0.7, 0.69999999)])
-def test_proportions_equal_what_a_server_keeps_of_them(field, sent, kept):
-    assert profile_of(field, sent) != profile_of(field, kept) or sent == kept
+@pytest.mark.parametrize(("sent", "retained"), [(THIRD, OF_JAVA), (0.1, 0.1), (1, 1.0), (0.7, 0.69999999)])
+def test_proportions_equal_what_a_server_keeps_of_them(field, sent, retained):
+    assert profile_of(field, sent) != profile_of(field, retained) or sent == retained
     assert round_floats("datasetProfile", profile_of(field, sent)) == round_floats(
-        "datasetProfile", profile_of(field, kept)
+        "datasetProfile", profile_of(field, retained)
     )
 
 

@@ -96,8 +96,8 @@ def test_long_texts_of_upserts_are_cut_at_any_depth():
 
 @pytest.mark.parametrize("kind", ["int", "struct<x:int>"])
 def test_column_description_is_truncated_and_others_are_kept(kind):
-    said = [SchemaFacetField("a", kind, LONG), SchemaFacetField("b", "int", "short"), SchemaFacetField("c", "int")]
-    whole = schema_fields(said, platform="hive").fields
+    stated = [SchemaFacetField("a", kind, LONG), SchemaFacetField("b", "int", "short"), SchemaFacetField("c", "int")]
+    whole = schema_fields(stated, platform="hive").fields
     proposal = upsert("dataset", TABLE, "schemaMetadata", schema_metadata("shop.public.orders", "hive", whole))
     validator = Validator(profile("1.7"))
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""A URN that one server version cannot read is told apart before anything is sent, and no other is."""
+"""A URN that one server version cannot read is rejected before anything is sent, and no other is."""
 
 from __future__ import annotations
 

@@ -27,15 +27,15 @@ TERM = "urn:li:glossaryTerm:t"
 TYPE = "urn:li:ownershipType:lead"
 
 
-def built(tell):
+def built(ask):
     """Return what acryl-datahub's builder makes of one statement."""
     builder = DataJobPatchBuilder(JOB)
-    tell(builder)
+    ask(builder)
     return json.loads(builder.build()[0].aspect.value)
 
 
 @pytest.mark.parametrize(
-    ("aspect", "operation", "tell"),
+    ("aspect", "operation", "ask"),
     [
         (
             "globalTags",
@@ -59,8 +59,8 @@ def built(tell):
         ),
     ],
 )
-def test_patches_with_keys_are_those_of_datahubs_own_builders(aspect, operation, tell):
-    assert patch_value(aspect, [operation], keyed=True) == built(tell)
+def test_patches_with_keys_are_those_of_datahubs_own_builders(aspect, operation, ask):
+    assert patch_value(aspect, [operation], keyed=True) == built(ask)
     assert patch_value(aspect, [operation], keyed=False) == [operation]
     assert plain_operations(aspect, patch_value(aspect, [operation], keyed=True)) == [operation]
     assert plain_operations(aspect, [operation]) == [operation]
@@ -76,7 +76,7 @@ def test_keyed_removal_targets_only_unattributed_entries():
 def test_other_paths_stay_as_they_are(path):
     body = patch_value("globalTags", [{"op": "remove", "path": path}], keyed=True)
     assert body["patch"][0]["path"] == path
-    if path != "/tags/a/b":  # of which nobody can tell whether it was ours
+    if path != "/tags/a/b":  # nobody knows whether it was ours
         assert plain_operations("globalTags", body)[0]["path"] == path
 
 

@@ -180,12 +180,12 @@ def test_log_cut_at_every_byte_keeps_all_complete_records_and_goes_on(damaged):
     make, data, start, middle = damaged
     for end in range(start, len(data)):
         folder = make(data[:end])
-        kept = [1, 2, 3][: 3 if end >= middle else 2]
-        assert [event.received for _, event in read_all(folder)] == kept
+        retained = [1, 2, 3][: 3 if end >= middle else 2]
+        assert [event.received for _, event in read_all(folder)] == retained
         with open_log(folder) as log:
             positions = log.append([logged(9)])
-        assert positions.start > 3 if end not in (start, middle) else positions.start == len(kept) + 1
-        assert [event.received for _, event in read_all(folder)] == [*kept, 9]
+        assert positions.start > 3 if end not in (start, middle) else positions.start == len(retained) + 1
+        assert [event.received for _, event in read_all(folder)] == [*retained, 9]
 
 
 def test_cut_is_logged(damaged, caplog):
@@ -200,12 +200,12 @@ def test_flipped_bit_loses_its_record_only(damaged, caplog):
     for place in range(start, len(data)):
         caplog.clear()
         folder = make(data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :])
-        kept = [1, 2, 4] if place < middle else [1, 2, 3]
-        assert [event.received for _, event in read_all(folder)] == kept
+        retained = [1, 2, 4] if place < middle else [1, 2, 3]
+        assert [event.received for _, event in read_all(folder)] == retained
         assert ("are damaged from byte" in caplog.text) == (place < middle)
         with open_log(folder) as log:
             log.append([logged(9)])
-        assert [event.received for _, event in read_all(folder)] == [*kept, 9]
+        assert [event.received for _, event in read_all(folder)] == [*retained, 9]
 
 
 def test_damaged_header_is_an_error_that_names_the_segment(damaged):

@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from support.facet_cases import DBT, ORDERS, TOTALS, event, facet, orders, told, totals
+from support.facet_cases import DBT, ORDERS, TOTALS, event, facet, orders, totals, translate_events
 
 NAME = "no_negative_amount"
 CHECK = {"assertion": NAME, "name": NAME, "success": False, "severity": "error", "expected": "0", "actual": "1"}
@@ -21,8 +21,8 @@ GENERIC = {
 }
 
 
-def checks(*said):
-    return {"dataQualityAssertions": facet(assertions=list(said))}
+def checks(*stated):
+    return {"dataQualityAssertions": facet(assertions=list(stated))}
 
 
 def ran(*inputs, tests=(), report=False, producer=DBT, **settings):
@@ -31,7 +31,7 @@ def ran(*inputs, tests=(), report=False, producer=DBT, **settings):
         event(kind, inputs=list(inputs), run=run, producer=producer, name=f"test.shop.{NAME}")
         for kind in ("START", "FAIL")
     ]
-    return told(events, report=report, **settings)
+    return translate_events(events, report=report, **settings)
 
 
 def results(found):

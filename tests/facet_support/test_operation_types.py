@@ -1,4 +1,4 @@
-"""The operation of a statement is told by its first characters, and remembered by them."""
+"""The operation of a statement is found by its first characters, and cached by them."""
 
 from __future__ import annotations
 

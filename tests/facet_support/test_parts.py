@@ -7,7 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from support.facet_cases import DPI, event, facet, told
+from support.facet_cases import DPI, event, facet, translate_events
 
 from dh_bridge import Bridge
 from dh_bridge.naming import Naming
@@ -67,7 +67,7 @@ def dataset(name, **facets):
 
 
 def operation(*outputs):
-    return told(event("COMPLETE", outputs=list(outputs))).one(ORDERS, "operation")["partitionSpec"]
+    return translate_events(event("COMPLETE", outputs=list(outputs))).one(ORDERS, "operation")["partitionSpec"]
 
 
 def test_several_partitions_of_one_event_are_one_spec_and_the_whole_beside_one_is_the_whole():
@@ -85,7 +85,7 @@ def test_subset_facet_says_it_itself():
 def test_profile_is_that_of_the_partition():
     facets = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
     statistics = {"outputStatistics": facet(rowCount=7, size=1)}
-    found = told(event("COMPLETE", outputs=[dataset("/dt=1", facets=facets, outputFacets=statistics)]))
+    found = translate_events(event("COMPLETE", outputs=[dataset("/dt=1", facets=facets, outputFacets=statistics)]))
     profile = found.one(ORDERS, "datasetProfile")
     assert (profile["rowCount"], profile["partitionSpec"]["partition"]) == (7, "dt=1")
 
@@ -98,7 +98,7 @@ def test_partitions_of_all_events_of_a_run_are_listed_in_every_order():
     ]
     texts = set()
     for order in permutations(events):
-        properties = told(order).one(DPI, "dataProcessInstanceProperties")["customProperties"]
+        properties = translate_events(order).one(DPI, "dataProcessInstanceProperties")["customProperties"]
         texts.add(properties["openlineage.inputs.partitions"])
     assert texts == {json.dumps({ORDERS: ["dt=1", "dt=2"]}, separators=(",", ":"))}
 

@@ -11,7 +11,7 @@ NOTHING = [{"_deleted": True}, None, "<<non-serializable: x>>", {}, {"_producer"
 CHOSEN = Settings(datahub_version="1.7")
 
 
-def told(**parts):
+def translate_events(**parts):
     found = translate([event("START"), event("COMPLETE", **parts)], settings=CHOSEN)
     assert found.rejected == []
     return found
@@ -23,18 +23,18 @@ def test_sql_source_code_is_used_if_the_sql_facet_is_empty(bag, nothing):
     code = {"sourceCode": {"language": "SQL", "sourceCode": "select 1"}}
     parts = {"job_facets": code, "run_facets": {}}
     parts[bag] = {**parts[bag], "sql": nothing}
-    (logic,) = aspects(told(**parts), "dataTransformLogic")
+    (logic,) = aspects(translate_events(**parts), "dataTransformLogic")
     assert logic["transforms"][0]["queryStatement"]["value"] == "select 1"
     parts[bag]["sql"] = {"query": "select 2"}
-    (logic,) = aspects(told(**parts), "dataTransformLogic")
+    (logic,) = aspects(translate_events(**parts), "dataTransformLogic")
     assert logic["transforms"][0]["queryStatement"]["value"] == "select 2"
 
 
 @pytest.mark.parametrize("nothing", NOTHING)
 def test_spark_exception_is_used_without_another_error_message(nothing):
-    found = told(run_facets={"errorMessage": nothing, "spark.exception": {"message": "boom"}})
-    (said,) = aspects(found, "dataProcessInstanceProperties")
-    assert said["customProperties"]["openlineage.errorMessage.message"] == "boom"
+    found = translate_events(run_facets={"errorMessage": nothing, "spark.exception": {"message": "boom"}})
+    (stated,) = aspects(found, "dataProcessInstanceProperties")
+    assert stated["customProperties"]["openlineage.errorMessage.message"] == "boom"
 
 
 @pytest.mark.parametrize("nothing", NOTHING)
@@ -46,14 +46,16 @@ def test_great_expectations_facets_replace_empty_standard_facets(nothing):
             "greatExpectations_assertions": {"assertions": [{"expectationType": "unique", "success": True}]},
         },
     }
-    found = told(inputs=[dataset("d.s.other"), dataset("d.s.t", **bags)])
+    found = translate_events(inputs=[dataset("d.s.other"), dataset("d.s.t", **bags)])
     assert [profile["rowCount"] for profile in aspects(found, "datasetProfile")] == [7]
     assert len(aspects(found, "assertionRunEvent")) == 1
 
 
 def test_sibling_facets_of_another_dataset_are_ignored():
     theirs = dataset("d.s.a", facets={"dataQualityMetrics": {"rowCount": 1}})
-    found = told(inputs=[theirs, dataset("d.s.b", facets={"dataQuality": {"rowCount": 7}, "dataQualityMetrics": None})])
+    found = translate_events(
+        inputs=[theirs, dataset("d.s.b", facets={"dataQuality": {"rowCount": 7}, "dataQualityMetrics": None})]
+    )
     assert sorted(profile["rowCount"] for profile in aspects(found, "datasetProfile")) == [1, 7]
 
 
@@ -61,7 +63,7 @@ def test_sibling_facets_of_another_dataset_are_ignored():
 def test_iceberg_s_counts_fill_what_statistics_leave_out(nothing):
     commit = {"operation": "append", "commitMetrics": {"addedRecords": 42}}
     scan = {"scanMetrics": {"resultDataFiles": 3, "totalFileSizeInBytes": 9}}
-    found = told(
+    found = translate_events(
         inputs=[dataset("d.s.a", inputFacets={"inputStatistics": nothing, "icebergScanReport": scan})],
         outputs=[dataset("d.s.b", outputFacets={"outputStatistics": nothing, "icebergCommitReport": commit})],
     )
@@ -74,6 +76,6 @@ def test_iceberg_s_counts_fill_what_statistics_leave_out(nothing):
 
 
 def test_dag_id_that_is_a_number_is_kept():
-    said = {"airflow": {"dag": {"dag_id": 7}, "dagRun": {}, "task": {}, "taskInstance": {}}}
-    (flow,) = aspects(told(run_facets=said), "dataFlowInfo")
+    stated = {"airflow": {"dag": {"dag_id": 7}, "dagRun": {}, "task": {}, "taskInstance": {}}}
+    (flow,) = aspects(translate_events(run_facets=stated), "dataFlowInfo")
     assert properties(flow)["airflow.dag_id"] == "7"

@@ -1,4 +1,4 @@
-"""Facets that nobody knows: at most 20 of a bag are kept, and the report tells of the others."""
+"""Facets that nobody knows: at most 20 of a group become properties, and the report has the others."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ BAGS = {
 }
 
 
-def kept(said):
-    text = b"".join(lines(translate(said))).decode()
+def retained(stated):
+    text = b"".join(lines(translate(stated))).decode()
     return {key for key in MANY if f"openlineage.facet.{key}" in text}
 
 
 @pytest.mark.parametrize("place", BAGS)
 def test_first_20_of_the_alphabet_stay_whatever_their_order(place):
-    said, path = BAGS[place]
+    stated, path = BAGS[place]
     for bag in (MANY, dict(reversed(MANY.items()))):
-        assert kept(said(bag)) == {f"acme_{number:02}" for number in range(20)}
-        told = reported([said(bag)])
-        assert {key for key in MANY if told[f"{path}.{key}.x"]["outcome"] == "property"} == kept(said(bag))
-        assert {told[f"{path}.acme_{number}.x"]["reason"] for number in (20, 21, 22)} == {"too-large"}
+        assert retained(stated(bag)) == {f"acme_{number:02}" for number in range(20)}
+        output = reported([stated(bag)])
+        assert {key for key in MANY if output[f"{path}.{key}.x"]["outcome"] == "property"} == retained(stated(bag))
+        assert {output[f"{path}.acme_{number}.x"]["reason"] for number in (20, 21, 22)} == {"too-large"}
 
 
 def test_known_facets_do_not_count_towards_the_limit_of_each_map():
     known = {"documentation": {"description": "d"}, "sql": {"query": "select 1"}}
     few = {key: MANY[key] for key in sorted(MANY)[:20]}
-    said = event(job_facets={**few, **known}, run_facets=few)
-    told = reported([said])
-    assert not [path for path, line in told.items() if line["reason"] == "too-large"]
-    assert told["$.job.facets.documentation.description"]["outcome"] == "mapped"
+    stated = event(job_facets={**few, **known}, run_facets=few)
+    output = reported([stated])
+    assert not [path for path, line in output.items() if line["reason"] == "too-large"]
+    assert output["$.job.facets.documentation.description"]["outcome"] == "mapped"
 
 
 def test_facet_order_is_the_same_beyond_the_limit():
-    """columnLineage asks for the columns, which the schema tells."""
+    """columnLineage needs the columns, which the schema states."""
     lineage = {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
     facets = {"columnLineage": {"fields": lineage}, "schema": {"fields": [{"name": "x", "type": "int"}]}}
     crowded, plain = (
@@ -53,15 +53,15 @@ def test_facet_order_is_the_same_beyond_the_limit():
         for more in (MANY, {})
     )
 
-    def pairs(said):
-        return [one for one in map(json.loads, lines(translate(said))) if one["aspectName"] == "dataJobInputOutput"]
+    def pairs(stated):
+        return [one for one in map(json.loads, lines(translate(stated))) if one["aspectName"] == "dataJobInputOutput"]
 
     assert pairs(crowded) == pairs(plain)
 
 
 @pytest.mark.parametrize("bag", [[[1]], [{"a": 1}], [1]])
 def test_bag_that_is_no_object_is_malformed(bag):
-    said = event("COMPLETE")
-    said["run"]["facets"] = bag
-    (line,) = [line for path, line in reported([said]).items() if path.startswith("$.run.facets")]
+    stated = event("COMPLETE")
+    stated["run"]["facets"] = bag
+    (line,) = [line for path, line in reported([stated]).items() if path.startswith("$.run.facets")]
     assert (line["outcome"], line["reason"]) == ("dropped", "malformed")

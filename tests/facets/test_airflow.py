@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import AIRFLOW, DPI, END_MS, START_MS, TOTALS, event, facet, pair, told, totals
+from support.facet_cases import AIRFLOW, DPI, END_MS, START_MS, TOTALS, event, facet, pair, totals, translate_events
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
 JOB = f"urn:li:dataJob:({FLOW},daily.load)"
@@ -48,19 +48,19 @@ def airflow(**parts):
 
 
 def task(*, facets=None, **settings):
-    return told(pair(run=facets or airflow(), producer=AIRFLOW), **settings)
+    return translate_events(pair(run=facets or airflow(), producer=AIRFLOW), **settings)
 
 
 def test_dag_describes_the_flow():
     found = task().patched(FLOW, "dataFlowInfo")
     assert found["/name"] == "daily"
     assert found["/description"] == "What the night does"
-    kept = task().kept(FLOW)
-    assert kept["airflow.dag.fileloc"] == "/dags/daily.py"
-    assert kept["airflow.dag.start_date"] == "2026-01-01T00:00:00+00:00"
-    assert kept["airflow.dag.timetable.delta"] == "86400.0"
-    assert kept["airflow.dag_id"] == "daily"
-    assert "description" not in " ".join(kept)
+    properties = task().properties(FLOW)
+    assert properties["airflow.dag.fileloc"] == "/dags/daily.py"
+    assert properties["airflow.dag.start_date"] == "2026-01-01T00:00:00+00:00"
+    assert properties["airflow.dag.timetable.delta"] == "86400.0"
+    assert properties["airflow.dag_id"] == "daily"
+    assert "description" not in " ".join(properties)
 
 
 def test_doc_md_serves_where_a_dag_has_no_description():
@@ -106,8 +106,8 @@ def test_tag_that_is_to_be_none_is_none_of_its_dag_either():
 
 
 def test_tags_that_cannot_be_read_are_kept_as_text():
-    assert task(facets=airflow(dag={**DAG, "tags": "['cut"})).kept(FLOW)["airflow.dag.tags"] == "['cut"
-    assert "airflow.dag.tags" not in task(facets=airflow(dag={**DAG, "tags": "[]"})).kept(FLOW)
+    assert task(facets=airflow(dag={**DAG, "tags": "['cut"})).properties(FLOW)["airflow.dag.tags"] == "['cut"
+    assert "airflow.dag.tags" not in task(facets=airflow(dag={**DAG, "tags": "[]"})).properties(FLOW)
 
 
 def test_run_name_has_dag_run_map_index_and_try():
@@ -135,7 +135,7 @@ def test_run_name_has_dag_run_map_index_and_try():
 def test_type_of_a_dag_run_is_the_type_of_the_run(run_type, kind):
     found = task(facets=airflow(dagRun={**DAG_RUN, "run_type": run_type}))
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == kind
-    assert found.kept(DPI)["airflow.dagRun.run_type"] == run_type
+    assert found.properties(DPI)["airflow.dagRun.run_type"] == run_type
 
 
 def test_external_trigger_is_the_weakest_hint():
@@ -147,25 +147,29 @@ def test_external_trigger_is_the_weakest_hint():
 
 
 def test_dag_run_is_kept_with_its_conf_redacted():
-    kept = task().kept(DPI)
-    assert kept["airflow.dagRun.run_id"] == DAG_RUN["run_id"]
-    assert kept["airflow.dagRun.conf"] == '{"api_key":"[REDACTED]","limit":10}'
-    assert kept["airflow.dagRun.external_trigger"] == "false"
-    assert kept["airflow.dagRun.data_interval_start"] == "2026-11-19T00:00:00+00:00"
-    assert kept["airflow.taskUuid"] == "other"
+    properties = task().properties(DPI)
+    assert properties["airflow.dagRun.run_id"] == DAG_RUN["run_id"]
+    assert properties["airflow.dagRun.conf"] == '{"api_key":"[REDACTED]","limit":10}'
+    assert properties["airflow.dagRun.external_trigger"] == "false"
+    assert properties["airflow.dagRun.data_interval_start"] == "2026-11-19T00:00:00+00:00"
+    assert properties["airflow.taskUuid"] == "other"
 
 
 def test_empty_conf_and_own_task_uuid_are_not_kept():
-    kept = task(facets=airflow(dagRun={"run_id": "x", "conf": {}}, taskUuid=DPI.rpartition(":")[2])).kept(DPI)
-    assert not {"airflow.dagRun.conf", "airflow.taskUuid"} & kept.keys()
+    properties = task(facets=airflow(dagRun={"run_id": "x", "conf": {}}, taskUuid=DPI.rpartition(":")[2])).properties(
+        DPI
+    )
+    assert not {"airflow.dagRun.conf", "airflow.taskUuid"} & properties.keys()
 
 
 def test_task_describes_the_job():
-    kept = task().kept(JOB)
-    assert kept["airflow.task.operator_class"] == "PythonOperator"
-    assert kept["airflow.task.retries"] == "2"
-    assert kept["airflow.task.other"] == '{"downstream_task_ids":"[]","wait_for_past_depends_before_skipping":false}'
-    assert "airflow.task.upstream_task_ids" not in kept
+    properties = task().properties(JOB)
+    assert properties["airflow.task.operator_class"] == "PythonOperator"
+    assert properties["airflow.task.retries"] == "2"
+    assert (
+        properties["airflow.task.other"] == '{"downstream_task_ids":"[]","wait_for_past_depends_before_skipping":false}'
+    )
+    assert "airflow.task.upstream_task_ids" not in properties
 
 
 def test_upstream_tasks_are_edges_between_jobs():
@@ -181,7 +185,7 @@ def test_upstream_tasks_are_edges_between_jobs():
 def test_without_the_graph_upstream_tasks_are_kept():
     found = task(report=True, airflow={"task_graph": False})
     assert found.all(JOB, "dataJobInputOutput") == []
-    assert "upstream_task_ids" in found.kept(JOB)["airflow.task.other"]
+    assert "upstream_task_ids" in found.properties(JOB)["airflow.task.other"]
     outcomes = {path: outcome for path, (outcome, _) in found.outcomes().items() if "upstream_task_ids" in path}
     assert set(outcomes.values()) == {"property"}
 
@@ -192,13 +196,13 @@ def test_try_is_the_attempt_and_the_log_the_page():
         assert point["attempt"] == 2
         assert point["externalUrl"] == "https://airflow.example.com/log?x=1"
     assert found.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "https://airflow.example.com/log?x=1"
-    assert found.kept(DPI)["attempt"] == "2"
+    assert found.properties(DPI)["attempt"] == "2"
 
 
 def test_page_that_is_no_page_is_only_kept():
     found = task(facets=airflow(taskInstance={"log_url": "file:///log"}))
     assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
-    assert found.kept(DPI)["airflow.taskInstance.log_url"] == "file:///log"
+    assert found.properties(DPI)["airflow.taskInstance.log_url"] == "file:///log"
 
 
 @pytest.mark.parametrize("tries", [True, 0, -1, "second", 2**31, 1.5, None])
@@ -206,17 +210,17 @@ def test_invalid_try_number_is_no_attempt(tries):
     found = task(facets=airflow(taskInstance={"try_number": tries}), report=True)
     assert {point.get("attempt") for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {1}
     if tries is not None:
-        told_of = "dataProcessInstanceProperties.customProperties[openlineage.airflow.taskInstance.try_number]"
-        assert found.outcomes()["$.run.facets.airflow.taskInstance.try_number"] == ("property", told_of)
+        history_of = "dataProcessInstanceProperties.customProperties[openlineage.airflow.taskInstance.try_number]"
+        assert found.outcomes()["$.run.facets.airflow.taskInstance.try_number"] == ("property", history_of)
 
 
 def test_duration_of_the_instance_serves_where_no_start_was_seen():
-    alone = told(event("COMPLETE", run=airflow(), producer=AIRFLOW))
+    alone = translate_events(event("COMPLETE", run=airflow(), producer=AIRFLOW))
     (point,) = alone.all(DPI, "dataProcessInstanceRunEvent")
     assert (point["timestampMillis"], point["durationMillis"]) == (END_MS, 12500)
     start, end = task().all(DPI, "dataProcessInstanceRunEvent")
     assert (start["timestampMillis"], end["durationMillis"]) == (START_MS, 30000)
-    untold = told(event("COMPLETE", run=airflow(taskInstance={"duration": True}), producer=AIRFLOW))
+    untold = translate_events(event("COMPLETE", run=airflow(taskInstance={"duration": True}), producer=AIRFLOW))
     assert "durationMillis" not in untold.all(DPI, "dataProcessInstanceRunEvent")[0]
 
 
@@ -227,24 +231,26 @@ def test_malformed_airflow_facet_is_read_as_far_as_possible():
 
 
 def test_unknown_fields_are_kept_on_the_run():
-    assert task(facets=airflow(extra={"a": [1, 2]})).kept(DPI)["airflow.extra.a"] == "[1,2]"
+    assert task(facets=airflow(extra={"a": [1, 2]})).properties(DPI)["airflow.extra.a"] == "[1,2]"
 
 
 @pytest.mark.parametrize("name", ["unknown"])
 def test_placeholder_job_gets_no_flow_from_its_dag(name):
-    found = told(pair(run=airflow(), producer=AIRFLOW, name=name))
+    found = translate_events(pair(run=airflow(), producer=AIRFLOW, name=name))
     assert found.entities("dataFlow") == set()
     assert found.entities("dataJob") == set()
 
 
 def test_job_that_a_rule_skips_gets_no_flow_from_its_dag():
-    found = told(pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]})
+    found = translate_events(
+        pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]}
+    )
     assert found.entities("dataFlow") == set()
 
 
 def test_dag_s_own_run_draws_no_edges_between_tasks():
-    found = told(pair(run=airflow(), producer=AIRFLOW, name="daily"))
-    assert found.kept(FLOW)["airflow.task.operator_class"] == "PythonOperator"
+    found = translate_events(pair(run=airflow(), producer=AIRFLOW, name="daily"))
+    assert found.properties(FLOW)["airflow.task.operator_class"] == "PythonOperator"
     assert found.entities("dataJob") == set()
 
 
@@ -270,7 +276,7 @@ def test_owners_of_a_dag_that_are_placeholders_are_withheld():
 def test_airflow_url_namespace_links_the_task_page(version, index, page):
     facets = airflow(taskInstance={"map_index": index})
     facets["processing_engine"] = facet(name="Airflow", version=version)
-    found = told(pair(run=facets, producer=AIRFLOW, namespace="https://airflow.example/"))
+    found = translate_events(pair(run=facets, producer=AIRFLOW, namespace="https://airflow.example/"))
     run_id = "scheduled__2026-11-20T00%3A00%3A00%2B00%3A00"
     assert found.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "https://airflow.example" + page.format(
         run_id
@@ -282,21 +288,21 @@ def test_told_version_beats_a_guessed_one_and_the_log_beats_both():
                   namespace="https://air")  # fmt: skip
     end = event(run=airflow(taskInstance={}), producer=AIRFLOW, namespace="https://air")
     for order in ([start, end], [end, start]):
-        url = told(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"]
+        url = translate_events(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"]
         assert url.startswith("https://air/dags/daily/runs/")
-    logged = told(start, event(run=airflow(), producer=AIRFLOW, namespace="https://air"))
+    logged = translate_events(start, event(run=airflow(), producer=AIRFLOW, namespace="https://air"))
     assert logged.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == INSTANCE["log_url"]
 
 
 def test_only_airflow_3_has_run_after():
     facets = airflow(dagRun={**DAG_RUN, "run_after": "2026-11-20T00:00:00Z"}, taskInstance={})
-    found = told(pair(run=facets, producer=AIRFLOW, namespace="https://air"))
+    found = translate_events(pair(run=facets, producer=AIRFLOW, namespace="https://air"))
     assert "/runs/" in found.one(DPI, "dataProcessInstanceProperties")["externalUrl"]
 
 
 @pytest.mark.parametrize("parts", [{"dag": {}}, {"dagRun": {}}, {"dag": {"dag_id": 7}}])
 def test_without_dag_or_run_there_is_no_page(parts):
-    found = told(pair(run=airflow(taskInstance={}, **parts), producer=AIRFLOW, namespace="https://air"))
+    found = translate_events(pair(run=airflow(taskInstance={}, **parts), producer=AIRFLOW, namespace="https://air"))
     assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
 
 
@@ -322,7 +328,7 @@ def test_sensor_hangs_on_the_tasks_of_the_other_dag(task, names):
         f"/inputDatajobEdges/urn:li:dataJob:({other},{name})" for name in names
     }
     if "external_dag_id" in task:
-        assert found.kept(JOB)["airflow.task.external_dag_id"] == str(task["external_dag_id"])
+        assert found.properties(JOB)["airflow.task.external_dag_id"] == str(task["external_dag_id"])
 
 
 BUCKET = "urn:li:dataset:(urn:li:dataPlatform:gcs,lake/x y.csv,PROD)"
@@ -340,10 +346,10 @@ def test_assets_are_datasets_where_the_provider_named_none():
     assert f"/inputDatasetEdges/{TABLE}" in io
     assert f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}" in io
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [BUCKET]}
-    assert found.kept(BUCKET)["name"] == "x y.csv"
+    assert found.properties(BUCKET)["name"] == "x y.csv"
     path = "$.run.facets.airflow.task"
     assert found.outcomes()[f"{path}.outlets"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
-    assert found.kept(JOB)["airflow.task.other"].count("'uri'") == 3
+    assert found.properties(JOB)["airflow.task.other"].count("'uri'") == 3
 
 
 LISTED = {
@@ -369,7 +375,7 @@ def test_asset_list_is_preferred_to_its_text():
     assert outcomes[f"{path}.outlets_list[0].uri"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
     for leaf in ("inlets", "outlets"):
         assert outcomes[f"{path}.{leaf}"] == ("dropped", f"duplicate-of:task.{leaf}_list")
-    other = found.kept(JOB)["airflow.task.other"]
+    other = found.properties(JOB)["airflow.task.other"]
     assert "inlets_list" in other
     assert "Decimal(" not in other
 
@@ -386,41 +392,43 @@ def test_asset_text_is_used_if_the_list_is_missing(assets):
 )
 def test_assets_add_nothing_to_what_the_provider_named(outlets):
     facets = airflow(task={**TASK, "outlets": outlets})
-    found = told(pair(run=facets, outputs=[totals()], producer=AIRFLOW))
+    found = translate_events(pair(run=facets, outputs=[totals()], producer=AIRFLOW))
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
     assert BUCKET not in found.entities("dataset")
 
 
 def task_of(task):
-    return told(pair(run=airflow(task={"task_id": "load", **task}), producer=AIRFLOW))
+    return translate_events(pair(run=airflow(task={"task_id": "load", **task}), producer=AIRFLOW))
 
 
 def test_data_interval_is_the_nominal_time_where_none_is_stated():
     dag_run = {**DAG_RUN, "data_interval_end": "2026-11-20T00:00:00+00:00"}
-    kept = task(facets=airflow(dagRun=dag_run)).kept(DPI)
-    assert kept["nominalTime.nominalStartTime"] == DAG_RUN["data_interval_start"]
-    assert kept["nominalTime.nominalEndTime"] == "2026-11-20T00:00:00+00:00"
+    properties = task(facets=airflow(dagRun=dag_run)).properties(DPI)
+    assert properties["nominalTime.nominalStartTime"] == DAG_RUN["data_interval_start"]
+    assert properties["nominalTime.nominalEndTime"] == "2026-11-20T00:00:00+00:00"
     stated = task(facets={**airflow(dagRun=dag_run), "nominalTime": facet(nominalStartTime="2026-11-18T00:00:00Z")})
-    assert stated.kept(DPI)["nominalTime.nominalStartTime"] == "2026-11-18T00:00:00Z"
-    assert "nominalTime.nominalEndTime" not in stated.kept(DPI)
-    point = task(facets=airflow(dagRun={**DAG_RUN, "data_interval_end": DAG_RUN["data_interval_start"]})).kept(DPI)
+    assert stated.properties(DPI)["nominalTime.nominalStartTime"] == "2026-11-18T00:00:00Z"
+    assert "nominalTime.nominalEndTime" not in stated.properties(DPI)
+    point = task(facets=airflow(dagRun={**DAG_RUN, "data_interval_end": DAG_RUN["data_interval_start"]})).properties(
+        DPI
+    )
     assert "nominalTime.nominalEndTime" not in point
 
 
 def test_description_and_an_owner_that_are_no_texts_are_kept():
     found = task(facets=airflow(dag={"dag_id": "daily", "description": ["x"], "owner": {"name": "ann"}}), report=True)
-    assert found.kept(FLOW)["airflow.dag.description"] == '["x"]'
-    assert found.kept(FLOW)["airflow.dag.owner.name"] == "ann"
+    assert found.properties(FLOW)["airflow.dag.description"] == '["x"]'
+    assert found.properties(FLOW)["airflow.dag.owner.name"] == "ann"
     assert found.outcomes()["$.run.facets.airflow.dag.owner.name"][0] == "property"
 
 
 def test_uuid_that_is_no_text_is_kept():
-    assert task(facets={"airflow": facet(taskUuid=[7])}).kept(DPI)["airflow.taskUuid"] == "[7]"
+    assert task(facets={"airflow": facet(taskUuid=[7])}).properties(DPI)["airflow.taskUuid"] == "[7]"
 
 
 def test_parts_that_are_no_objects_are_kept_as_they_are():
-    kept = task(facets={"airflow": facet(dag="daily", dagRun=["x"], task=7, taskInstance="t")}).kept(DPI)
-    assert [kept[f"airflow.{name}"] for name in ("dag", "dagRun", "task", "taskInstance")] == [
+    properties = task(facets={"airflow": facet(dag="daily", dagRun=["x"], task=7, taskInstance="t")}).properties(DPI)
+    assert [properties[f"airflow.{name}"] for name in ("dag", "dagRun", "task", "taskInstance")] == [
         "daily",
         '["x"]',
         "7",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, facet, pair, told
+from support.facet_cases import DPI, facet, pair, translate_events
 
 
 def run_args(value=True, **run):  # noqa: FBT002 - the facet's own leaf
-    return told(pair(run={"airflow_runArgs": facet(externalTrigger=value), **run}))
+    return translate_events(pair(run={"airflow_runArgs": facet(externalTrigger=value), **run}))
 
 
 def test_trigger_from_outside_is_the_weakest_hint():
     found = run_args()
     assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_AD_HOC"
-    assert found.kept(DPI)["airflow_runArgs.externalTrigger"] == "true"
+    assert found.properties(DPI)["airflow_runArgs.externalTrigger"] == "true"
     scheduled = run_args(nominalTime=facet(nominalStartTime="2026-11-20T00:00:00Z"))
     assert scheduled.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_SCHEDULED"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import AIRFLOW, DPI, event, facet, of_run, told
+from support.facet_cases import AIRFLOW, DPI, event, facet, of_run, translate_events
 
 
 def ended(state, kind="COMPLETE"):
     body = facet(dagRunState=state, tasksState={"load": "success", "check": "skipped"}, tasksDuration={})
-    return told(
+    return translate_events(
         event("START", producer=AIRFLOW, name="daily"),
         event(kind, producer=AIRFLOW, name="daily", run={"airflowState": body}),
     )
@@ -36,15 +36,15 @@ def test_word_refines_a_result_and_never_contradicts_the_event(state, kind, resu
 
 def test_states_of_the_tasks_are_kept_and_write_no_other_runs():
     found = ended("success")
-    assert found.kept(DPI)["airflowState.tasksState"] == '{"check":"skipped","load":"success"}'
-    assert found.kept(DPI)["airflowState.dagRunState"] == "success"
-    assert "airflowState.tasksDuration" not in found.kept(DPI)
+    assert found.properties(DPI)["airflowState.tasksState"] == '{"check":"skipped","load":"success"}'
+    assert found.properties(DPI)["airflowState.dagRunState"] == "success"
+    assert "airflowState.tasksDuration" not in found.properties(DPI)
     assert found.entities("dataProcessInstance") == {DPI}
 
 
 def test_empty_facet_adds_no_properties():
-    found = told(event("START"), event(run={"airflowState": facet(tasksState={}, dagRunState=None)}))
-    assert not any(key.startswith("airflowState") for key in found.kept(DPI))
+    found = translate_events(event("START"), event(run={"airflowState": facet(tasksState={}, dagRunState=None)}))
+    assert not any(key.startswith("airflowState") for key in found.properties(DPI))
 
 
 def test_dag_run_state_that_is_no_end_is_reported_as_property():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.facet_cases import AIRFLOW, facet, pair, told
+from support.facet_cases import AIRFLOW, facet, pair, translate_events
 from support.public_data import CORPUS, needs_corpus
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
@@ -16,28 +16,28 @@ TASKS = {
 
 
 def dag(**body):
-    return told(pair(job={"airflow": facet(**body)}, producer=AIRFLOW, name="daily"), report=True)
+    return translate_events(pair(job={"airflow": facet(**body)}, producer=AIRFLOW, name="daily"), report=True)
 
 
 def test_tasks_are_kept_without_their_colours():
     found = dag(tasks=TASKS, taskTree={"load": {}}, taskGroups={})
-    kept = found.kept(FLOW)
-    assert kept["airflow.tasks"] == '{"load":{"emits_ol_events":true,"operator":"a.B"},"odd":7}'
-    assert kept["airflow.taskTree"] == '{"load":{}}'
-    assert "airflow.taskGroups" not in kept
+    properties = found.properties(FLOW)
+    assert properties["airflow.tasks"] == '{"load":{"emits_ol_events":true,"operator":"a.B"},"odd":7}'
+    assert properties["airflow.taskTree"] == '{"load":{}}'
+    assert "airflow.taskGroups" not in properties
     outcomes = found.outcomes()
     assert outcomes["$.job.facets.airflow.tasks.load.ui_color"] == ("dropped", "no-field:cosmetic")
     assert outcomes["$.job.facets.airflow.tasks.load.operator"][0] == "property"
 
 
 def test_large_graph_is_cut_with_its_hash():
-    text = dag(tasks={f"task_{number}": {"operator": "a.B"} for number in range(500)}).kept(FLOW)["airflow.tasks"]
+    text = dag(tasks={f"task_{number}": {"operator": "a.B"} for number in range(500)}).properties(FLOW)["airflow.tasks"]
     assert len(text) <= 4000
     assert "sha256:" in text
 
 
 def test_empty_facet_adds_no_properties():
-    assert not any(key.startswith("airflow") for key in dag().kept(FLOW))
+    assert not any(key.startswith("airflow") for key in dag().properties(FLOW))
 
 
 GRAPH = {
@@ -68,7 +68,7 @@ def test_every_task_is_a_job_and_the_graph_is_edges_between_them():
 
 @pytest.mark.parametrize("name", ["unknown", "daily.load"])
 def test_only_a_dag_has_a_graph(name):
-    found = told(pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name=name))
+    found = translate_events(pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name=name))
     assert job("start") not in found.entities("dataJob")
 
 
@@ -80,7 +80,7 @@ def test_dag_of_thousands_of_tasks_is_written_without_its_graph():
 def test_real_dag_start_creates_its_task_graph():
     event = json.loads((CORPUS / "compatibility-tests" / "airflow_line_09.json").read_text(encoding="utf-8"))
     tasks = event["job"]["facets"]["airflow"]["tasks"]
-    found = told(event)
+    found = translate_events(event)
     assert len(found.entities("dataJob")) == len(tasks)
     edges = [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
     wanted = {down for task in tasks.values() for down in task.get("downstream_task_ids", [])}
@@ -89,7 +89,7 @@ def test_real_dag_start_creates_its_task_graph():
 
 def test_without_the_graph_tasks_are_jobs_all_the_same():
     """`airflow.task_graph`."""
-    found = told(
+    found = translate_events(
         pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name="daily"),
         report=True,
         airflow={"task_graph": False},
@@ -101,7 +101,7 @@ def test_without_the_graph_tasks_are_jobs_all_the_same():
 
 
 def test_tasks_that_are_no_tasks_are_kept_as_they_are():
-    assert dag(tasks=["load"]).kept(FLOW)["airflow.tasks"] == '["load"]'
+    assert dag(tasks=["load"]).properties(FLOW)["airflow.tasks"] == '["load"]'
 
 
 @pytest.mark.parametrize("after", [7, "gone"])

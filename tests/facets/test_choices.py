@@ -25,8 +25,8 @@ from support.facet_cases import (
     of_run,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 from dh_bridge import Bridge, Settings
@@ -47,10 +47,10 @@ def page_of(found, urn=DPI):
 
 
 def test_query_has_its_page_where_its_system_has_an_address():
-    said = facet(externalQueryId="01b2/4711", source="snowflake")
+    stated = facet(externalQueryId="01b2/4711", source="snowflake")
     pages = {"snowflake": "https://app.snowflake.com/x/queries/{id}", "bigquery": "https://b/{id}"}
-    assert page_of(of_run("externalQuery", said, links=pages)) == ("https://app.snowflake.com/x/queries/01b2%2F4711")
-    assert page_of(of_run("externalQuery", said)) is None
+    assert page_of(of_run("externalQuery", stated, links=pages)) == ("https://app.snowflake.com/x/queries/01b2%2F4711")
+    assert page_of(of_run("externalQuery", stated)) is None
     assert page_of(of_run("externalQuery", facet(externalQueryId="1", source="?"), links=pages)) is None
 
 
@@ -74,31 +74,31 @@ def test_link_template_is_a_url_with_the_placeholders_needed(kind, template):
 
 
 def test_query_of_a_system_with_another_kind_of_page_has_no_page():
-    said = facet(externalQueryId="1", source="dbt")
-    assert page_of(of_run("externalQuery", said, links={"dbt": "https://git.example.com/{path}"})) is None
+    stated = facet(externalQueryId="1", source="dbt")
+    assert page_of(of_run("externalQuery", stated, links={"dbt": "https://git.example.com/{path}"})) is None
 
 
 @pytest.mark.parametrize(("leaf", "path"), [("batchId", "batches"), ("jobId", "jobs"), ("sessionId", "interactive")])
 def test_dataproc_has_its_page_where_the_region_is_known(leaf, path):
-    said = facet(projectId="shop-prod", **{leaf: "orders-1"})
+    stated = facet(projectId="shop-prod", **{leaf: "orders-1"})
     links = {"dataproc": "https://console.cloud.google.com/dataproc/{section}/europe-west1/{id}?project={project}"}
-    found = of_run("gcp_dataproc", said, links=links)
+    found = of_run("gcp_dataproc", stated, links=links)
     assert page_of(found) == (
         f"https://console.cloud.google.com/dataproc/{path}/europe-west1/orders-1?project=shop-prod"
     )
-    assert page_of(of_run("gcp_dataproc", said)) is None
+    assert page_of(of_run("gcp_dataproc", stated)) is None
     assert page_of(of_run("gcp_dataproc", facet(jobId="a"), links=links)) is None
 
 
 def test_dbt_node_s_page_is_its_file_unless_its_code_has_one():
-    said = facet(original_file_path="models/my orders.sql")
+    stated = facet(original_file_path="models/my orders.sql")
     links = {"dbt": "https://github.com/example/shop/blob/main/{path}"}
-    assert page_of(of_job("dbt_node", said, links=links), JOB) == (
+    assert page_of(of_job("dbt_node", stated, links=links), JOB) == (
         "https://github.com/example/shop/blob/main/models/my%20orders.sql"
     )
-    assert page_of(of_job("dbt_node", said), JOB) is None
-    code = {"dbt_node": said, "sourceCodeLocation": facet(type="git", url="https://code/x")}
-    assert page_of(told(pair(job=code), links=links), JOB) == "https://code/x"
+    assert page_of(of_job("dbt_node", stated), JOB) is None
+    code = {"dbt_node": stated, "sourceCodeLocation": facet(type="git", url="https://code/x")}
+    assert page_of(translate_events(pair(job=code), links=links), JOB) == "https://code/x"
 
 
 DAG = {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "r"}, "task": {"task_id": "load"}}
@@ -121,16 +121,20 @@ def test_dag_has_its_page_in_airflow(version, path):
     run = {"airflow": facet(**DAG)}
     if version:
         run["processing_engine"] = facet(name="Airflow", version=version)
-    found = told(pair(run=run, **IN_AIRFLOW))
+    found = translate_events(pair(run=run, **IN_AIRFLOW))
     assert page_of(found, AIRFLOW_FLOW) == f"{UI}/{path}"
     assert page_of(found, AIRFLOW_TASK) is None
 
 
 def test_airflow_version_of_one_event_applies_in_any_order():
-    said, silent = {"airflow": facet(**DAG)}, {"airflow": facet(**DAG)}
-    said["processing_engine"] = facet(name="Airflow", version="3.0.1")
-    events = [event("START", run=said, **IN_AIRFLOW), event("COMPLETE", run=silent, **IN_AIRFLOW)]
-    assert page_of(told(events), AIRFLOW_FLOW) == page_of(told(events[::-1]), AIRFLOW_FLOW) == f"{UI}/dags/daily"
+    stated, silent = {"airflow": facet(**DAG)}, {"airflow": facet(**DAG)}
+    stated["processing_engine"] = facet(name="Airflow", version="3.0.1")
+    events = [event("START", run=stated, **IN_AIRFLOW), event("COMPLETE", run=silent, **IN_AIRFLOW)]
+    assert (
+        page_of(translate_events(events), AIRFLOW_FLOW)
+        == page_of(translate_events(events[::-1]), AIRFLOW_FLOW)
+        == f"{UI}/dags/daily"
+    )
 
 
 # -- runs and jobs -----------------------------------------------------------------------------------------------------
@@ -143,8 +147,11 @@ def points(found):
 def test_streaming_run_beats_every_five_minutes_by_choice():
     job = {"jobType": facet(processingType="STREAMING", integration="FLINK", jobType="JOB")}
     events = [event("RUNNING", job=job, time=f"2026-11-20T01:{minute:02}:30Z") for minute in (1, 3, 7)]
-    assert len(points(told(events))) == 1
-    assert [time - START_OF_HOUR for time, _ in points(told(events, runs={"heartbeat": "5m"}))] == [0, 300_000]
+    assert len(points(translate_events(events))) == 1
+    assert [time - START_OF_HOUR for time, _ in points(translate_events(events, runs={"heartbeat": "5m"}))] == [
+        0,
+        300_000,
+    ]
 
 
 START_OF_HOUR = 1795136400000
@@ -152,10 +159,10 @@ START_OF_HOUR = 1795136400000
 
 def test_run_with_only_other_events_starts_by_setting():
     events = [event("OTHER"), event("OTHER", time=START)]
-    assert points(told(events)) == []
-    seen = told(events, runs={"other_as": "started"})
+    assert points(translate_events(events)) == []
+    seen = translate_events(events, runs={"other_as": "started"})
     assert points(seen) == [(START_OF_HOUR, "STARTED"), (END_MS, "STARTED")]
-    ended = told([*events, event("COMPLETE", time="2026-11-20T02:00:00Z")], runs={"other_as": "started"})
+    ended = translate_events([*events, event("COMPLETE", time="2026-11-20T02:00:00Z")], runs={"other_as": "started"})
     assert points(ended)[-1][1] == "COMPLETE"
 
 
@@ -167,13 +174,13 @@ COUNTED = {"outputFacets": {"outputStatistics": facet(rowCount=42)}}
 
 def test_overwrite_is_an_update():
     events = pair(outputs=[totals(facets=OVERWRITE)])
-    assert told(events).one(TOTALS, "operation")["operationType"] == "UPDATE"
+    assert translate_events(events).one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
 def test_overwrite_statistics_are_a_profile_unless_excluded():
     events = pair(outputs=[totals(facets=OVERWRITE, **COUNTED)])
-    assert told(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
-    assert not told(events, excluded_metadata=["profiles_of_overwrites"]).has(TOTALS, "datasetProfile")
+    assert translate_events(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
+    assert not translate_events(events, excluded_metadata=["profiles_of_overwrites"]).has(TOTALS, "datasetProfile")
 
 
 RENAME = {
@@ -184,24 +191,24 @@ RENAME = {
 
 
 def test_renamed_dataset_links_its_new_name_or_is_soft_deleted():
-    found = told(pair(outputs=[totals(facets=RENAME)]))
-    assert found.kept(ORDERS)["renamedTo"] == '{"name":"shop.public.totals","namespace":"postgres://db:5432"}'
+    found = translate_events(pair(outputs=[totals(facets=RENAME)]))
+    assert found.properties(ORDERS)["renamedTo"] == '{"name":"shop.public.totals","namespace":"postgres://db:5432"}'
     assert not found.has(ORDERS, "status")
-    gone = told(pair(outputs=[totals(facets=RENAME)]), lifecycle={"soft_delete": ["drop", "rename"]})
+    gone = translate_events(pair(outputs=[totals(facets=RENAME)]), lifecycle={"soft_delete": ["drop", "rename"]})
     assert gone.one(ORDERS, "status") == {"removed": True}
-    assert "renamedTo" not in gone.kept(ORDERS)
+    assert "renamedTo" not in gone.properties(ORDERS)
     assert not gone.has(TOTALS, "status")
 
 
 def test_rename_that_did_not_come_about_removes_nothing():
     events = [event("START", outputs=[totals(facets=RENAME)]), event("FAIL", outputs=[totals(facets=RENAME)])]
-    assert not told(events, lifecycle={"soft_delete": ["drop", "rename"]}).has(ORDERS, "status")
+    assert not translate_events(events, lifecycle={"soft_delete": ["drop", "rename"]}).has(ORDERS, "status")
 
 
 def test_dataset_event_renames_but_never_to_itself():
-    found = told(dataset_event(totals(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
+    found = translate_events(dataset_event(totals(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
     assert found.one(ORDERS, "status") == {"removed": True}
-    itself = told(dataset_event(orders(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
+    itself = translate_events(dataset_event(orders(facets=RENAME)), lifecycle={"soft_delete": ["drop", "rename"]})
     assert not itself.has(ORDERS, "status")
 
 
@@ -210,24 +217,24 @@ def test_dataset_event_renames_but_never_to_itself():
 
 def test_facets_that_nobody_knows_are_left_out_by_choice():
     found = of_run("acme", facet(a=1), excluded_metadata=["unknown_facets"], report=True)
-    assert not any("acme" in key for key in found.kept(DPI))
+    assert not any("acme" in key for key in found.properties(DPI))
     assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:excluded_metadata")
-    assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
+    assert "facet.acme" in of_run("acme", facet(a=1)).properties(DPI)
 
 
 def test_address_of_a_client_is_left_out_by_choice():
-    said = facet(username="ann", clientIp="10.0.0.7")
-    found = of_run("hive_session", said, excluded_metadata=["ip_addresses"], report=True)
-    assert "hive_session.clientIp" not in found.kept(DPI)
-    assert found.kept(DPI)["hive_session.username"] == "ann"
+    stated = facet(username="ann", clientIp="10.0.0.7")
+    found = of_run("hive_session", stated, excluded_metadata=["ip_addresses"], report=True)
+    assert "hive_session.clientIp" not in found.properties(DPI)
+    assert found.properties(DPI)["hive_session.username"] == "ann"
     assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:excluded_metadata")
-    assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
+    assert of_run("hive_session", stated).properties(DPI)["hive_session.clientIp"] == "10.0.0.7"
 
 
 def test_owner_type_maps_to_a_custom_ownership_type():
     own = "urn:li:ownershipType:architect"
-    said = facet(owners=[{"name": "ann", "type": "Architect"}, {"name": "bob", "type": "Other"}])
-    found = of_output("ownership", said, owners={"types": {"Architect": own}})
+    stated = facet(owners=[{"name": "ann", "type": "Architect"}, {"name": "bob", "type": "Other"}])
+    found = of_output("ownership", stated, owners={"types": {"Architect": own}})
     owners = found.patched(TOTALS, "ownership")
     assert owners["/owners/urn:li:corpuser:ann/CUSTOM"] == {
         "owner": "urn:li:corpuser:ann",
@@ -236,61 +243,61 @@ def test_owner_type_maps_to_a_custom_ownership_type():
         "source": {"type": "SERVICE"},
     }
     assert "/owners/urn:li:corpuser:bob/TECHNICAL_OWNER" in owners
-    assert found.kept(TOTALS)["ownership.types"] == '{"bob":"Other"}'
+    assert found.properties(TOTALS)["ownership.types"] == '{"bob":"Other"}'
 
 
 def test_tags_of_a_run_are_tags_of_its_job_by_choice():
-    said = facet(tags=[{"key": "team", "value": "shop"}, {"key": "openlineage_client_version", "value": "1"}])
-    found = of_run("tags", said, tags={"of_runs": "job"})
+    stated = facet(tags=[{"key": "team", "value": "shop"}, {"key": "openlineage_client_version", "value": "1"}])
+    found = of_run("tags", stated, tags={"of_runs": "job"})
     assert list(found.patched(JOB, "globalTags")) == ["/tags/urn:li:tag:team:shop"]
-    assert found.kept(DPI)["tags.team"] == "shop"
-    assert not of_run("tags", said).has(JOB, "globalTags")
+    assert found.properties(DPI)["tags.team"] == "shop"
+    assert not of_run("tags", stated).has(JOB, "globalTags")
 
 
 def test_dbt_run_tags_are_model_tags_by_setting():
-    said = facet(
+    stated = facet(
         tags=[
             {"key": "pii", "value": "true", "source": "DBT"},
             {"key": "tier", "value": "1", "source": "DBT_META"},
             {"key": "team", "value": "shop", "source": "USER"},
         ]
     )
-    events = pair(run={"tags": said}, inputs=[orders()], outputs=[totals()], producer=DBT)
-    found = told(events, dbt={"model_metadata": ["tags"]})
+    events = pair(run={"tags": stated}, inputs=[orders()], outputs=[totals()], producer=DBT)
+    found = translate_events(events, dbt={"model_metadata": ["tags"]})
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:pii", "/tags/urn:li:tag:tier:1"]
     assert not found.has(ORDERS, "globalTags")
-    assert not told(events).has(TOTALS, "globalTags")
+    assert not translate_events(events).has(TOTALS, "globalTags")
 
 
 # -- dbt and Spark -----------------------------------------------------------------------------------------------------
 
 
 def test_ephemeral_model_is_a_dataset_by_choice():
-    said = {"dbt_model": facet(config={"materialized": "ephemeral"})}
-    events = pair(outputs=[totals(facets=said)], producer=DBT)
-    assert not told(events).entities("dataset")
-    assert told(events, temporary={"ephemeral": "keep"}).entities("dataset") == {TOTALS}
+    stated = {"dbt_model": facet(config={"materialized": "ephemeral"})}
+    events = pair(outputs=[totals(facets=stated)], producer=DBT)
+    assert not translate_events(events).entities("dataset")
+    assert translate_events(events, temporary={"ephemeral": "keep"}).entities("dataset") == {TOTALS}
 
 
 @pytest.mark.parametrize("owner", ["ann", "***", None, 7])
 def test_model_s_owner_is_its_dataset_s_by_choice(owner):
-    said = facet(config={"materialized": "table", "owner": owner})
-    found = of_output("dbt_model", said, dbt={"model_metadata": ["owners"]})
+    stated = facet(config={"materialized": "table", "owner": owner})
+    found = of_output("dbt_model", stated, dbt={"model_metadata": ["owners"]})
     assert found.has(TOTALS, "ownership") is (owner == "ann")
-    assert not of_output("dbt_model", said).has(TOTALS, "ownership")
+    assert not of_output("dbt_model", stated).has(TOTALS, "ownership")
 
 
 def test_databricks_run_has_its_link_and_name_by_setting():
     inner = {"spark.databricks.job.id": "17", "spark.databricks.job.runId": 42}
-    said = {"environment-properties": {"environment-properties": inner}}
-    found = told(
-        pair(run=said),
+    stated = {"environment-properties": {"environment-properties": inner}}
+    found = translate_events(
+        pair(run=stated),
         links={"databricks": "https://adb-1.2.azuredatabricks.net/jobs/{job}/runs/{run}"},
         spark={"run_name": "databricks"},
     )
     assert page_of(found) == "https://adb-1.2.azuredatabricks.net/jobs/17/runs/42"
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "42"
-    usual = told(pair(run=said))
+    usual = translate_events(pair(run=stated))
     assert page_of(usual) is None
     assert usual.one(DPI, "dataProcessInstanceProperties")["name"] != "42"
 
@@ -355,7 +362,7 @@ FILES = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop/totals,PROD)"
 def linked(namespace, name, other_namespace, other_name, kind="TABLE", **settings):
     links = facet(identifiers=[{"namespace": other_namespace, "name": other_name, "type": kind}])
     output = {"namespace": namespace, "name": name, "facets": {"symlinks": links}}
-    return told(pair(outputs=[output]), optional_metadata=["siblings"], **settings)
+    return translate_events(pair(outputs=[output]), optional_metadata=["siblings"], **settings)
 
 
 @pytest.mark.parametrize(
@@ -427,9 +434,9 @@ def test_hierarchy_levels_are_connector_containers_by_setting(profile):
 
 def test_ids_of_containers_are_those_of_datahub():
     builder = pytest.importorskip("datahub.emitter.mcp_builder", reason="acryl-datahub is not installed")
-    said = {"platform": "postgres", "database": "shop", "env": "PROD", "backcompat_env_as_instance": True}
-    assert builder.DatabaseKey(**said).as_urn() == DATABASE
-    assert builder.SchemaKey(**said, schema="public").as_urn() == SCHEMA
+    stated = {"platform": "postgres", "database": "shop", "env": "PROD", "backcompat_env_as_instance": True}
+    assert builder.DatabaseKey(**stated).as_urn() == DATABASE
+    assert builder.SchemaKey(**stated, schema="public").as_urn() == SCHEMA
     assert builder.DatabaseKey(platform="postgres", database="shop").as_urn() == PLAIN
 
 
@@ -461,7 +468,7 @@ def test_bucket_container_has_its_subtype_and_platform_instance():
     levels = facet(hierarchy=[{"type": "BUCKET", "name": "lake"}, {"type": "FILE", "name": "totals"}])
     naming = {"rules": [{"namespace": "s3://lake", "platform_instance": "eu"}]}
     output = {"namespace": "s3://lake", "name": "totals", "facets": {"hierarchy": levels}}
-    found = told(pair(outputs=[output]), optional_metadata=["containers"], naming=naming)
+    found = translate_events(pair(outputs=[output]), optional_metadata=["containers"], naming=naming)
     (bucket,) = found.entities("container")
     assert found.one(bucket, "subTypes") == {"typeNames": ["S3 bucket"]}
     assert found.one(bucket, "dataPlatformInstance")["instance"].endswith(",eu)")
@@ -494,9 +501,9 @@ def test_event_order_does_not_matter_with_every_setting_enabled():
         event("COMPLETE", run=run, job=sql, outputs=[totals(facets={**RENAME, "hierarchy": LEVELS})]),
         event("FAIL", time="2026-11-20T01:00:40Z", outputs=[totals(facets=OVERWRITE)]),
     ]
-    expected = sorted(map(ndjson_line, told(events, **settings).proposals))
+    expected = sorted(map(ndjson_line, translate_events(events, **settings).proposals))
     assert {"containerProperties", "queryProperties", "siblings"} <= {
-        one.aspect_name for one in told(events, **settings).proposals
+        one.aspect_name for one in translate_events(events, **settings).proposals
     }
     for order in permutations(events):
-        assert sorted(map(ndjson_line, told(list(order), **settings).proposals)) == expected
+        assert sorted(map(ndjson_line, translate_events(list(order), **settings).proposals)) == expected

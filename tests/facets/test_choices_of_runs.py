@@ -20,8 +20,8 @@ from support.facet_cases import (
     of_output,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 from dh_bridge import Settings
@@ -43,18 +43,18 @@ USERS = [
 
 @pytest.mark.parametrize(("name", "choice", "user"), USERS)
 def test_e_mail_domain_of_who_ran_it_is_a_choice(name, choice, user):
-    said = {"spark_applicationDetails": facet(userName=name)}
-    found = told(pair(run=said, outputs=[totals()]), owners={"email_domain": choice})
+    stated = {"spark_applicationDetails": facet(userName=name)}
+    found = translate_events(pair(run=stated, outputs=[totals()]), owners={"email_domain": choice})
     urn = f"urn:li:corpuser:{user}"
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == urn
     assert found.one(TOTALS, "operation")["actor"] == urn
     (edge,) = (v for k, v in found.patched(JOB, "dataJobInputOutput").items() if "output" in k)
     assert edge["created"]["actor"] == urn
-    assert found.kept(DPI)["user"] == name
+    assert found.properties(DPI)["user"] == name
 
 
 def test_without_a_user_no_domain_is_added():
-    found = told(pair(), owners={"email_domain": "@example.com"})
+    found = translate_events(pair(), owners={"email_domain": "@example.com"})
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == "urn:li:corpuser:datahub"
 
 
@@ -72,7 +72,7 @@ IO = {"inputs": [orders(inputFacets=READ)], "outputs": [totals(outputFacets=WROT
 
 
 def test_run_has_edges_with_statistics_by_choice():
-    found = told(
+    found = translate_events(
         pair(run={"spark_applicationDetails": facet(userName="ann")}, **IO),
         datahub_version="1.0",
         optional_metadata=["run_edges"],
@@ -93,21 +93,21 @@ def test_run_has_edges_with_statistics_by_choice():
 
 
 def test_edges_of_an_open_run_have_no_end_and_no_statistics():
-    found = told(event("START", **IO), datahub_version="1.0", optional_metadata=["run_edges"])
+    found = translate_events(event("START", **IO), datahub_version="1.0", optional_metadata=["run_edges"])
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge == {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": "urn:li:corpuser:datahub"}}
 
 
 @pytest.mark.parametrize(("profile", "edges"), [("0.15.0", True), ("0.15.0.5", True), ("1.7", False)])
 def test_runs_have_no_edges_below_1_0_or_by_default(profile, edges):
-    found = told(pair(**IO), datahub_version=profile, optional_metadata=["run_edges"] if edges else [])
+    found = translate_events(pair(**IO), datahub_version=profile, optional_metadata=["run_edges"] if edges else [])
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
 
 
 def test_run_edges_have_the_statistics_of_every_job_of_the_run():
     events = [*pair(**IO), event("COMPLETE", name="daily.other", **IO)]
-    found = told(events, datahub_version="1.7", optional_metadata=["run_edges"])
+    found = translate_events(events, datahub_version="1.7", optional_metadata=["run_edges"])
     (edge,) = found.one(DPI, "dataProcessInstanceInput")["inputEdges"]
     assert edge["properties"]["openlineage.inputStatistics.rowCount"] == "7"
 
@@ -123,35 +123,35 @@ def domains(found, urn):
 
 def test_datasets_have_the_domain_of_the_first_rule_that_matches():
     rules = {SHOP: ["postgres://*/shop.public.o*"], LAKE: ["postgres://db:*/*"]}
-    found = told(pair(**IO), domains={"datasets": rules})
+    found = translate_events(pair(**IO), domains={"datasets": rules})
     assert domains(found, ORDERS) == {f"/domains/{SHOP}": SHOP}
     assert domains(found, TOTALS) == {f"/domains/{LAKE}": LAKE}
     assert domains(found, JOB) is None
-    assert domains(told(pair(**IO)), ORDERS) is None
-    alone = told(dataset_event(orders()), domains={"datasets": rules})
+    assert domains(translate_events(pair(**IO)), ORDERS) is None
+    alone = translate_events(dataset_event(orders()), domains={"datasets": rules})
     assert domains(alone, ORDERS) == {f"/domains/{SHOP}": SHOP}
 
 
 def test_dataset_that_is_not_written_has_no_domain():
-    found = told(pair(**IO), materialize="outputs", domains={"datasets": {SHOP: ["*"]}})
+    found = translate_events(pair(**IO), materialize="outputs", domains={"datasets": {SHOP: ["*"]}})
     assert domains(found, ORDERS) is None
     assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
 
 
 def test_flows_and_jobs_have_domains_by_their_names():
     rules = {"jobs": {SHOP: ["shop/daily"], LAKE: ["*.load"]}}
-    found = told(pair(**IO), domains=rules)
+    found = translate_events(pair(**IO), domains=rules)
     assert domains(found, FLOW) == {f"/domains/{SHOP}": SHOP}
     assert domains(found, JOB) == {f"/domains/{LAKE}": LAKE}
     assert domains(found, ORDERS) is None
-    designed = told(job_event(**IO), domains=rules)
+    designed = translate_events(job_event(**IO), domains=rules)
     assert domains(designed, JOB) == {f"/domains/{LAKE}": LAKE}
-    twin = told(pair(name="daily", **IO), domains=rules)
+    twin = translate_events(pair(name="daily", **IO), domains=rules)
     assert domains(twin, TWIN) == domains(twin, FLOW) == {f"/domains/{SHOP}": SHOP}
 
 
 def test_domain_excludes_datasets_of_its_last_matching_pattern():
-    found = told(pair(**IO), domains={"datasets": {SHOP: ["*", "!shop.public.o*"], LAKE: ["!x"]}})
+    found = translate_events(pair(**IO), domains={"datasets": {SHOP: ["*", "!shop.public.o*"], LAKE: ["!x"]}})
     assert domains(found, ORDERS) == {f"/domains/{LAKE}": LAKE}
     assert domains(found, TOTALS) == {f"/domains/{SHOP}": SHOP}
 
@@ -178,8 +178,8 @@ def test_meta_owner_of_a_model_is_a_dataset_owner_by_setting():
     found = of_output("tags", META, dbt={"model_metadata": ["owners"]}, report=True)
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:owner:bob", "/tags/urn:li:tag:tier:1"]
-    told_of = {leaf: found.outcomes()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
-    assert told_of == dict.fromkeys(told_of, ("mapped", "ownership.owners[].owner"))
+    history_of = {leaf: found.outcomes()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
+    assert history_of == dict.fromkeys(history_of, ("mapped", "ownership.owners[].owner"))
     usual = of_output("tags", META)
     assert not usual.has(TOTALS, "ownership")
     assert "/tags/urn:li:tag:owner:ann@example.com" in usual.patched(TOTALS, "globalTags")
@@ -188,15 +188,15 @@ def test_meta_owner_of_a_model_is_a_dataset_owner_by_setting():
 @pytest.mark.parametrize("model_metadata", [["owners"], ["owners", "tags"]])
 def test_meta_owner_of_a_dbt_run_owns_the_outputs(model_metadata):
     events = pair(run={"tags": META}, inputs=[orders()], outputs=[totals()], producer=DBT)
-    found = told(events, dbt={"model_metadata": model_metadata})
+    found = translate_events(events, dbt={"model_metadata": model_metadata})
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert not found.has(ORDERS, "ownership")
-    assert "ann@example.com" in found.kept(DPI)["tags"]
+    assert "ann@example.com" in found.properties(DPI)["tags"]
     tags = ["/tags/urn:li:tag:tier:1"] if "tags" in model_metadata else []
     assert (list(found.patched(TOTALS, "globalTags")) if found.has(TOTALS, "globalTags") else []) == tags
 
 
 @pytest.mark.parametrize("owner", ["***", "", None, "airflow"])
 def test_placeholder_in_meta_is_no_owner(owner):
-    said = facet(tags=[{"key": "owner", "value": owner, "source": "DBT_META"}])
-    assert not of_output("tags", said, dbt={"model_metadata": ["owners"]}).has(TOTALS, "ownership")
+    stated = facet(tags=[{"key": "owner", "value": owner, "source": "DBT_META"}])
+    assert not of_output("tags", stated, dbt={"model_metadata": ["owners"]}).has(TOTALS, "ownership")

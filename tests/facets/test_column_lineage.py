@@ -21,8 +21,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 from dh_bridge.lineage.transformations import Transformation, operation_and_description, operation_of
@@ -121,20 +121,20 @@ def test_empty_legacy_transformation_is_no_operation():
     )
     found = of_output("columnLineage", body)
     assert entries(found) == {entry("a", "NONE", "b")}
-    assert "columnLineage.descriptions" not in found.kept(JOB)
+    assert "columnLineage.descriptions" not in found.properties(JOB)
 
 
 def test_descriptions_are_kept_on_the_job_never_in_a_path():
     sources = [column("b", direct(description="sum of / b"))]
     body = facet(fields={"a": {"inputFields": sources, "transformationDescription": "old words"}})
     found = of_output("columnLineage", body)
-    assert "sum of / b; old words" in found.kept(JOB)["columnLineage.descriptions"]
+    assert "sum of / b; old words" in found.properties(JOB)["columnLineage.descriptions"]
     assert not any("sum of" in path for path in found.patched(JOB, "dataJobInputOutput"))
 
 
 def test_entry_description_is_used_if_transformations_have_none():
     body = facet(fields={"a": {"inputFields": [column("b")], "transformationDescription": "old words"}})
-    assert "old words" in of_output("columnLineage", body).kept(JOB)["columnLineage.descriptions"]
+    assert "old words" in of_output("columnLineage", body).properties(JOB)["columnLineage.descriptions"]
 
 
 TRINO = {"namespace": "trino://t:8080", "name": "shop.public.orders"}
@@ -142,7 +142,7 @@ OTHER = "urn:li:dataset:(urn:li:dataPlatform:trino,shop.public.orders,PROD)"
 
 
 def described(found):
-    return json.loads(found.kept(JOB)["columnLineage.descriptions"])
+    return json.loads(found.properties(JOB)["columnLineage.descriptions"])
 
 
 def pair_of(up, down="a", target=TOTALS, source=ORDERS):
@@ -152,7 +152,7 @@ def pair_of(up, down="a", target=TOTALS, source=ORDERS):
 def test_descriptions_distinguish_inputs_of_equal_name():
     sources = [column("b", direct(description="ours")), column("b", direct(description="theirs"), **TRINO)]
     sources += [column("c", direct(description="alone"))]
-    whole = [column("d", indirect(description=said), **more) for said, more in (("yes", {}), ("no", TRINO))]
+    whole = [column("d", indirect(description=stated), **more) for stated, more in (("yes", {}), ("no", TRINO))]
     for fields, dataset in ((sources, whole), (sources[::-1], whole[::-1])):
         assert described(of_output("columnLineage", lineage({"a": fields}, dataset))) == {
             pair_of("b"): "ours",
@@ -164,12 +164,12 @@ def test_descriptions_distinguish_inputs_of_equal_name():
 
 
 def test_descriptions_distinguish_outputs_of_equal_name():
-    said = [lineage({"a": [column("b", direct(description=words))]}) for words in ("ours", "theirs")]
+    stated = [lineage({"a": [column("b", direct(description=words))]}) for words in ("ours", "theirs")]
     copy = {**TRINO, "name": "shop.public.totals"}
-    outputs = [totals(facets={"columnLineage": said[0]}), {**copy, "facets": {"columnLineage": said[1]}}]
+    outputs = [totals(facets={"columnLineage": stated[0]}), {**copy, "facets": {"columnLineage": stated[1]}}]
     target = OTHER.replace("orders", "totals")
     for one in (outputs, outputs[::-1]):
-        found = told(pair(inputs=[orders()], outputs=one))
+        found = translate_events(pair(inputs=[orders()], outputs=one))
         assert described(found) == {pair_of("b"): "ours", pair_of("b", target=target): "theirs"}
 
 
@@ -193,8 +193,8 @@ def test_descriptions_of_a_repeated_pair_are_joined():
 def test_legacy_transformation_type_has_its_outcome_reported(kind, sources, outcome):
     body = facet(fields={"a": {"inputFields": sources, "transformationType": kind}})
     found = of_output("columnLineage", body, report=True)
-    told_of = found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
-    assert outcome in told_of
+    history_of = found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
+    assert outcome in history_of
 
 
 def test_dataset_wide_columns_are_input_fields_and_on_the_edge():
@@ -224,8 +224,8 @@ def test_column_indirect_for_one_output_keeps_its_entry():
     assert entry("a", "INDIRECT:FILTER", "day") in entries(found)
 
 
-@pytest.mark.parametrize(("mode", "kept"), [("keep", True), ("drop", False)])
-def test_indirect_columns_are_kept_or_dropped_by_setting(mode, kept):
+@pytest.mark.parametrize(("mode", "run_properties"), [("keep", True), ("drop", False)])
+def test_indirect_columns_are_kept_or_dropped_by_setting(mode, run_properties):
     body = lineage(
         {
             "a": [column("a", direct()), column("day", indirect())],
@@ -234,11 +234,13 @@ def test_indirect_columns_are_kept_or_dropped_by_setting(mode, kept):
         [column("id", indirect("SORT"))],
     )
     found = of_output("columnLineage", body, column_lineage={"indirect": mode}, report=True)
-    assert (entry("a", "INDIRECT:FILTER", "day") in entries(found)) is kept
-    assert (f"/inputDatasetFields/{field(ORDERS, 'id')}" in found.patched(JOB, "dataJobInputOutput")) is kept
+    assert (entry("a", "INDIRECT:FILTER", "day") in entries(found)) is run_properties
+    assert (f"/inputDatasetFields/{field(ORDERS, 'id')}" in found.patched(JOB, "dataJobInputOutput")) is run_properties
     outcome = found.outcomes()["$.outputs[0].facets.columnLineage.dataset[0].field"]
     assert outcome == (
-        ("mapped", "dataJobInputOutput.inputDatasetFields") if kept else ("dropped", "policy:column_lineage.indirect")
+        ("mapped", "dataJobInputOutput.inputDatasetFields")
+        if run_properties
+        else ("dropped", "policy:column_lineage.indirect")
     )
 
 
@@ -248,7 +250,7 @@ def test_dataset_that_only_column_lineage_names_is_an_input_too():
     found = of_output("columnLineage", lineage({"a": [hidden]}))
     assert f"/inputDatasetEdges/{urn}" in found.patched(JOB, "dataJobInputOutput")
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": sorted([ORDERS, urn])}
-    assert found.kept(urn)["name"] == "shop.public.hidden"
+    assert found.properties(urn)["name"] == "shop.public.hidden"
 
 
 def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
@@ -256,7 +258,7 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
         "columnLineage": lineage({"_0": [column("x", direct())], "total": [column("amount", direct())]}),
         "schema": facet(fields=[{"name": "total", "type": "int"}, {"name": "item", "type": "struct"}]),
     }
-    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]), report=True)
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets=bag)]), report=True)
     assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
     outcomes = found.outcomes()
     start = "$.outputs[0].facets.columnLineage.fields"
@@ -265,7 +267,7 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
 
 
 @pytest.mark.parametrize(
-    ("has", "said", "written"),
+    ("has", "stated", "written"),
     [
         (["ID", "total"], "id", "ID"),
         (["id", "ID"], "ID", "ID"),
@@ -273,13 +275,13 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
         (["ID", "Id"], "id", None),
     ],
 )
-def test_sql_column_lineage_matches_schema_columns_in_any_case(has, said, written):
+def test_sql_column_lineage_matches_schema_columns_in_any_case(has, stated, written):
     """So do dbt and Airflow of Snowflake: the schema is the catalogue's, the lineage a parser's."""
     bag = {
-        "columnLineage": lineage({said: [column("amount", direct())]}),
+        "columnLineage": lineage({stated: [column("amount", direct())]}),
         "schema": facet(fields=[{"name": name, "type": "int"} for name in has]),
     }
-    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
     expected = {entry(written, "DIRECT:IDENTITY", "amount")} if written else set()
     assert entries(found) == expected
 
@@ -290,7 +292,7 @@ def test_case_insensitive_platform_matches_columns_in_any_case():
         "columnLineage": lineage({"id": [column("amount", direct())]}),
         "schema": facet(fields=[{"name": name, "type": "int"} for name in ("ID", "Id")]),
     }
-    found = told(pair(inputs=[orders()], outputs=[{**table, "facets": bag}]))
+    found = translate_events(pair(inputs=[orders()], outputs=[{**table, "facets": bag}]))
     urn = "urn:li:dataset:(urn:li:dataPlatform:snowflake,db.s.t,PROD)"
     assert entries(found) == {entry("id", "DIRECT:IDENTITY", "amount", target=urn)}
 
@@ -299,10 +301,12 @@ def test_case_insensitive_platform_matches_columns_in_any_case():
 def test_sql_column_lineage_matches_input_tables_in_any_case(report):
     """So does Airflow: `INSERT INTO totals SELECT AMOUNT FROM PUBLIC.ORDERS` of Postgres, whose catalogue has them in lower case."""
     has = {"schema": facet(fields=[{"name": name, "type": "int"} for name in ("amount", "day")])}
-    said = {"namespace": orders()["namespace"], "name": "shop.PUBLIC.ORDERS"}
-    body = lineage({"TOTAL": [{**said, "field": "AMOUNT", "transformations": [direct()]}]}, [{**said, "field": "DAY"}])
+    stated = {"namespace": orders()["namespace"], "name": "shop.PUBLIC.ORDERS"}
+    body = lineage(
+        {"TOTAL": [{**stated, "field": "AMOUNT", "transformations": [direct()]}]}, [{**stated, "field": "DAY"}]
+    )
     bag = {"columnLineage": body, "schema": facet(fields=[{"name": "total", "type": "int"}])}
-    found = told(pair(inputs=[orders(facets=has)], outputs=[totals(facets=bag)]), report=report)
+    found = translate_events(pair(inputs=[orders(facets=has)], outputs=[totals(facets=bag)]), report=report)
     assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
     assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in found.patched(JOB, "dataJobInputOutput")
@@ -311,17 +315,17 @@ def test_sql_column_lineage_matches_input_tables_in_any_case(report):
 def test_table_that_two_of_the_event_may_be_is_its_own():
     pairs = lineage({"total": [{"namespace": orders()["namespace"], "name": "shop.public.ORDERS", "field": "a"}]})
     two = [orders(), {**orders(), "name": "shop.PUBLIC.orders"}]
-    found = told(pair(inputs=two, outputs=[totals(facets={"columnLineage": pairs})]))
+    found = translate_events(pair(inputs=two, outputs=[totals(facets={"columnLineage": pairs})]))
     assert entries(found) == {entry("total", "NONE", "a", source=ORDERS.replace("orders", "ORDERS"))}
 
 
 def test_list_without_types_is_no_list_of_all_columns():
-    """dbt tells the columns that somebody documented."""
+    """dbt states the columns that somebody documented."""
     bag = {
         "columnLineage": lineage({"total": [column("amount", direct())]}),
         "schema": facet(fields=[{"name": "id", "description": "The id"}]),
     }
-    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
     assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
 
 
@@ -336,7 +340,7 @@ def test_lineage_to_a_nested_column_is_that_of_its_parent():
         "columnLineage": lineage({"item.id": [column("x", direct())]}),
         "schema": facet(fields=[{"name": "item", "type": "struct", "fields": [{"name": "id", "type": "int"}]}]),
     }
-    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
     assert entries(found) == {entry("item.id", "DIRECT:IDENTITY", "x")}
 
 
@@ -354,7 +358,7 @@ def test_input_that_names_no_column_or_dataset_is_withheld(source):
 def test_on_an_input_it_is_kept_and_draws_nothing():
     found = of_input("columnLineage", lineage({"a": [column("b", direct())]}))
     assert not entries(found)
-    assert found.kept(ORDERS)["columnLineage"] == (
+    assert found.properties(ORDERS)["columnLineage"] == (
         '{"fields":{"a":{"inputFields":[{"field":"b","name":"shop.public.orders","namespace":"postgres://db:5432",'
         '"transformations":[{"subtype":"IDENTITY","type":"DIRECT"}]}]}}}'
     )
@@ -368,22 +372,22 @@ def test_dataset_event_column_lineage_is_on_the_dataset():
         },
         dataset=[column("day", indirect())],
     )
-    found = told(dataset_event(totals(facets={"columnLineage": body})))
+    found = translate_events(dataset_event(totals(facets={"columnLineage": body})))
     upstream = found.patched(TOTALS, "upstreamLineage")
     assert upstream[f"/upstreams/{ORDERS}"]["dataset"] == ORDERS
     assert upstream[f"/upstreams/{ORDERS}"]["type"] == "TRANSFORMED"
     assert entry("a", "DIRECT:IDENTITY", "b") in upstream
     assert not any(path.startswith(f"/upstreams/{TOTALS}") for path in upstream)
-    assert "why" in found.kept(TOTALS)["columnLineage.descriptions"]
+    assert "why" in found.properties(TOTALS)["columnLineage.descriptions"]
     assert found.entities("dataJob") == set()
 
 
 def test_flow_level_column_lineage_is_on_the_flow_job():
     body = lineage({"a": [column("b", direct(description="why"))]})
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body})], name="daily"))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body})], name="daily"))
     twin = f"urn:li:dataJob:({FLOW},daily)"
     assert entry("a", "DIRECT:IDENTITY", "b") in found.patched(twin, "dataJobInputOutput")
-    assert "why" in found.kept(FLOW)["columnLineage.descriptions"]
+    assert "why" in found.properties(FLOW)["columnLineage.descriptions"]
 
 
 def test_odd_columns_are_escaped_in_urns_and_paths():
@@ -407,22 +411,22 @@ def test_lenient_types_are_mended_and_unknown_leaves_kept():
     )
     found = of_output("columnLineage", body, report=True)
     assert entries(found) == {entry("a", "DIRECT:IDENTITY+MASKED", "b")}
-    kept = found.kept(TOTALS)
-    assert kept["columnLineage.extra"] == '{"x":1}'
-    assert kept["columnLineage.fields.a.inputFields.more"] == "1"
+    run_properties = found.properties(TOTALS)
+    assert run_properties["columnLineage.extra"] == '{"x":1}'
+    assert run_properties["columnLineage.fields.a.inputFields.more"] == "1"
     assert found.outcomes()["$.outputs[0].facets.columnLineage.fields.c"] == ("dropped", "malformed")
 
 
 def test_column_lineage_repeated_for_another_output_is_written():
     body = lineage({"a": [column("b", direct())]})
     other = {**totals(facets={"columnLineage": body}), "name": "shop.public.other"}
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body}), other]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body}), other]))
     urn = TOTALS.replace("totals", "other")
     assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b"), entry("a", "DIRECT:IDENTITY", "b", target=urn)}
 
 
 def test_specification_s_first_document_is_read():
-    found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "1"))]))
+    found = translate_events(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "1"))]))
     paths = entries(found)
     assert len([path for path in paths if "/DIRECT:IDENTITY/" in path]) == 4
     # the join keys touch every column: they are the job's input fields
@@ -433,7 +437,7 @@ def test_specification_s_first_document_is_read():
 
 
 def test_specification_s_second_document_is_read():
-    found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "2"))]))
+    found = translate_events(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "2"))]))
     people = "urn:li:dataset:(urn:li:dataPlatform:s3,test-bucket/iceberg_warehouse/some-database/people,PROD)"
     assert entries(found) == {
         entry(down, operation, up, source=people.replace("/", "~1"))
@@ -463,17 +467,17 @@ def test_client_s_classes_are_read():
             )
         }
     )
-    found = told(client_pair(outputs={"columnLineage": made}))
+    found = translate_events(client_pair(outputs={"columnLineage": made}))
     assert entries(found) == {entry("a", "DIRECT:TRANSFORMATION", "b")}
-    assert "b + 1" in found.kept(JOB)["columnLineage.descriptions"]
+    assert "b + 1" in found.properties(JOB)["columnLineage.descriptions"]
 
 
 def too_large(found, position=0):
     start = f"$.outputs[{position}].facets.columnLineage."
     return {
         path.removeprefix(start)
-        for path, said in found.outcomes().items()
-        if said == ("dropped", "too-large") and path.startswith(start)
+        for path, stated in found.outcomes().items()
+        if stated == ("dropped", "too-large") and path.startswith(start)
     }
 
 
@@ -492,8 +496,8 @@ def test_column_pairs_beyond_the_limit_are_reported(settings):
     lost = too_large(found)
     places = {f"fields.{name}.inputFields[{number}]" for name, one in sources.items() for number in range(len(one))}
     assert len([place for place in places if f"{place}.field" in lost]) == len(places) - 2000
-    for name, said in sources.items():
-        for number, source in enumerate(said):
+    for name, stated in sources.items():
+        for number, source in enumerate(stated):
             words = operation_of_column(source)
             down = field(TOTALS, name).replace("~", "~0")
             path = f"/fineGrainedLineages/{words}/{down}/NONE/{field(ORDERS, source['field'])}"
@@ -536,13 +540,13 @@ def test_malformed_lineage_of_an_input_is_kept_as_property():
     found = of_input("columnLineage", body, report=True)
     path = "$.inputs[0].facets.columnLineage.fields.id.inputFields[0].name[0]"
     assert found.outcomes()[path][0] == "property"
-    assert '"name":["t"]' in found.kept(ORDERS)["columnLineage"]
+    assert '"name":["t"]' in found.properties(ORDERS)["columnLineage"]
 
 
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
 
 
-def said(kind, inputs, producer=SPARK, **more):
+def stated(kind, inputs, producer=SPARK, **more):
     lineage = facet(fields={"id": {"inputFields": [{"namespace": "s3://lake", "name": "shop.db/raw", "field": "id"}]}})
     return event(kind, inputs=inputs, outputs=[totals(facets={"columnLineage": lineage})], producer=producer, **more)
 
@@ -554,14 +558,14 @@ FILES = {"namespace": "s3://lake", "name": "shop.db/raw", "facets": {"symlinks":
 def test_spark_running_event_uses_the_inputs_of_the_start():
     """Jobs over Iceberg: columnLineage says files, the inputs of START and COMPLETE say what a metastore calls them."""
     events = [
-        said("START", [FILES], time="2026-11-20T01:00:00Z"),
-        said("RUNNING", [], time="2026-11-20T01:00:10Z"),
-        said("COMPLETE", [FILES]),
+        stated("START", [FILES], time="2026-11-20T01:00:00Z"),
+        stated("RUNNING", [], time="2026-11-20T01:00:10Z"),
+        stated("COMPLETE", [FILES]),
     ]
     for order in (events, events[::-1]):
-        found = told(*order)
+        found = translate_events(*order)
         assert found.entities("dataset") == {TOTALS, "urn:li:dataset:(urn:li:dataPlatform:hive,shop.raw,PROD)"}
-    outcomes = told(events[1], report=True).outcomes()
+    outcomes = translate_events(events[1], report=True).outcomes()
     where = "$.outputs[0].facets.columnLineage.fields.id.inputFields[0].name"
     assert outcomes[where] == ("dropped", "duplicate-of:START")
 
@@ -569,11 +573,11 @@ def test_spark_running_event_uses_the_inputs_of_the_start():
 @pytest.mark.parametrize(
     "only",
     [
-        said("START", []),
-        said("COMPLETE", []),
-        said("RUNNING", [orders()]),
-        said("RUNNING", [], "https://example.com/own"),
+        stated("START", []),
+        stated("COMPLETE", []),
+        stated("RUNNING", [orders()]),
+        stated("RUNNING", [], "https://example.com/own"),
     ],
 )
 def test_dataset_known_only_from_column_lineage_is_written(only):
-    assert "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop.db/raw,PROD)" in told(only).entities("dataset")
+    assert "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop.db/raw,PROD)" in translate_events(only).entities("dataset")

@@ -15,7 +15,7 @@ CASES = [
 @pytest.mark.parametrize(("key", "body", "text"), CASES)
 def test_confluent_facets_are_one_json_property_of_the_dataset(key, body, text):
     found = of_input(key, facet(**body), report=True)
-    assert found.kept(ORDERS)[f"facet.{key}"] == text
+    assert found.properties(ORDERS)[f"facet.{key}"] == text
     target = f"datasetProperties.customProperties[openlineage.facet.{key}]"
     leaf = f"$.inputs[0].facets.{key}.{next(iter(body))}"
     assert found.outcomes()[leaf] == ("property", target)
@@ -29,10 +29,10 @@ def test_confluent_input_facets_are_on_the_edge(key, body, text):
 
 @pytest.mark.parametrize("body", [facet(), {**facet(cloud="aws"), "_deleted": True}, "text"])
 def test_empty_facet_adds_no_properties(body):
-    assert "facet.confluent" not in of_input("confluent", body).kept(ORDERS)
+    assert "facet.confluent" not in of_input("confluent", body).properties(ORDERS)
 
 
 def test_secrets_are_no_part_of_it():
-    assert of_input("confluent", facet(api_key="k", cloud="x")).kept(ORDERS)["facet.confluent"] == (
+    assert of_input("confluent", facet(api_key="k", cloud="x")).properties(ORDERS)["facet.confluent"] == (
         '{"api_key":"[REDACTED]","cloud":"x"}'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.facet_cases import DPI, event, facet, orders, told
+from support.facet_cases import DPI, event, facet, orders, translate_events
 
 DAGSTER = "https://github.com/OpenLineage/OpenLineage/tree/0.2.1/integration/dagster"
 ASSET = "shop/raw/orders__checks"
@@ -19,7 +19,7 @@ def evaluation(second, *, name=ASSET, **check):
 
 
 def test_asset_checks_of_a_run_are_all_kept_across_events():
-    found = told(
+    found = translate_events(
         [
             event("START", name=ASSET, producer=DAGSTER),
             evaluation(1, assertion="amount_is_positive", severity="WARN", passed=False, check_metadata={"rows": "1"}),
@@ -28,9 +28,9 @@ def test_asset_checks_of_a_run_are_all_kept_across_events():
                 3, name="shop/mart/totals__checks", assertion="orders_are_there", severity="ERROR", passed=False
             ),
         ]
-    ).kept(DPI)
-    said = {key: json.loads(text) for key, text in found.items() if key.startswith("dagster_asset_check.")}
-    assert said == {
+    ).properties(DPI)
+    stated = {key: json.loads(text) for key, text in found.items() if key.startswith("dagster_asset_check.")}
+    assert stated == {
         f"dagster_asset_check.{ASSET}.amount_is_positive": {
             "check_metadata": {"rows": "1"},
             "passed": False,
@@ -43,12 +43,12 @@ def test_asset_checks_of_a_run_are_all_kept_across_events():
 
 def test_later_of_two_evaluations_of_a_check_counts():
     late, early = [evaluation(second, assertion="fresh", passed=second == 2) for second in (2, 1)]
-    found = told([late, event("START", name=ASSET, producer=DAGSTER), early]).kept(DPI)
+    found = translate_events([late, event("START", name=ASSET, producer=DAGSTER), early]).properties(DPI)
     assert json.loads(found[f"dagster_asset_check.{ASSET}.fresh"]) == {"passed": True}
 
 
 def checked(word, severity=None, **settings):
-    """What becomes of an event of a check: Dagster tells its result of the dataset, its severity of the run."""
+    """What becomes of an event of a check: Dagster states its result for the dataset, its severity for the run."""
     assertions = [{"assertion": "positive", "success": False, "params": {}, "severity": severity}]
     inputs = [orders(inputFacets={"dataQualityAssertions": facet(assertions=assertions)})]
     checks = [
@@ -58,7 +58,9 @@ def checked(word, severity=None, **settings):
     ]
     run = {"dagster_asset_check": facet(checks=checks)}
     one = event("COMPLETE", name=ASSET, producer=DAGSTER, run=run, inputs=inputs)
-    return told([event("START", name=ASSET, producer=DAGSTER), one], datahub_version="1.7", report=True, **settings)
+    return translate_events(
+        [event("START", name=ASSET, producer=DAGSTER), one], datahub_version="1.7", report=True, **settings
+    )
 
 
 def aspect(found, name):
@@ -89,6 +91,6 @@ def test_malformed_asset_check_is_reported_and_others_are_kept():
     odd = event(
         "COMPLETE", name=ASSET, run={"dagster_asset_check": facet(checks=["x", {"assertion": "a", "passed": True}])}
     )
-    found = told([event("START", name=ASSET), odd], report=True)
-    assert json.loads(found.kept(DPI)[f"dagster_asset_check.{ASSET}.a"]) == {"passed": True}
+    found = translate_events([event("START", name=ASSET), odd], report=True)
+    assert json.loads(found.properties(DPI)[f"dagster_asset_check.{ASSET}.a"]) == {"passed": True}
     assert found.outcomes()["$.run.facets.dagster_asset_check.checks[0]"] == ("dropped", "malformed")

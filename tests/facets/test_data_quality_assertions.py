@@ -21,8 +21,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 
@@ -71,7 +71,7 @@ def test_bag_does_not_matter(bag):
 def test_same_check_in_two_bags_is_one_result():
     """Dbt writes the same list in ``facets`` and ``inputFacets``."""
     both = {"dataQualityAssertions": checks(NOT_NULL)}
-    found = told(pair(inputs=[orders(facets=both, inputFacets=both)]))
+    found = translate_events(pair(inputs=[orders(facets=both, inputFacets=both)]))
     assert len(results(found)) == 1
 
 
@@ -92,7 +92,7 @@ def test_same_check_in_two_bags_is_one_result():
 def test_how_a_check_of_dbt_ended(check, kind):
     """An error has no actual value, a warning is a failure of low severity."""
     body = checks({"assertion": "not_null", "column": "id", **check})
-    found = told(
+    found = translate_events(
         pair(inputs=[orders(facets={"dataQualityAssertions": body})], producer=DBT), datahub_version="1.7", report=True
     )
     assert len(infos(found)) == 1
@@ -109,7 +109,7 @@ def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
 
     def of(producer, **run):
         tested = [orders(facets={"dataQualityAssertions": checks({**NOT_NULL, "success": False, "expected": "0"})})]
-        return told(pair(inputs=tested, producer=producer, run=run), datahub_version="1.7")
+        return translate_events(pair(inputs=tested, producer=producer, run=run), datahub_version="1.7")
 
     dbt_run = {"dbt_run": facet(invocation_id="0198")}
     in_a_task, own = of(AIRFLOW, **dbt_run), of(DBT, **dbt_run)
@@ -125,7 +125,7 @@ def test_table_that_its_own_job_tests_is_no_source_of_itself():
     """Cosmos builds a model and tests it in one task: what it tested stands among the inputs."""
     both = {"dataQualityAssertions": checks(NOT_NULL)}
     tested = orders(facets=both, inputFacets=both)
-    found = told(pair(inputs=[totals(), tested], outputs=[orders()], producer=AIRFLOW), report=True)
+    found = translate_events(pair(inputs=[totals(), tested], outputs=[orders()], producer=AIRFLOW), report=True)
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [TOTALS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [ORDERS]}
     assert len(results(found)) == 1
@@ -144,7 +144,9 @@ def test_table_that_its_own_job_tests_is_no_source_of_itself():
     ],
 )
 def test_table_that_is_read_stays_an_input(tested, outputs):
-    found = told(pair(inputs=[orders(facets=facets) for facets in tested], outputs=outputs, producer=AIRFLOW))
+    found = translate_events(
+        pair(inputs=[orders(facets=facets) for facets in tested], outputs=outputs, producer=AIRFLOW)
+    )
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
 
 
@@ -152,7 +154,7 @@ def test_fail_event_keeps_the_success_of_passed_tests():
     body = checks(
         NOT_NULL, {"assertion": "unique", "column": "id", "success": False, "severity": "error", "actual": "2"}
     )
-    found = told(
+    found = translate_events(
         event("START", producer=DBT),
         event("FAIL", producer=DBT, inputs=[orders(facets={"dataQualityAssertions": body})]),
     )
@@ -193,37 +195,42 @@ def test_check_without_a_name_of_its_kind_is_known_by_its_name():
 
 def test_dataset_event_reports_at_once_and_a_job_event_never():
     bag = {"dataQualityAssertions": checks(NOT_NULL)}
-    (result,) = results(told(dataset_event(orders(facets=bag))))
+    (result,) = results(translate_events(dataset_event(orders(facets=bag))))
     assert (result["timestampMillis"], result["asserteeUrn"]) == (END_MS, ORDERS)
-    declared = told(job_event(inputs=[orders(facets=bag)]))
+    declared = translate_events(job_event(inputs=[orders(facets=bag)]))
     assert len(infos(declared)) == 1
     assert results(declared) == []
 
 
 def test_run_that_has_not_ended_has_no_result_yet():
-    found = told(event("START", inputs=[orders(facets={"dataQualityAssertions": checks(NOT_NULL)})]), report=True)
+    found = translate_events(
+        event("START", inputs=[orders(facets={"dataQualityAssertions": checks(NOT_NULL)})]), report=True
+    )
     assert (len(infos(found)), results(found)) == (1, [])
     path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
     assert found.outcomes()[path] == ("dropped", "pending-terminal")
 
 
-@pytest.mark.parametrize(("said", "count"), [(3, 3), ("3", 3), (0, 0), (None, None)])
-def test_draft_s_failures_are_counted(said, count):
-    check = {**NOT_NULL, "success": False, "failures": said}
-    tests = facet(tests=[{"name": "not_null", "type": "not_null", "status": "fail", "failures": said}])
+@pytest.mark.parametrize(("stated", "count"), [(3, 3), ("3", 3), (0, 0), (None, None)])
+def test_draft_s_failures_are_counted(stated, count):
+    check = {**NOT_NULL, "success": False, "failures": stated}
+    tests = facet(tests=[{"name": "not_null", "type": "not_null", "status": "fail", "failures": stated}])
     of_tests = pair(run={"test": tests}, inputs=[orders()], outputs=[totals()])
-    for found in (of_input("dataQualityAssertions", checks(check), report=True), told(of_tests, report=True)):
+    for found in (
+        of_input("dataQualityAssertions", checks(check), report=True),
+        translate_events(of_tests, report=True),
+    ):
         assert [one["result"].get("unexpectedCount") for one in results(found)] == [count]
-        outcomes = {path: told_of for path, told_of in found.outcomes().items() if path.endswith(".failures")}
+        outcomes = {path: history_of for path, history_of in found.outcomes().items() if path.endswith(".failures")}
         assert set(outcomes.values()) == {
-            ("dropped", "empty:null") if said is None else ("mapped", "assertionRunEvent.result")
+            ("dropped", "empty:null") if stated is None else ("mapped", "assertionRunEvent.result")
         }
 
 
 def test_metrics_of_the_same_run_add_counts_to_the_result():
     metrics = facet(rowCount=20, columnMetrics={"id": {"nullCount": 4}})
     bag = {"dataQualityAssertions": checks(NOT_NULL), "dataQualityMetrics": metrics}
-    (result,) = results(told(pair(inputs=[orders(inputFacets=bag)])))
+    (result,) = results(translate_events(pair(inputs=[orders(inputFacets=bag)])))
     assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (20, 4)
 
 
@@ -234,11 +241,11 @@ def test_metrics_of_the_same_run_add_counts_to_the_result():
 def test_run_specific_params_are_mapped_only_with_a_result(success, expected):
     params = {"batch_id": "b", "unexpected_count": 2, "mostly": 0.9}
     check = {"assertion": "mine", "success": success, "actual": "5", "params": params}
-    said = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).outcomes()
+    stated = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).outcomes()
     start = "$.inputs[0].facets.dataQualityAssertions.assertions[1]"
     for leaf in ("actual", "params.batch_id", "params.unexpected_count"):
-        assert said[f"{start}.{leaf}"] == expected
-    assert said[f"{start}.params.mostly"] == ("mapped", "assertionInfo")
+        assert stated[f"{start}.{leaf}"] == expected
+    assert stated[f"{start}.params.mostly"] == ("mapped", "assertionInfo")
 
 
 @pytest.mark.parametrize("body", [facet(assertions=[]), facet(assertions=None), facet(), facet(assertions="x")])
@@ -258,7 +265,9 @@ def test_airflow_s_shapes_are_read():
 
 
 def test_specification_s_document_is_read():
-    found = told(pair(inputs=[orders(inputFacets=spec("DataQualityAssertionsDatasetFacet"))], outputs=[totals()]))
+    found = translate_events(
+        pair(inputs=[orders(inputFacets=spec("DataQualityAssertionsDatasetFacet"))], outputs=[totals()])
+    )
     assert len(found.entities("assertion")) == 10
     assert {one["result"]["type"] for one in results(found)} == {"SUCCESS"}
     assert {one["asserteeUrn"] for one in results(found)} == {ORDERS}
@@ -270,7 +279,7 @@ def test_client_s_classes_are_read():
             data_quality_assertions_dataset.Assertion(assertion="unique", success=False, column="id", actual="2")
         ]
     )
-    found = told(client_pair(input_facets={"dataQualityAssertions": made}))
+    found = translate_events(client_pair(input_facets={"dataQualityAssertions": made}))
     (result,) = results(found)
     assert (result["result"]["type"], result["result"]["actualAggValue"]) == ("FAILURE", 2.0)
 
@@ -282,9 +291,9 @@ def with_params(**params):
     return facet(assertions=[{"assertion": "own", "name": "mine", "column": "id", "success": True, "params": params}])
 
 
-def told_params(found):
+def assertion_params(found):
     path = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0].params."
-    return {where.removeprefix(path): said for where, said in found.outcomes().items() if where.startswith(path)}
+    return {where.removeprefix(path): stated for where, stated in found.outcomes().items() if where.startswith(path)}
 
 
 def test_check_params_beyond_the_first_50_are_reported():
@@ -292,9 +301,11 @@ def test_check_params_beyond_the_first_50_are_reported():
     found = of_input("dataQualityAssertions", with_params(**many), bag="inputFacets", report=True)
     (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
     assert len(info["nativeParameters"]) == 50
-    told = told_params(found)
-    assert {name for name, said in told.items() if said == ("mapped", "assertionInfo")} == set(info["nativeParameters"])
-    assert {name for name, said in told.items() if said == ("dropped", "too-large")} == {"p50", "p51", "p52"}
+    output = assertion_params(found)
+    assert {name for name, stated in output.items() if stated == ("mapped", "assertionInfo")} == set(
+        info["nativeParameters"]
+    )
+    assert {name for name, stated in output.items() if stated == ("dropped", "too-large")} == {"p50", "p51", "p52"}
 
 
 def test_parameter_that_has_a_field_of_its_own_is_not_lost():
@@ -312,8 +323,8 @@ def test_parameter_that_has_a_field_of_its_own_is_not_lost():
     found = of_input("dataQualityAssertions", body, bag="inputFacets", report=True)
     (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
     assert info["parameters"] == {"value": {"value": "3", "type": "NUMBER"}}
-    assert told_params(found)["min_value"] == ("mapped", "assertionInfo")
-    assert told_params(found)["zz"] == ("dropped", "too-large")
+    assert assertion_params(found)["min_value"] == ("mapped", "assertionInfo")
+    assert assertion_params(found)["zz"] == ("dropped", "too-large")
 
 
 @pytest.mark.parametrize(("kind", "lost"), [("auto", False), ("native", True)])
@@ -328,7 +339,7 @@ def test_datahub_s_own_types_have_room_for_less(kind, lost):
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
     text = str(info)
     gone = {name for name, value in long.items() if value not in text}
-    assert gone == {name for name, said in told_params(found).items() if said == ("dropped", "too-large")}
+    assert gone == {name for name, stated in assertion_params(found).items() if stated == ("dropped", "too-large")}
     assert bool(gone) is lost
 
 
@@ -394,8 +405,8 @@ def test_counts_and_limits_of_secret_columns_are_kept():
         "to": "ref('keys')",
         "field": "id",
     }
-    said = {"actual": "3", "expected": ">= 3, <= 9", "description": "as long as it has to be", "failures": 1}
-    found = of_check({**HELD, "params": params, **said})
+    stated = {"actual": "3", "expected": ">= 3, <= 9", "description": "as long as it has to be", "failures": 1}
+    found = of_check({**HELD, "params": params, **stated})
     text = str([one.value for one in found.proposals])
     assert "[REDACTED]" not in text
     assert all(word in text for word in ("^sk_", "ref('keys')", ">= 3, <= 9", "as long as"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, JOB, facet, pair, told
+from support.facet_cases import DPI, JOB, facet, pair, translate_events
 
 BODY = {"name": "Load totals", "description": "some description", "group": "some group", "position": 1}
 
 
 def operation(job=None, **body):
-    return told(pair(run={"dataRentgen_operation": facet(**{**BODY, **body})}, job=job or {}), report=True)
+    return translate_events(pair(run={"dataRentgen_operation": facet(**{**BODY, **body})}, job=job or {}), report=True)
 
 
 def test_name_and_description_are_the_job_s():
@@ -19,8 +19,8 @@ def test_name_and_description_are_the_job_s():
 
 def test_everything_is_kept_on_the_run():
     found = operation()
-    kept = found.kept(DPI)
-    assert {leaf: kept[f"dataRentgen_operation.{leaf}"] for leaf in BODY} == {**BODY, "position": "1"}
+    properties = found.properties(DPI)
+    assert {leaf: properties[f"dataRentgen_operation.{leaf}"] for leaf in BODY} == {**BODY, "position": "1"}
     leaf = "$.run.facets.dataRentgen_operation.{}"
     assert found.outcomes()[leaf.format("description")] == ("mapped", "dataJobInfo.description")
     assert found.outcomes()[leaf.format("position")][0] == "property"

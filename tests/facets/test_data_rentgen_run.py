@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, facet, pair, told
+from support.facet_cases import DPI, facet, pair, translate_events
 
 BODY = {
     "external_id": "app_123",
@@ -17,7 +17,7 @@ OWN = DPI.rpartition(":")[2]
 
 
 def run(other=None, **body):
-    return told(pair(run={"dataRentgen_run": facet(**{**BODY, **body}), **(other or {})}), report=True)
+    return translate_events(pair(run={"dataRentgen_run": facet(**{**BODY, **body}), **(other or {})}), report=True)
 
 
 def properties(found):
@@ -25,8 +25,8 @@ def properties(found):
 
 
 def test_everything_is_kept():
-    kept = run().kept(DPI)
-    assert {leaf: kept[f"dataRentgen_run.{leaf}"] for leaf in BODY} == BODY
+    run_properties = run().properties(DPI)
+    assert {leaf: run_properties[f"dataRentgen_run.{leaf}"] for leaf in BODY} == BODY
 
 
 def test_name_type_and_user_of_the_run():

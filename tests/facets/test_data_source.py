@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from openlineage.client.facet_v2 import datasource_dataset
-from support.facet_cases import GX, TOTALS, client_pair, event, facet, of_output, spec, told
+from support.facet_cases import GX, TOTALS, client_pair, event, facet, of_output, spec, translate_events
 
 
 def test_name_and_uri_are_kept_without_credentials():
     found = of_output("dataSource", facet(name="db", uri="postgresql://ann:secret@db:5432/shop?sslmode=x&password=p"))
-    kept = found.kept(TOTALS)
-    assert kept["dataSource.name"] == "db"
-    assert kept["dataSource.uri"] == "postgresql://ann:***@db:5432/shop?sslmode=x&password=***"
+    properties = found.properties(TOTALS)
+    assert properties["dataSource.name"] == "db"
+    assert properties["dataSource.uri"] == "postgresql://ann:***@db:5432/shop?sslmode=x&password=***"
     assert "/externalUrl" not in found.patched(TOTALS, "datasetProperties")
 
 
 def expectation(namespace, name, uri):
     dataset = {"namespace": namespace, "name": name, "facets": {"dataSource": facet(name="x", uri=uri)}}
-    return told(event(inputs=[dataset], producer=GX)).entities("dataset")
+    return translate_events(event(inputs=[dataset], producer=GX)).entities("dataset")
 
 
 def test_database_name_is_read_from_a_uri_of_the_same_host():
@@ -34,12 +34,12 @@ def test_another_host_or_no_database_completes_nothing():
 
 
 def test_specification_s_document_is_read():
-    kept = of_output("dataSource", spec("DatasourceDatasetFacet")["dataSource"]).kept(TOTALS)
-    assert kept["dataSource.name"] == "datasource_one"
-    assert kept["dataSource.uri"] == "https://some.location.com/datsource/one"
+    properties = of_output("dataSource", spec("DatasourceDatasetFacet")["dataSource"]).properties(TOTALS)
+    assert properties["dataSource.name"] == "datasource_one"
+    assert properties["dataSource.uri"] == "https://some.location.com/datsource/one"
 
 
 def test_client_s_class_is_read():
     made = datasource_dataset.DatasourceDatasetFacet(name="db", uri="postgres://db:5432")
-    kept = told(client_pair(outputs={"dataSource": made})).kept(TOTALS)
-    assert (kept["dataSource.name"], kept["dataSource.uri"]) == ("db", "postgres://db:5432")
+    properties = translate_events(client_pair(outputs={"dataSource": made})).properties(TOTALS)
+    assert (properties["dataSource.name"], properties["dataSource.uri"]) == ("db", "postgres://db:5432")

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 from openlineage.client.facet_v2 import dataset_type_dataset
-from support.facet_cases import TOTALS, client_pair, facet, of_output, pair, spec, told, totals
+from support.facet_cases import TOTALS, client_pair, facet, of_output, pair, spec, totals, translate_events
 from support.value_tables import TABLES, document
 
 
@@ -31,8 +31,8 @@ from support.value_tables import TABLES, document
 def test_dataset_type_and_subtype_are_datahub_subtypes(kind, subtype, names, profile):
     found = of_output("datasetType", facet(datasetType=kind, subType=subtype), datahub_version=profile)
     assert found.one(TOTALS, "subTypes") == {"typeNames": names}
-    assert found.kept(TOTALS)["datasetType.datasetType"].startswith(kind[:100])
-    assert found.kept(TOTALS).get("datasetType.subType") == (subtype or None)
+    assert found.properties(TOTALS)["datasetType.datasetType"].startswith(kind[:100])
+    assert found.properties(TOTALS).get("datasetType.subType") == (subtype or None)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_subtype_follows_the_connector_of_the_platform(platform, kind, subtype, 
 
 def test_kafka_stream_has_the_topic_subtype():
     topic = {"namespace": "kafka://b1:9092", "name": "orders", "facets": {"datasetType": facet(datasetType="STREAM")}}
-    found = told(pair(outputs=[topic]))
+    found = translate_events(pair(outputs=[topic]))
     urn = "urn:li:dataset:(urn:li:dataPlatform:kafka,orders,PROD)"
     assert found.one(urn, "subTypes") == {"typeNames": ["Topic"]}
-    assert found.kept(urn)["datasetType.datasetType"] == "STREAM"
+    assert found.properties(urn)["datasetType.datasetType"] == "STREAM"
 
 
 def test_words_of_connectors_are_datahubs():
@@ -81,19 +81,21 @@ def test_invalid_dataset_type_is_only_a_property(body):
     found = of_output("datasetType", body)
     assert not found.has(TOTALS, "subTypes")
     for leaf in ("datasetType", "subType"):
-        assert found.kept(TOTALS).get(f"datasetType.{leaf}") == (body.get(leaf) or None)
+        assert found.properties(TOTALS).get(f"datasetType.{leaf}") == (body.get(leaf) or None)
 
 
 def test_dbt_knows_better_in_whatever_order():
-    said = {"datasetType": facet(datasetType="TABLE"), "dbt_model": facet(config={"materialized": "view"})}
-    for facets in (said, dict(reversed(said.items()))):
-        assert told(pair(outputs=[totals(facets=facets)])).one(TOTALS, "subTypes") == {"typeNames": ["View"]}
+    stated = {"datasetType": facet(datasetType="TABLE"), "dbt_model": facet(config={"materialized": "view"})}
+    for facets in (stated, dict(reversed(stated.items()))):
+        assert translate_events(pair(outputs=[totals(facets=facets)])).one(TOTALS, "subTypes") == {
+            "typeNames": ["View"]
+        }
 
 
 def test_malformed_type_is_dropped_and_a_tombstone_is_ignored():
     found = of_output("datasetType", facet(datasetType=["TABLE"], subType="EXTERNAL"))
     assert not found.has(TOTALS, "subTypes")
-    assert found.kept(TOTALS)["datasetType.subType"] == "EXTERNAL"
+    assert found.properties(TOTALS)["datasetType.subType"] == "EXTERNAL"
     assert not of_output("datasetType", facet(datasetType="TABLE", _deleted=True)).has(TOTALS, "subTypes")
 
 
@@ -104,4 +106,6 @@ def test_specification_s_document_is_read():
 
 def test_client_s_class_is_read():
     made = dataset_type_dataset.DatasetTypeDatasetFacet(datasetType="TOPIC")
-    assert told(client_pair(outputs={"datasetType": made})).one(TOTALS, "subTypes") == {"typeNames": ["Topic"]}
+    assert translate_events(client_pair(outputs={"datasetType": made})).one(TOTALS, "subTypes") == {
+        "typeNames": ["Topic"]
+    }

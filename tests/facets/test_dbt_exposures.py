@@ -8,13 +8,13 @@ from support.facet_cases import TOTALS, facet, of_output
 
 def test_exposures_are_kept_as_one_json():
     exposures = [{"unique_id": "exposure.shop.board", "name": "board", "type": "dashboard", "url": "https://bi/1"}]
-    assert of_output("dbt_exposures", facet(exposures=exposures)).kept(TOTALS)["dbt_exposures"] == (
+    assert of_output("dbt_exposures", facet(exposures=exposures)).properties(TOTALS)["dbt_exposures"] == (
         '[{"name":"board","type":"dashboard","unique_id":"exposure.shop.board","url":"https://bi/1"}]'
     )
 
 
 @pytest.mark.parametrize(
-    ("body", "kept"),
+    ("body", "properties"),
     [
         ({"exposures": []}, {}),
         ({"exposures": "board"}, {"dbt_exposures.exposures": "board"}),
@@ -25,13 +25,13 @@ def test_exposures_are_kept_as_one_json():
         ),
     ],
 )
-def test_other_shapes_are_kept_as_they_are(body, kept):
-    found = of_output("dbt_exposures", facet(**body)).kept(TOTALS)
-    assert {key: text for key, text in found.items() if key.startswith("dbt")} == kept
+def test_other_shapes_are_kept_as_they_are(body, properties):
+    found = of_output("dbt_exposures", facet(**body)).properties(TOTALS)
+    assert {key: text for key, text in found.items() if key.startswith("dbt")} == properties
 
 
 def test_report_names_the_property_of_bare_names():
     found = of_output("dbt_exposures", facet(exposures=["board"]), report=True)
-    assert found.kept(TOTALS)["dbt_exposures"] == '["board"]'
+    assert found.properties(TOTALS)["dbt_exposures"] == '["board"]'
     target = "datasetProperties.customProperties[openlineage.dbt_exposures]"
     assert found.outcomes()["$.outputs[0].facets.dbt_exposures.exposures[0]"] == ("property", target)

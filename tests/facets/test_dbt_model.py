@@ -15,8 +15,8 @@ from support.facet_cases import (
     of_output,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 
@@ -30,24 +30,24 @@ def test_configuration_is_kept_on_the_dataset_and_its_job():
     body = model("incremental", access="public", incremental={"strategy": "merge", "unique_key": ["id"]})
     found = of_output("dbt_model", facet(**body, version=2))
     for urn in (TOTALS, JOB):
-        kept = found.kept(urn)
-        assert kept["dbt_model.config.materialized"] == "incremental"
-        assert kept["dbt_model.config.access"] == "public"
-        assert kept["dbt_model.config.incremental"] == '{"strategy":"merge","unique_key":["id"]}'
-        assert kept["dbt_model.version"] == "2"
+        properties = found.properties(urn)
+        assert properties["dbt_model.config.materialized"] == "incremental"
+        assert properties["dbt_model.config.access"] == "public"
+        assert properties["dbt_model.config.incremental"] == '{"strategy":"merge","unique_key":["id"]}'
+        assert properties["dbt_model.version"] == "2"
 
 
 def test_dbt_model_of_an_input_does_not_describe_the_job():
     found = of_input("dbt_model", model("table"))
-    assert found.kept(ORDERS)["dbt_model.config.materialized"] == "table"
-    assert not any(key.startswith("dbt_model") for key in found.kept(JOB))
+    assert found.properties(ORDERS)["dbt_model.config.materialized"] == "table"
+    assert not any(key.startswith("dbt_model") for key in found.properties(JOB))
     assert not found.has(ORDERS, "operation")
 
 
 def test_report_maps_view_subtypes_without_input_properties():
     path = "$.inputs[0].facets.dbt_model.config.materialized"
-    for said, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("dropped", "policy:materialize"))):
-        found = of_input("dbt_model", model(said), report=True, materialize="outputs")
+    for stated, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("dropped", "policy:materialize"))):
+        found = of_input("dbt_model", model(stated), report=True, materialize="outputs")
         assert found.outcomes()[path] == where
 
 
@@ -71,12 +71,14 @@ def test_materialization_sets_the_operation_type(config, kind, inferred):
     assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
 
 
-@pytest.mark.parametrize(("said", "kept"), [(False, "false"), (0, "0"), ("", ""), (None, None), ({}, None), ([], None)])
-def test_incremental_configuration_that_is_no_object_is_kept_too(said, kept):
-    found = of_output("dbt_model", facet(config={"access": "public", "incremental": said}), report=True)
-    assert found.kept(TOTALS).get("dbt_model.config.incremental") == kept
+@pytest.mark.parametrize(
+    ("stated", "properties"), [(False, "false"), (0, "0"), ("", ""), (None, None), ({}, None), ([], None)]
+)
+def test_incremental_configuration_that_is_no_object_is_kept_too(stated, properties):
+    found = of_output("dbt_model", facet(config={"access": "public", "incremental": stated}), report=True)
+    assert found.properties(TOTALS).get("dbt_model.config.incremental") == properties
     outcome = found.outcomes()["$.outputs[0].facets.dbt_model.config.incremental"][0]
-    assert outcome == ("property" if kept is not None else "dropped")
+    assert outcome == ("property" if properties is not None else "dropped")
 
 
 def test_view_is_a_view():
@@ -86,14 +88,14 @@ def test_view_is_a_view():
 
 def test_row_count_of_a_rebuilt_table_is_its_profile():
     bag = {"facets": {"dbt_model": model("table")}, "outputFacets": {"outputStatistics": facet(rowCount=12)}}
-    assert told(pair(outputs=[totals(**bag)])).one(TOTALS, "datasetProfile")["rowCount"] == 12
+    assert translate_events(pair(outputs=[totals(**bag)])).one(TOTALS, "datasetProfile")["rowCount"] == 12
     bag["facets"] = {"dbt_model": model("incremental")}
-    assert not told(pair(outputs=[totals(**bag)])).has(TOTALS, "datasetProfile")
+    assert not translate_events(pair(outputs=[totals(**bag)])).has(TOTALS, "datasetProfile")
 
 
 def test_dataset_event_sets_model_properties_without_operation():
-    found = told(dataset_event(totals(facets={"dbt_model": model("table")})))
-    assert found.kept(TOTALS)["dbt_model.config.materialized"] == "table"
+    found = translate_events(dataset_event(totals(facets={"dbt_model": model("table")})))
+    assert found.properties(TOTALS)["dbt_model.config.materialized"] == "table"
     assert not found.has(TOTALS, "operation")
 
 
@@ -109,7 +111,9 @@ def test_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
     }
     source = {"namespace": "postgres://db:5432", "name": "shop.public.raw", "field": "a"}
     through = facet(fields={"a": {"inputFields": [source]}})
-    found = told(pair(inputs=[hidden], outputs=[totals(facets={"columnLineage": through})], producer=DBT), report=True)
+    found = translate_events(
+        pair(inputs=[hidden], outputs=[totals(facets={"columnLineage": through})], producer=DBT), report=True
+    )
     raw = ORDERS.replace("orders", "raw")
     assert found.entities("dataset") == {TOTALS, raw}
     flow = "urn:li:dataFlow:(dbt,daily,shop)"
@@ -123,7 +127,7 @@ def test_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
 def test_ephemeral_model_is_no_output_and_no_source_of_columns():
     hidden = totals(facets={"dbt_model": model("Ephemeral")})
     lineage = facet(fields={"a": {"inputFields": [{**totals(), "field": "a"}]}})
-    found = told(
+    found = translate_events(
         pair(inputs=[hidden], outputs=[hidden, orders(facets={"columnLineage": lineage})], producer=DBT), report=True
     )
     assert found.entities("dataset") == {ORDERS}
@@ -133,7 +137,9 @@ def test_ephemeral_model_is_no_output_and_no_source_of_columns():
 
 @pytest.mark.parametrize("broken", ["<<non-serializable: x>>", facet(config="ephemeral"), facet(config=["ephemeral"])])
 def test_only_the_configuration_makes_a_model_ephemeral(broken):
-    assert ORDERS in told(event(inputs=[orders(facets={"dbt_model": broken})], producer=DBT)).entities("dataset")
+    assert ORDERS in translate_events(event(inputs=[orders(facets={"dbt_model": broken})], producer=DBT)).entities(
+        "dataset"
+    )
 
 
 def made_of(source, producer=DBT, inputs=(), **settings):
@@ -141,7 +147,7 @@ def made_of(source, producer=DBT, inputs=(), **settings):
     field = {"namespace": "postgres://db:5432", "name": source, "field": "a"}
     lineage = facet(fields={"a": {"inputFields": [field]}})
     outputs = [totals(facets={"columnLineage": lineage})]
-    found = told(pair(inputs=list(inputs), outputs=outputs, producer=producer), report=True, **settings)
+    found = translate_events(pair(inputs=list(inputs), outputs=outputs, producer=producer), report=True, **settings)
     return found, found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"]
 
 
@@ -176,8 +182,8 @@ def test_column_lineage_source_that_is_an_input_is_a_dataset():
 @pytest.mark.parametrize(("ephemeral", "outcome"), [("skip", ("dropped", "ephemeral")), ("keep", "mapped")])
 def test_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, outcome):
     hidden = orders(facets={"dbt_model": model("ephemeral")})
-    found, said = made_of("__dbt__cte__orders", inputs=[hidden], temporary={"ephemeral": ephemeral})
-    assert said == outcome or said[0] == outcome
+    found, stated = made_of("__dbt__cte__orders", inputs=[hidden], temporary={"ephemeral": ephemeral})
+    assert stated == outcome or stated[0] == outcome
     assert (ORDERS in found.entities("dataset")) is (ephemeral == "keep")
     elsewhere = {**hidden, "namespace": "postgres://other:5432"}
     assert made_of("__dbt__cte__orders", inputs=[elsewhere], temporary={"ephemeral": ephemeral})[1][0] == "dropped"
@@ -190,7 +196,7 @@ AUDIT_URN = ORDERS.replace("public.orders", "analytics_dbt_test__audit.not_null_
 def audit(output, job_type="TEST", producer=DBT):
     integration = "DBT" if producer == DBT else "OWN"
     facets = {"jobType": facet(processingType="BATCH", integration=integration, jobType=job_type)}
-    return told(pair(job=facets, inputs=[orders()], outputs=[output], producer=producer), report=True)
+    return translate_events(pair(job=facets, inputs=[orders()], outputs=[output], producer=producer), report=True)
 
 
 def test_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
@@ -216,12 +222,14 @@ def test_nothing_else_is_a_phantom(output, job_type, producer):
 
 def test_input_in_an_audit_schema_is_read_and_no_phantom():
     facets = {"jobType": facet(jobType="TEST")}
-    assert AUDIT_URN in told(pair(job=facets, inputs=[AUDIT], producer=DBT)).entities("dataset")
+    assert AUDIT_URN in translate_events(pair(job=facets, inputs=[AUDIT], producer=DBT)).entities("dataset")
 
 
 def test_dbt_test_is_recognised_by_its_node_name():
     name = "test.shop.not_null_orders_id.abc"
-    assert told(pair(inputs=[orders()], outputs=[AUDIT], producer=DBT, name=name)).entities("dataset") == {ORDERS}
+    assert translate_events(pair(inputs=[orders()], outputs=[AUDIT], producer=DBT, name=name)).entities("dataset") == {
+        ORDERS
+    }
 
 
 FIELDS = [{"name": "Day", "type": "date"}, {"name": "id", "type": "int"}]
@@ -229,7 +237,7 @@ FIELDS = [{"name": "Day", "type": "date"}, {"name": "id", "type": "int"}]
 
 def partitioned(partition, fields=FIELDS, **settings):
     body = {"dbt_model": model("incremental", incremental={"partition_by": partition}), "schema": facet(fields=fields)}
-    found = told(pair(outputs=[totals(facets=body)]), report=True, **settings)
+    found = translate_events(pair(outputs=[totals(facets=body)]), report=True, **settings)
     columns = found.one(TOTALS, "schemaMetadata")["fields"]
     return found, [one["fieldPath"] for one in columns if one.get("isPartitioningKey")]
 
@@ -248,7 +256,7 @@ def partitioned(partition, fields=FIELDS, **settings):
 def test_partition_column_of_a_model_is_a_partitioning_key(partition, keys):
     found, marked = partitioned(partition)
     assert marked == keys
-    assert "partition_by" in found.kept(TOTALS)["dbt_model.config.incremental"]
+    assert "partition_by" in found.properties(TOTALS)["dbt_model.config.incremental"]
 
 
 def test_nested_column_of_the_same_name_is_no_partitioning_key():
@@ -261,9 +269,9 @@ def test_nested_column_of_the_same_name_is_no_partitioning_key():
 
 def test_report_names_the_key():
     leaf = "$.outputs[0].facets.dbt_model.config.incremental.partition_by.{}"
-    said = partitioned({"field": "Day", "granularity": "day"})[0].outcomes()
-    assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
-    assert said[leaf.format("granularity")][0] == "property"
+    stated = partitioned({"field": "Day", "granularity": "day"})[0].outcomes()
+    assert stated[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
+    assert stated[leaf.format("granularity")][0] == "property"
 
 
 @pytest.mark.parametrize("bags", [("facets", "outputFacets"), ("outputFacets", "facets"), ("facets", "facets")])
@@ -275,12 +283,12 @@ def test_partition_columns_without_a_match_are_kept(bags):
     leaf = f"$.outputs[0].{bags[0]}.dbt_model.config.incremental.partition_by.{{}}"
     property_ = "customProperties[openlineage.dbt_model.config.incremental]"
     for settings, aspect in (({}, "datasetProperties"), ({"materialize": "none"}, "dataJobInfo")):
-        said = told(pair(outputs=[totals(**body)]), report=True, **settings).outcomes()
+        stated = translate_events(pair(outputs=[totals(**body)]), report=True, **settings).outcomes()
         for name in ("field", "columns[0]", "columns[2]"):
-            assert said[leaf.format(name)] == ("property", f"{aspect}.{property_}")
-    said = told(pair(outputs=[totals(**body)]), report=True).outcomes()
-    assert said[leaf.format("columns[1]")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
+            assert stated[leaf.format(name)] == ("property", f"{aspect}.{property_}")
+    stated = translate_events(pair(outputs=[totals(**body)]), report=True).outcomes()
+    assert stated[leaf.format("columns[1]")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
 
 
 def test_configuration_that_is_no_object_is_kept():
-    assert of_output("dbt_model", facet(config=["view"])).kept(TOTALS)["dbt_model.config"] == '["view"]'
+    assert of_output("dbt_model", facet(config=["view"])).properties(TOTALS)["dbt_model.config"] == '["view"]'

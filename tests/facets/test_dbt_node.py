@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DBT, JOB, event, facet, of_job, orders, told
+from support.facet_cases import DBT, JOB, event, facet, of_job, orders, translate_events
 
 LINKS = {"dbt": "https://git.example.com/shop/{path}"}
 
 
 def test_file_and_unique_id_are_kept_on_the_job():
     body = facet(original_file_path="models/orders.sql", database="shop", unique_id="model.shop.orders", test_type=None)
-    kept = of_job("dbt_node", body).kept(JOB)
-    assert kept["dbt_node.original_file_path"] == "models/orders.sql"
-    assert kept["dbt_node.unique_id"] == "model.shop.orders"
-    assert "dbt_node.test_type" not in kept
+    properties = of_job("dbt_node", body).properties(JOB)
+    assert properties["dbt_node.original_file_path"] == "models/orders.sql"
+    assert properties["dbt_node.unique_id"] == "model.shop.orders"
+    assert "dbt_node.test_type" not in properties
 
 
 def test_path_as_dbt_writes_it_on_windows_is_a_page_too():
     links = {"dbt": "https://git.example.com/shop/{path}"}
     found = of_job("dbt_node", facet(original_file_path="models\\a b.sql"), links=links)
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://git.example.com/shop/models/a%20b.sql"
-    assert found.kept(JOB)["dbt_node.original_file_path"] == "models\\a b.sql"
+    assert found.properties(JOB)["dbt_node.original_file_path"] == "models\\a b.sql"
 
 
 def checked(**node):
@@ -29,7 +29,7 @@ def checked(**node):
     bag = {"dataQualityAssertions": facet(assertions=[check])}
     parts = {"job": {"dbt_node": facet(**node)}, "producer": DBT, "name": "test.shop.not_null_orders_id.1a2b"}
     events = [event("START", inputs=[orders()], **parts), event("COMPLETE", inputs=[orders(facets=bag)], **parts)]
-    found = told(events, report=True, links=LINKS)
+    found = translate_events(events, report=True, links=LINKS)
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
     return found, info
 

@@ -16,8 +16,8 @@ from support.facet_cases import (
     of_output,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 from dh_bridge.datahub.search_texts import cut_text
@@ -27,46 +27,46 @@ def test_description_of_a_job_is_the_job_s_and_never_its_flow_s():
     found = of_job("documentation", facet(description="Loads *orders*", contentType="text/html"))
     assert found.patched(JOB, "dataJobInfo")["/description"] == "Loads *orders*"
     assert "/description" not in found.patched(FLOW, "dataFlowInfo")
-    assert found.kept(JOB)["documentation.contentType"] == "text/html"
+    assert found.properties(JOB)["documentation.contentType"] == "text/html"
 
 
 def test_description_of_a_flow_level_job_is_the_flow_s():
-    found = told(pair(job={"documentation": facet(description="Night")}, name="daily"))
+    found = translate_events(pair(job={"documentation": facet(description="Night")}, name="daily"))
     assert found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
 
 
 def test_description_of_a_dataset_is_the_dataset_s():
     found = of_output("documentation", facet(description="All totals", contentType="text/x-rst"))
     assert found.patched(TOTALS, "datasetProperties")["/description"] == "All totals"
-    assert found.kept(TOTALS)["documentation.contentType"] == "text/x-rst"
+    assert found.properties(TOTALS)["documentation.contentType"] == "text/x-rst"
 
 
 @pytest.mark.parametrize("content_type", ["text/markdown", "text/plain"])
 def test_usual_content_types_are_not_kept(content_type):
     found = of_job("documentation", facet(description="x", contentType=content_type), report=True)
-    assert "documentation.contentType" not in found.kept(JOB)
+    assert "documentation.contentType" not in found.properties(JOB)
     assert found.outcomes()["$.job.facets.documentation.contentType"][0] == "dropped"
 
 
 def test_last_nonempty_description_wins_in_any_order():
-    said = [
+    stated = [
         event("START", job={"documentation": facet(description="old")}),
         event("RUNNING", job={"documentation": facet(description="new")}, time="2026-11-20T01:00:10Z"),
         event(job={"documentation": facet(description="")}),
     ]
-    for order in (said, said[::-1]):
-        assert told(order).patched(JOB, "dataJobInfo")["/description"] == "new"
+    for order in (stated, stated[::-1]):
+        assert translate_events(order).patched(JOB, "dataJobInfo")["/description"] == "new"
 
 
 def test_deleted_description_is_removed():
-    found = told(event("START"), event(job={"documentation": {"_deleted": True, **facet()}}))
+    found = translate_events(event("START"), event(job={"documentation": {"_deleted": True, **facet()}}))
     assert {"op": "remove", "path": "/description"} in found.one(JOB, "dataJobInfo")
-    found = told(dataset_event(totals(facets={"documentation": {**facet(), "_deleted": True}})))
+    found = translate_events(dataset_event(totals(facets={"documentation": {**facet(), "_deleted": True}})))
     assert {"op": "remove", "path": "/description"} in found.one(TOTALS, "datasetProperties")
 
 
 def test_description_after_its_deletion_is_written():
-    found = told(
+    found = translate_events(
         event("START", job={"documentation": {**facet(), "_deleted": True}}),
         event(job={"documentation": facet(description="again")}),
     )
@@ -81,7 +81,7 @@ def test_long_description_is_cut():
 def test_number_is_a_text_too_and_other_leaves_are_kept():
     found = of_job("documentation", facet(description=7, author={"name": "ann"}))
     assert found.patched(JOB, "dataJobInfo")["/description"] == "7"
-    assert found.kept(JOB)["documentation.author"] == '{"name":"ann"}'
+    assert found.properties(JOB)["documentation.author"] == '{"name":"ann"}'
 
 
 def test_specification_s_documents_are_read():
@@ -92,7 +92,7 @@ def test_specification_s_documents_are_read():
 
 
 def test_client_s_classes_are_read():
-    found = told(
+    found = translate_events(
         client_pair(
             job={"documentation": documentation_job.DocumentationJobFacet(description="J")},
             outputs={"documentation": documentation_dataset.DocumentationDatasetFacet(description="D")},

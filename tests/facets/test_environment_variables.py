@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage.client.facet_v2 import environment_variables_run
-from support.facet_cases import DPI, client_pair, facet, of_run, spec, told
+from support.facet_cases import DPI, client_pair, facet, of_run, spec, translate_events
 
 KEY = "environmentVariables"
 
@@ -13,14 +13,17 @@ def variables(*pairs):
     return facet(environmentVariables=[{"name": name, "value": value} for name, value in pairs])
 
 
-def kept(body, **settings):
-    found = of_run(KEY, body, **settings).kept(DPI)
+def properties(body, **settings):
+    found = of_run(KEY, body, **settings).properties(DPI)
     return {key.removeprefix(f"{KEY}."): value for key, value in found.items() if key.startswith(KEY)}
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 def test_each_variable_is_a_property_of_the_run(profile):
-    assert kept(variables(("HOME", "/root"), ("LANG", "")), datahub_version=profile) == {"HOME": "/root", "LANG": ""}
+    assert properties(variables(("HOME", "/root"), ("LANG", "")), datahub_version=profile) == {
+        "HOME": "/root",
+        "LANG": "",
+    }
 
 
 def test_secrets_are_masked_by_name_and_by_shape():
@@ -30,7 +33,7 @@ def test_secrets_are_masked_by_name_and_by_shape():
         ("AWS_SECRET_ACCESS_KEY", "***"),
         ("JWT", "eyJhbGciOiJI.eyJzdWIiOiIx.x"),
     )
-    assert kept(body) == {
+    assert properties(body) == {
         "DB_PASSWORD": "[REDACTED]", "URL": "jdbc://a:***@c", "AWS_SECRET_ACCESS_KEY": "***", "JWT": "[REDACTED]",
     }  # fmt: skip
     outcomes = of_run(KEY, body, report=True).outcomes()
@@ -40,14 +43,17 @@ def test_secrets_are_masked_by_name_and_by_shape():
 
 
 def test_strict_redaction_keeps_names_only():
-    assert kept(variables(("HOME", "/root"), ("EMPTY", "")), redaction="strict") == {"HOME": "[REDACTED]", "EMPTY": ""}
+    assert properties(variables(("HOME", "/root"), ("EMPTY", "")), redaction="strict") == {
+        "HOME": "[REDACTED]",
+        "EMPTY": "",
+    }
     found = of_run(KEY, variables(("HOME", "/root")), report=True, redaction="strict").outcomes()
     assert found[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "policy:redaction")
 
 
 def test_variables_beyond_the_first_hundred_are_counted():
     body = variables(*((f"V{number:03}", "x") for number in reversed(range(130))))
-    found = kept(body)
+    found = properties(body)
     assert sorted(found) == [*(f"V{number:03}" for number in range(100)), "more"]
     assert found["more"] == "30"
     assert of_run(KEY, body, report=True).outcomes()[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "too-large")
@@ -55,7 +61,7 @@ def test_variables_beyond_the_first_hundred_are_counted():
 
 def test_variable_with_a_repeated_name_has_the_last_value():
     body = variables(("A", "1"), ("A", "2"), ("n" * 300, "x"), ("", "y"), (None, "z"))
-    assert kept(body) == {"A": "2"}
+    assert properties(body) == {"A": "2"}
     found = of_run(KEY, body, report=True).outcomes()
     rows = [found[f"$.run.facets.{KEY}.{KEY}[{position}].value"] for position in range(5)]
     assert rows[0] == ("dropped", f"duplicate-of:{KEY}[1].name")
@@ -67,11 +73,11 @@ def test_variable_with_a_repeated_name_has_the_last_value():
     "body", [facet(), facet(environmentVariables=None), facet(environmentVariables=[]), facet(environmentVariables="x")]
 )
 def test_empty_facet_adds_no_properties(body):
-    assert kept(body) == {}
+    assert properties(body) == {}
 
 
 def test_hostile_values_are_capped_and_wrong_types_are_mended():
-    found = kept(
+    found = properties(
         facet(
             environmentVariables=[
                 {"name": "N", "value": 5},
@@ -87,11 +93,11 @@ def test_hostile_values_are_capped_and_wrong_types_are_mended():
 
 
 def test_specification_s_document_is_read():
-    assert kept(spec("EnvironmentVariablesRunFacet")[KEY])["JAVA_HOME"] == "/usr/lib/jvm/java-11-openjdk"
+    assert properties(spec("EnvironmentVariablesRunFacet")[KEY])["JAVA_HOME"] == "/usr/lib/jvm/java-11-openjdk"
 
 
 def test_client_s_class_is_read():
     made = environment_variables_run.EnvironmentVariablesRunFacet(
         environmentVariables=[environment_variables_run.EnvironmentVariable(name="A", value="b")]
     )
-    assert told(client_pair(run={KEY: made})).kept(DPI)[f"{KEY}.A"] == "b"
+    assert translate_events(client_pair(run={KEY: made})).properties(DPI)[f"{KEY}.A"] == "b"

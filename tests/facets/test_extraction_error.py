@@ -6,13 +6,13 @@ import json
 
 import pytest
 from openlineage.client.facet_v2 import extraction_error_run
-from support.facet_cases import DPI, client_pair, event, facet, of_run, spec, told
+from support.facet_cases import DPI, client_pair, event, facet, of_run, spec, translate_events
 
 KEY = "extractionError"
 
 
-def kept(body, **settings):
-    found = of_run(KEY, body, **settings).kept(DPI)
+def run_properties(body, **settings):
+    found = of_run(KEY, body, **settings).properties(DPI)
     return {key.removeprefix(f"{KEY}."): value for key, value in found.items() if key.startswith(KEY)}
 
 
@@ -24,7 +24,7 @@ def test_counts_errors_and_the_first_trace_are_kept_on_the_run(profile):
         {"errorMessage": "worse", "stackTrace": "at b"},
     ]
     found = of_run(KEY, facet(totalTasks="3", failedTasks=2, errors=errors), datahub_version=profile, report=True)
-    properties = found.kept(DPI)
+    properties = found.properties(DPI)
     assert properties[f"{KEY}.totalTasks"] == "3"
     assert properties[f"{KEY}.failedTasks"] == "2"
     assert json.loads(properties[f"{KEY}.errors"]) == [
@@ -36,12 +36,12 @@ def test_counts_errors_and_the_first_trace_are_kept_on_the_run(profile):
 
 
 def test_largest_counts_and_the_last_errors_stay_in_any_order():
-    said = [
+    stated = [
         event("START", run={KEY: facet(totalTasks=5, failedTasks=1, errors=[{"errorMessage": "first"}])}),
         event(run={KEY: facet(totalTasks=2, failedTasks=2, errors=[{"errorMessage": "last"}])}),
     ]
-    for order in (said, said[::-1], said + said):
-        found = told(order).kept(DPI)
+    for order in (stated, stated[::-1], stated + stated):
+        found = translate_events(order).properties(DPI)
         assert (found[f"{KEY}.totalTasks"], found[f"{KEY}.failedTasks"]) == ("5", "2")
         assert found[f"{KEY}.errors"] == '[{"message":"last"}]'
 
@@ -54,26 +54,26 @@ def test_long_texts_are_truncated_separately_and_secrets_masked():
             "stackTrace": "H" * 5000 + "postgres://a:b@c" + "T" * 1300,
         }
     ]
-    found = kept(facet(errors=errors))
+    found = run_properties(facet(errors=errors))
     error = json.loads(found["errors"])[0]
     assert len(error["task"]) == 500
     assert len(error["message"]) == 1000
     assert found["stackTrace"].startswith("H" * 2600)
     assert found["stackTrace"].endswith("T" * 1300)
-    assert "a:b@" not in kept(facet(errors=[{"errorMessage": "cannot read postgres://a:b@c/d"}]))["errors"]
-    assert len(kept(facet(errors=[{"errorMessage": "e" * 900}] * 50))["errors"]) == 4000
+    assert "a:b@" not in run_properties(facet(errors=[{"errorMessage": "cannot read postgres://a:b@c/d"}]))["errors"]
+    assert len(run_properties(facet(errors=[{"errorMessage": "e" * 900}] * 50))["errors"]) == 4000
 
 
 def test_invalid_fields_are_dropped_individually():
-    assert kept(facet(totalTasks=-1, failedTasks="many", errors=[{}, 7, {"taskNumber": 1}])) == {
+    assert run_properties(facet(totalTasks=-1, failedTasks="many", errors=[{}, 7, {"taskNumber": 1}])) == {
         "errors": '[{"taskNumber":1}]'
     }
-    assert kept(facet(totalTasks=0, failedTasks=0, errors=[])) == {"totalTasks": "0", "failedTasks": "0"}
-    assert kept(facet(errors="none")) == {}
+    assert run_properties(facet(totalTasks=0, failedTasks=0, errors=[])) == {"totalTasks": "0", "failedTasks": "0"}
+    assert run_properties(facet(errors="none")) == {}
 
 
 def test_specification_s_document_is_read():
-    found = kept(spec("ExtractionErrorRunFacet")[KEY])
+    found = run_properties(spec("ExtractionErrorRunFacet")[KEY])
     assert (found["totalTasks"], found["failedTasks"]) == ("1", "1")
     assert json.loads(found["errors"])[0]["task"] == "DROP POLICY IF EXISTS name ON table_name"
 
@@ -82,4 +82,4 @@ def test_client_s_class_is_read():
     made = extraction_error_run.ExtractionErrorRunFacet(
         totalTasks=2, failedTasks=1, errors=[extraction_error_run.Error(errorMessage="x")]
     )
-    assert told(client_pair(run={KEY: made})).kept(DPI)[f"{KEY}.errors"] == '[{"message":"x"}]'
+    assert translate_events(client_pair(run={KEY: made})).properties(DPI)[f"{KEY}.errors"] == '[{"message":"x"}]'

@@ -6,7 +6,18 @@ import copy
 import re
 
 import pytest
-from support.facet_cases import NAMESPACE, PARENT, RUN, dataset_event, event, facet, job_event, orders, told, totals
+from support.facet_cases import (
+    NAMESPACE,
+    PARENT,
+    RUN,
+    dataset_event,
+    event,
+    facet,
+    job_event,
+    orders,
+    totals,
+    translate_events,
+)
 
 from dh_bridge.datahub.proposal import ndjson_line
 
@@ -110,9 +121,9 @@ def test_reported_fields_change_the_proposals(name, profile):
     events = CALLS[name]
 
     def lines(call):
-        return [ndjson_line(one) for one in told(call, datahub_version=profile).proposals]
+        return [ndjson_line(one) for one in translate_events(call, datahub_version=profile).proposals]
 
-    expected, outcomes = lines(events), told(events, report=True, datahub_version=profile).outcomes()
+    expected, outcomes = lines(events), translate_events(events, report=True, datahub_version=profile).outcomes()
     reached = [
         path
         for path, (outcome, _) in outcomes.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.facet_cases import FLOW, JOB, facet, of_job, pair, told
+from support.facet_cases import FLOW, JOB, facet, of_job, pair, translate_events
 
 BODY = facet(displayName="Orders, nightly", origin={"sourceType": "CUSTOM", "name": "projects/p/x"})
 
@@ -11,13 +11,17 @@ def test_display_name_is_the_job_name_and_the_origin_is_kept():
     found = of_job("gcp_lineage", BODY)
     assert found.patched(JOB, "dataJobInfo")["/name"] == "Orders, nightly"
     assert found.patched(FLOW, "dataFlowInfo")["/name"] == "daily"
-    kept = found.kept(JOB)
-    assert (kept["gcp_lineage.origin.sourceType"], kept["gcp_lineage.origin.name"]) == ("CUSTOM", "projects/p/x")
+    properties = found.properties(JOB)
+    assert (properties["gcp_lineage.origin.sourceType"], properties["gcp_lineage.origin.name"]) == (
+        "CUSTOM",
+        "projects/p/x",
+    )
 
 
 def test_facet_of_a_flow_level_job_is_on_the_flow():
     assert (
-        told(pair(job={"gcp_lineage": BODY}, name="daily")).patched(FLOW, "dataFlowInfo")["/name"] == "Orders, nightly"
+        translate_events(pair(job={"gcp_lineage": BODY}, name="daily")).patched(FLOW, "dataFlowInfo")["/name"]
+        == "Orders, nightly"
     )
 
 
@@ -27,7 +31,7 @@ def test_empty_facet_has_no_effect():
 
 
 def test_numeric_display_name_is_used_and_an_object_is_kept():
-    number = told(pair(job={"gcp_lineage": facet(displayName=2026)}))
+    number = translate_events(pair(job={"gcp_lineage": facet(displayName=2026)}))
     assert number.patched(JOB, "dataJobInfo")["/name"] == "2026"
-    strange = told(pair(job={"gcp_lineage": facet(displayName={"de": "Laden"})}))
-    assert strange.kept(JOB)["gcp_lineage.displayName.de"] == "Laden"
+    strange = translate_events(pair(job={"gcp_lineage": facet(displayName={"de": "Laden"})}))
+    assert strange.properties(JOB)["gcp_lineage.displayName.de"] == "Laden"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import GX, ORDERS, event, facet, orders, told
+from support.facet_cases import GX, ORDERS, event, facet, orders, translate_events
 
 
 def gx(*assertions, **more):
     bag = {"greatExpectations_assertions": facet(assertions=list(assertions)), **more}
-    return told(event(inputs=[orders(inputFacets=bag)], producer=GX), report=True)
+    return translate_events(event(inputs=[orders(inputFacets=bag)], producer=GX), report=True)
 
 
 def results(found):

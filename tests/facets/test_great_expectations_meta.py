@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, GX, event, facet, of_run, orders, told
+from support.facet_cases import DPI, GX, event, facet, of_run, orders, translate_events
 
 META = facet(
     great_expectations_version="1.24.1",
@@ -16,7 +16,9 @@ META = facet(
 
 def test_batch_is_part_of_the_assertion_results():
     checks = {"greatExpectations_assertions": facet(assertions=[{"expectationType": "expect_x", "success": True}])}
-    found = told(event(run={"great_expectations_meta": META}, inputs=[orders(inputFacets=checks)], producer=GX))
+    found = translate_events(
+        event(run={"great_expectations_meta": META}, inputs=[orders(inputFacets=checks)], producer=GX)
+    )
     (result,) = [one.value for one in found.proposals if one.aspect_name == "assertionRunEvent"]
     batch = result["batchSpec"]
     assert batch["query"] == "select 1"
@@ -26,14 +28,14 @@ def test_batch_is_part_of_the_assertion_results():
 
 
 def test_rest_is_kept_on_the_run():
-    kept = of_run("great_expectations_meta", META).kept(DPI)
-    assert kept["great_expectations_meta.great_expectations_version"] == "1.24.1"
-    assert kept["great_expectations_meta.run_id.run_time"] == "2026-11-21T07:14:38"
+    properties = of_run("great_expectations_meta", META).properties(DPI)
+    assert properties["great_expectations_meta.great_expectations_version"] == "1.24.1"
+    assert properties["great_expectations_meta.run_id.run_time"] == "2026-11-21T07:14:38"
 
 
 def test_empty_facet_has_no_effect():
-    kept = of_run("great_expectations_meta", facet()).kept(DPI)
-    assert not any(key.startswith("great") for key in kept)
+    properties = of_run("great_expectations_meta", facet()).properties(DPI)
+    assert not any(key.startswith("great") for key in properties)
 
 
 EXPECTATIONS = facet(
@@ -46,7 +48,9 @@ BY_DAY = {"batch_identifiers": {"day": 2}, "splitter_method": "split_on_column_v
 def validated(batch, definition=None, **bag):
     meta = facet(active_batch_definition=definition or {"data_asset_name": "orders"}, batch_spec=batch)
     facets = {"greatExpectations_assertions": EXPECTATIONS, "dataQualityMetrics": MEASURED, **bag}
-    found = told(event(run={"great_expectations_meta": meta}, inputs=[orders(inputFacets=facets)], producer=GX))
+    found = translate_events(
+        event(run={"great_expectations_meta": meta}, inputs=[orders(inputFacets=facets)], producer=GX)
+    )
     by_aspect = {one.aspect_name: one.value for one in found.proposals}
     return by_aspect["assertionRunEvent"], by_aspect["datasetProfile"]
 

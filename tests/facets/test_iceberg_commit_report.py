@@ -14,8 +14,8 @@ from support.facet_cases import (
     of_input,
     of_output,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 KEY = "icebergCommitReport"
@@ -32,7 +32,7 @@ def report(operation="append", **metrics):
 
 
 def written(body, **bags):
-    return told(pair(outputs=[totals(outputFacets={KEY: body, **bags})]))
+    return translate_events(pair(outputs=[totals(outputFacets={KEY: body, **bags})]))
 
 
 def operation(found):
@@ -86,7 +86,7 @@ def test_commit_metrics_are_operation_properties_without_zeros():
 )
 def test_zero_metric_is_mapped_only_if_written(word, statistics):
     body = report(word, addedDVs=0, addedRecords=0, removedRecords=3, totalRecords=0, totalFilesSizeInBytes=0)
-    found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).outcomes()
+    found = translate_events(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).outcomes()
     counted = word == "append" and not statistics
     nothing = ("dropped", "empty:zero")
     assert {leaf: found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.{leaf}"] for leaf in body["commitMetrics"]} == {
@@ -97,12 +97,12 @@ def test_zero_metric_is_mapped_only_if_written(word, statistics):
         "totalFilesSizeInBytes": ("mapped", "datasetProfile.sizeInBytes"),
     }
     hidden = report(word, totalRecords=0, totalEqualityDeletes=1)
-    found = told(event(outputs=[totals(outputFacets={KEY: hidden, **statistics})]), report=True).outcomes()
+    found = translate_events(event(outputs=[totals(outputFacets={KEY: hidden, **statistics})]), report=True).outcomes()
     assert found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == nothing
 
 
 def test_snapshot_is_the_dataset_s():
-    assert written(report()).kept(TOTALS)[f"{KEY}.snapshotId"] == "77"
+    assert written(report()).properties(TOTALS)[f"{KEY}.snapshotId"] == "77"
 
 
 def test_totals_are_the_profile_of_the_table():
@@ -124,22 +124,25 @@ def test_metrics_of_data_quality_win_over_totals():
 
 
 def test_last_report_of_a_run_counts_in_any_order():
-    said = [
+    stated = [
         event("RUNNING", time="2026-11-20T01:00:10Z", outputs=[totals(outputFacets={KEY: report(addedRecords=9)})]),
         event(outputs=[totals(outputFacets={KEY: report(addedRecords=4)})]),
     ]
-    assert operation(told(said)) == operation(told(said[::-1]))
-    assert operation(told(said))["numAffectedRows"] == 4
+    assert operation(translate_events(stated)) == operation(translate_events(stated[::-1]))
+    assert operation(translate_events(stated))["numAffectedRows"] == 4
 
 
 def test_commit_report_without_a_run_output_is_on_the_dataset():
     body = report(totalRecords=100, addedRecords=5)
-    found = told(dataset_event(totals(facets={KEY: body})))
-    assert found.kept(TOTALS)[f"{KEY}.commitMetrics.addedRecords"] == "5"
+    found = translate_events(dataset_event(totals(facets={KEY: body})))
+    assert found.properties(TOTALS)[f"{KEY}.commitMetrics.addedRecords"] == "5"
     assert found.one(TOTALS, "datasetProfile")["rowCount"] == 100
-    assert told(job_event(outputs=[totals(outputFacets={KEY: body})])).kept(TOTALS)[f"{KEY}.operation"] == "append"
+    assert (
+        translate_events(job_event(outputs=[totals(outputFacets={KEY: body})])).properties(TOTALS)[f"{KEY}.operation"]
+        == "append"
+    )
     read = of_input(KEY, body, bag="inputFacets")
-    assert read.kept(ORDERS)[f"{KEY}.snapshotId"] == "77"
+    assert read.properties(ORDERS)[f"{KEY}.snapshotId"] == "77"
     assert not read.has(ORDERS, "datasetProfile")
 
 
@@ -158,15 +161,15 @@ def test_invalid_fields_are_dropped_individually():
     )
     assert operation(found)["customProperties"][f"openlineage.{KEY}.commitMetrics.totalRecords"] == "-1"
     assert outcomes[f"$.outputs[0].outputFacets.{KEY}.snapshotId"] == ("dropped", "malformed")
-    assert found.kept(TOTALS)[f"{KEY}.commitMetrics.other"] == "2"
+    assert found.properties(TOTALS)[f"{KEY}.commitMetrics.other"] == "2"
     for nothing in (facet(), facet(commitMetrics=None), facet(operation="")):
         found = of_output(KEY, nothing, bag="outputFacets")
         assert operation(found)["operationType"] == "INSERT"
-        assert not any(KEY in key for key in [*found.kept(TOTALS), *found.kept(DPI)])
+        assert not any(KEY in key for key in [*found.properties(TOTALS), *found.properties(DPI)])
 
 
 @pytest.mark.parametrize(
-    ("number", "version", "told_as"),
+    ("number", "version", "stated_as"),
     [
         (1.73013941680503526e18, "1730139416805035292", "1730139416805035292"),
         (1.73013941680503526e18, "5", "1.7301394168050353e18"),
@@ -175,11 +178,11 @@ def test_invalid_fields_are_dropped_individually():
         (1730139416805035292, "5", "1730139416805035292"),
     ],
 )
-def test_imprecise_snapshot_id_is_read_from_a_matching_version(number, version, told_as):
+def test_imprecise_snapshot_id_is_read_from_a_matching_version(number, version, stated_as):
     """OpenLineage's listener for Spark sends it as a float (1.53), which names a snapshot that there never was."""
     bag = {} if version is None else {"version": facet(datasetVersion=version)}
     commit = facet(snapshotId=number, operation="append")
-    found = told(event(outputs=[totals(facets=bag, outputFacets={KEY: commit})]))
-    assert found.kept(TOTALS)[f"{KEY}.snapshotId"] == told_as
+    found = translate_events(event(outputs=[totals(facets=bag, outputFacets={KEY: commit})]))
+    assert found.properties(TOTALS)[f"{KEY}.snapshotId"] == stated_as
     (operation,) = [one.value for one in found.proposals if one.aspect_name == "operation"]
-    assert operation["customProperties"][f"openlineage.{KEY}.snapshotId"] == told_as
+    assert operation["customProperties"][f"openlineage.{KEY}.snapshotId"] == stated_as

@@ -18,7 +18,7 @@ from support.facet_cases import (
     of_output,
     orders,
     pair,
-    told,
+    translate_events,
 )
 
 KEY = "icebergScanReport"
@@ -35,7 +35,7 @@ def edge(found, dataset=ORDERS, side="input"):
 
 
 def report(found, side="inputs", dataset=ORDERS):
-    return json.loads(found.kept(DPI)[f"{side}.{KEY}"])[dataset]
+    return json.loads(found.properties(DPI)[f"{side}.{KEY}"])[dataset]
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
@@ -59,15 +59,18 @@ def test_projected_columns_are_read_by_the_job():
 def test_files_and_bytes_fill_in_for_missing_input_statistics():
     assert edge(of_input(KEY, BODY, bag="inputFacets"))["openlineage.inputStatistics.fileCount"] == "3"
     bags = {KEY: BODY, "inputStatistics": facet(rowCount=5, fileCount=1)}
-    kept = told(pair(inputs=[orders(inputFacets=bags)])).kept(DPI)
+    run_properties = translate_events(pair(inputs=[orders(inputFacets=bags)])).properties(DPI)
     # each by itself: what the statistics count they know better
-    assert (kept["inputs.fileCount"], kept["inputs.size"]) == ("1", str(BODY["scanMetrics"]["totalFileSizeInBytes"]))
+    assert (run_properties["inputs.fileCount"], run_properties["inputs.size"]) == (
+        "1",
+        str(BODY["scanMetrics"]["totalFileSizeInBytes"]),
+    )
 
 
 def test_zero_metric_is_a_property_only_if_written():
     body = facet(scanMetrics={"resultDataFiles": 0, "totalFileSizeInBytes": 0.0, "skippedDataFiles": 0})
     bags = {KEY: body, "inputStatistics": facet(size=7)}
-    found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).outcomes()
+    found = translate_events(pair(inputs=[orders(inputFacets=bags)]), report=True).outcomes()
     nothing = ("dropped", "empty:zero")
     assert {leaf: found[f"$.inputs[0].inputFacets.{KEY}.scanMetrics.{leaf}"] for leaf in body["scanMetrics"]} == {
         "resultDataFiles": (
@@ -97,16 +100,16 @@ def test_each_scanned_dataset_has_its_entry():
         orders(inputFacets={KEY: facet(snapshotId=1)}),
         {**orders(inputFacets={KEY: facet(snapshotId=2)}), "name": "shop.public.totals"},
     ]
-    kept = json.loads(told(pair(inputs=inputs)).kept(DPI)[f"inputs.{KEY}"])
-    assert kept == {ORDERS: {"snapshotId": 1}, TOTALS: {"snapshotId": 2}}
+    run_properties = json.loads(translate_events(pair(inputs=inputs)).properties(DPI)[f"inputs.{KEY}"])
+    assert run_properties == {ORDERS: {"snapshotId": 1}, TOTALS: {"snapshotId": 2}}
 
 
 def test_without_a_run_all_of_it_is_where_there_is_room():
-    on_edge = edge(told(job_event(inputs=[orders(inputFacets={KEY: BODY})])))
+    on_edge = edge(translate_events(job_event(inputs=[orders(inputFacets={KEY: BODY})])))
     assert json.loads(on_edge["scanMetrics"])["resultDataFiles"] == 3
-    kept = told(dataset_event(orders(facets={KEY: BODY}))).kept(ORDERS)
-    assert kept[f"{KEY}.snapshotId"] == "12"
-    assert kept[f"{KEY}.projectedFieldNames"] == '["id","amount"]'
+    run_properties = translate_events(dataset_event(orders(facets={KEY: BODY}))).properties(ORDERS)
+    assert run_properties[f"{KEY}.snapshotId"] == "12"
+    assert run_properties[f"{KEY}.projectedFieldNames"] == '["id","amount"]'
 
 
 def test_scan_report_of_an_output_adds_no_input_fields():
@@ -130,12 +133,12 @@ def test_invalid_fields_are_dropped_individually():
     assert outcomes[f"{where}.projectedFieldNames[2]"] == ("dropped", "too-large")
     run = f"dataProcessInstanceProperties.customProperties[openlineage.inputs.{KEY}]"
     assert outcomes[f"{where}.scanMetrics.resultDataFiles"] == ("property", run)
-    assert found.kept(ORDERS)[f"{KEY}.scanMetrics.new"] == "3"
+    assert found.properties(ORDERS)[f"{KEY}.scanMetrics.new"] == "3"
     for nothing in (facet(), facet(scanMetrics={}), facet(projectedFieldNames=None)):
-        assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").kept(DPI)
+        assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").properties(DPI)
 
 
 def test_imprecise_snapshot_id_is_read_from_the_version():
     scan = {KEY: facet(snapshotId=9.213289828996527e18)}
     read = orders(facets={"version": facet(datasetVersion="9213289828996527038")}, inputFacets=scan)
-    assert edge(told(event(inputs=[read])), ORDERS, "input")["snapshotId"] == "9213289828996527038"
+    assert edge(translate_events(event(inputs=[read])), ORDERS, "input")["snapshotId"] == "9213289828996527038"

@@ -16,8 +16,8 @@ from support.facet_cases import (
     of_input,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 BODY = facet(rowCount=12, size=2048, fileCount=3)
@@ -29,15 +29,19 @@ def edge(found, urn=ORDERS):
 
 def test_counts_are_on_the_edge_and_summed_on_the_run():
     other = {**orders(inputFacets={"inputStatistics": facet(rowCount=1)}), "name": "shop.public.more"}
-    found = told(pair(inputs=[orders(inputFacets={"inputStatistics": BODY}), other]))
+    found = translate_events(pair(inputs=[orders(inputFacets={"inputStatistics": BODY}), other]))
     assert edge(found)["properties"] == {
         "openlineage.inputStatistics.fileCount": "3",
         "openlineage.inputStatistics.rowCount": "12",
         "openlineage.inputStatistics.size": "2048",
     }
-    kept = found.kept(DPI)
-    assert (kept["inputs.rowCount"], kept["inputs.size"], kept["inputs.fileCount"]) == ("13", "2048", "3")
-    assert f'"{ORDERS}":{{"fileCount":3,"rowCount":12,"size":2048}}' in kept["inputs.statistics"]
+    properties = found.properties(DPI)
+    assert (properties["inputs.rowCount"], properties["inputs.size"], properties["inputs.fileCount"]) == (
+        "13",
+        "2048",
+        "3",
+    )
+    assert f'"{ORDERS}":{{"fileCount":3,"rowCount":12,"size":2048}}' in properties["inputs.statistics"]
 
 
 def test_reading_is_no_operation():
@@ -53,7 +57,7 @@ def test_largest_count_wins_in_any_order():
         event(inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=7)})]),
     ]
     for order in (events, events[::-1]):
-        assert told(order).kept(DPI)["inputs.rowCount"] == "9"
+        assert translate_events(order).properties(DPI)["inputs.rowCount"] == "9"
 
 
 @pytest.mark.parametrize("count", [2**63 - 1, 2**70, -1])
@@ -65,18 +69,19 @@ def test_invalid_count_is_malformed(count):
 
 def test_number_may_be_text():
     assert (
-        of_input("inputStatistics", facet(rowCount="12", size=2.0), "inputFacets").kept(DPI)["inputs.rowCount"] == "12"
+        of_input("inputStatistics", facet(rowCount="12", size=2.0), "inputFacets").properties(DPI)["inputs.rowCount"]
+        == "12"
     )
 
 
 def test_without_a_run_there_is_nothing_to_count_for():
-    found = told(dataset_event(orders(inputFacets={"inputStatistics": BODY})), report=True)
+    found = translate_events(dataset_event(orders(inputFacets={"inputStatistics": BODY})), report=True)
     assert found.outcomes()["$.dataset.inputFacets.inputStatistics.rowCount"] == ("dropped", "no-field:no run")
-    declared = told(job_event(inputs=[orders(inputFacets={"inputStatistics": BODY})], outputs=[totals()]))
+    declared = translate_events(job_event(inputs=[orders(inputFacets={"inputStatistics": BODY})], outputs=[totals()]))
     assert edge(declared)["properties"]["openlineage.inputStatistics.rowCount"] == "12"
 
 
 def test_client_s_class_is_read():
     made = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(rowCount=5, size=6, fileCount=7)
-    kept = told(client_pair(input_facets={"inputStatistics": made})).kept(DPI)
-    assert (kept["inputs.rowCount"], kept["inputs.size"], kept["inputs.fileCount"]) == ("5", "6", "7")
+    properties = translate_events(client_pair(input_facets={"inputStatistics": made})).properties(DPI)
+    assert (properties["inputs.rowCount"], properties["inputs.size"], properties["inputs.fileCount"]) == ("5", "6", "7")

@@ -22,8 +22,8 @@ from support.facet_cases import (
     of_run,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 KEY = "jobDependencies"
@@ -59,7 +59,7 @@ def test_upstream_jobs_are_edges_and_upstream_runs_are_instances(profile):
         f"urn:li:dataJob:({FLOW},daily.other)": None,
     }
     assert upstream_runs(found) == [PARENT_DPI]
-    assert f"{KEY}.upstream" not in found.kept(DPI)
+    assert f"{KEY}.upstream" not in found.properties(DPI)
 
 
 def test_older_spelling_of_the_dependency_type_is_read():
@@ -69,25 +69,25 @@ def test_older_spelling_of_the_dependency_type_is_read():
 
 
 def test_upstream_flow_and_unknown_jobs_are_kept_on_the_run():
-    found = told(
+    found = translate_events(
         pair(
             run={KEY: facet(upstream=[on("other_dag", "air", **RULES), on("x", "elsewhere", run={"runId": PARENT}), on("unknown")])},
             namespace="air", name="dag.task", producer=AIRFLOW, job={"jobType": facet(jobType="TASK", integration="AIRFLOW")},
         )
     )  # fmt: skip
-    kept = json.loads(found.kept(DPI)[f"{KEY}.upstream"])
-    assert [one["job"]["name"] for one in kept] == ["other_dag", "x", "unknown"]
-    assert kept[0]["dependency_type"] == "DIRECT_INVOCATION"
-    assert kept[1]["run"] == {"runId": PARENT}
+    properties = json.loads(found.properties(DPI)[f"{KEY}.upstream"])
+    assert [one["job"]["name"] for one in properties] == ["other_dag", "x", "unknown"]
+    assert properties[0]["dependency_type"] == "DIRECT_INVOCATION"
+    assert properties[1]["run"] == {"runId": PARENT}
     assert upstream_runs(found) == [PARENT_DPI]
 
 
 def test_flow_without_a_flow_job_keeps_upstream_jobs_on_the_run():
     run = {KEY: facet(upstream=[on("dag.task", "air")])}
-    found = told(
+    found = translate_events(
         pair(run=run, namespace="air", name="other_dag", producer=AIRFLOW, job={"jobType": facet(jobType="DAG")})
     )
-    assert json.loads(found.kept(DPI)[f"{KEY}.upstream"])[0]["job"]["name"] == "dag.task"
+    assert json.loads(found.properties(DPI)[f"{KEY}.upstream"])[0]["job"]["name"] == "dag.task"
     assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone
 
 
@@ -95,7 +95,7 @@ def test_flow_job_has_the_upstream_jobs_of_every_event():
     run = {KEY: facet(upstream=[on("dag.task")])}
     events = [event("START", name="etl", run=run), event("COMPLETE", name="etl", outputs=[totals()])]
     for order in (events, events[::-1]):
-        found = told(order)
+        found = translate_events(order)
         (twin,) = found.entities("dataJob")
         flow = "urn:li:dataFlow:(openlineage,dag,shop)"
         assert f"/inputDatajobEdges/urn:li:dataJob:({flow},dag.task)" in found.patched(twin, "dataJobInputOutput")
@@ -112,7 +112,7 @@ def test_job_and_the_run_itself_are_no_upstream():
 
 def test_downstream_jobs_are_properties_and_no_entities():
     found = of_run(KEY, facet(downstream=[on("daily.after", run={"runId": PARENT}, **RULES)]))
-    assert json.loads(found.kept(DPI)[f"{KEY}.downstream"]) == [
+    assert json.loads(found.properties(DPI)[f"{KEY}.downstream"]) == [
         {"job": {"namespace": NAMESPACE, "name": "daily.after"}, "run": {"runId": PARENT}, **RULES}
     ]
     assert found.entities("dataJob") == {JOB}
@@ -121,17 +121,17 @@ def test_downstream_jobs_are_properties_and_no_entities():
 
 def test_trigger_rule_is_on_run_and_job():
     found = of_run(KEY, facet(trigger_rule="ALL_DONE"))
-    assert found.kept(DPI)[f"{KEY}.trigger_rule"] == found.kept(JOB)[f"{KEY}.trigger_rule"] == "ALL_DONE"
+    assert found.properties(DPI)[f"{KEY}.trigger_rule"] == found.properties(JOB)[f"{KEY}.trigger_rule"] == "ALL_DONE"
 
 
 def test_upstream_edges_of_all_events_add_up_in_any_order():
-    said = [
+    stated = [
         event("START", run={KEY: facet(upstream=[on(run={"runId": PARENT})])}),
         event(run={KEY: facet(upstream=[on("daily.other")])}, inputs=[orders()]),
     ]
-    for order in (said, said[::-1]):
-        assert sorted(edges(told(order))) == [BEFORE, f"urn:li:dataJob:({FLOW},daily.other)"]
-        assert upstream_runs(told(order)) == [PARENT_DPI]
+    for order in (stated, stated[::-1]):
+        assert sorted(edges(translate_events(order))) == [BEFORE, f"urn:li:dataJob:({FLOW},daily.other)"]
+        assert upstream_runs(translate_events(order)) == [PARENT_DPI]
 
 
 def test_invalid_fields_are_dropped_individually():
@@ -166,16 +166,16 @@ def test_invalid_fields_are_dropped_individually():
     ],
 )
 def test_report_drops_dependencies_if_edges_or_relations_are_off(settings, lost):
-    said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
-    found = of_run(KEY, said, report=True, datahub_version="1.7", **settings)
+    stated = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
+    found = of_run(KEY, stated, report=True, datahub_version="1.7", **settings)
     start = f"$.run.facets.{KEY}.upstream[0]."
     outcomes = found.outcomes()
     assert {leaf: outcomes[start + leaf] for leaf in lost} == {leaf: ("dropped", why) for leaf, why in lost.items()}
-    assert f"{KEY}.upstream" not in found.kept(DPI)
+    assert f"{KEY}.upstream" not in found.properties(DPI)
 
 
 def test_other_leaves_are_kept():
-    assert of_run(KEY, facet(upstream=[on(airflow={"x": 1})])).kept(DPI)[f"{KEY}.upstream.airflow"] == '{"x":1}'
+    assert of_run(KEY, facet(upstream=[on(airflow={"x": 1})])).properties(DPI)[f"{KEY}.upstream.airflow"] == '{"x":1}'
 
 
 def test_client_s_class_is_read():
@@ -185,6 +185,6 @@ def test_client_s_class_is_read():
         ],
         trigger_rule="ALL_SUCCESS",
     )
-    found = told(client_pair(run={KEY: made}))
+    found = translate_events(client_pair(run={KEY: made}))
     assert edges(found) == {BEFORE: None}
     assert upstream_runs(found) == [PARENT_DPI]

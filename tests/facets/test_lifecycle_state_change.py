@@ -16,8 +16,8 @@ from support.facet_cases import (
     of_input,
     of_output,
     spec,
-    told,
     totals,
+    translate_events,
 )
 from support.sample_events import dataset
 
@@ -51,7 +51,7 @@ def test_word_is_the_operation_and_kept_exactly(word, kind):
 
 @pytest.mark.parametrize("word", ["TRUNCATE", "DROP"])
 def test_lifecycle_of_a_job_event_is_on_the_edge_only(word):
-    found = told(job_event(outputs=[totals(facets=change(word))]))
+    found = translate_events(job_event(outputs=[totals(facets=change(word))]))
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"] == {"openlineage.lifecycleStateChange": word}
     assert not found.has(TOTALS, "status")
@@ -62,8 +62,8 @@ def test_lifecycle_without_a_run_creates_no_operation():
     changed = change("CREATE")
     run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
     path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
-    assert told([run, alone], report=True).outcomes()[path] == ("dropped", "no-field:no job")
-    job = told([run, job_event(outputs=[totals(facets=changed)])], report=True)
+    assert translate_events([run, alone], report=True).outcomes()[path] == ("dropped", "no-field:no job")
+    job = translate_events([run, job_event(outputs=[totals(facets=changed)])], report=True)
     assert job.outcomes()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
         "property",
         "dataJobInputOutput.outputDatasetEdges[].properties[openlineage.lifecycleStateChange]",
@@ -72,12 +72,12 @@ def test_lifecycle_without_a_run_creates_no_operation():
 
 def test_drop_removes_the_dataset_only_when_the_run_completes():
     def run(kind):
-        return told(event("START", outputs=[totals(facets=change("DROP"))]), event(kind))
+        return translate_events(event("START", outputs=[totals(facets=change("DROP"))]), event(kind))
 
     assert run("COMPLETE").one(TOTALS, "status") == {"removed": True}
     for kind in ("FAIL", "ABORT", "RUNNING"):
         assert not run(kind).has(TOTALS, "status")
-    assert not told(event("START", outputs=[totals(facets=change("DROP"))])).has(TOTALS, "status")
+    assert not translate_events(event("START", outputs=[totals(facets=change("DROP"))])).has(TOTALS, "status")
 
 
 def sequence(*words):
@@ -107,26 +107,28 @@ def sequence(*words):
 def test_newest_of_drop_create_and_overwrite_decides(words, removed):
     """ALTER, RENAME and TRUNCATE take no part."""
     for order in (sequence(*words), sequence(*words)[::-1]):
-        found = told(order)
+        found = translate_events(order)
         assert [one.value for one in found.proposals if one.aspect_name == "status"] == [{"removed": True}] * removed
 
 
 def test_dataset_event_drops_at_once_and_a_job_event_never():
-    found = told(dataset_event(totals(facets=change("DROP"))))
+    found = translate_events(dataset_event(totals(facets=change("DROP"))))
     assert found.one(TOTALS, "status") == {"removed": True}
     assert not found.has(TOTALS, "operation")
     declared = {**event(None, outputs=[totals(facets=change("DROP"))])}
     del declared["run"]
-    assert not told(declared).has(TOTALS, "status")
+    assert not translate_events(declared).has(TOTALS, "status")
 
 
 def test_nothing_is_removed_by_setting():
-    found = told(event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"soft_delete": []})
+    found = translate_events(
+        event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"soft_delete": []}
+    )
     assert not found.has(TOTALS, "status")
 
 
 def test_lifecycle_of_an_input_is_on_the_edge_only():
-    """As S3DeleteObjectsOperator, GCSDeleteObjectsOperator and BigQueryDeleteTableOperator tell what they delete."""
+    """As S3DeleteObjectsOperator, GCSDeleteObjectsOperator and BigQueryDeleteTableOperator report what they delete."""
     found = of_input("lifecycleStateChange", facet(lifecycleStateChange="DROP"), report=True)
     edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
     assert edge["properties"] == {"openlineage.lifecycleStateChange": "DROP"}
@@ -141,9 +143,9 @@ def test_lifecycle_of_an_input_is_on_the_edge_only():
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT"])
 def test_failed_run_has_an_operation_only_with_a_lifecycle_facet(kind):
-    said = told(event("START", outputs=[totals(facets=change("TRUNCATE"))]), event(kind))
-    assert said.one(TOTALS, "operation")["operationType"] == "DELETE"
-    silent = told(event("START", outputs=[totals()]), event(kind))
+    stated = translate_events(event("START", outputs=[totals(facets=change("TRUNCATE"))]), event(kind))
+    assert stated.one(TOTALS, "operation")["operationType"] == "DELETE"
+    silent = translate_events(event("START", outputs=[totals()]), event(kind))
     assert not silent.has(TOTALS, "operation")
 
 
@@ -151,7 +153,7 @@ def test_earlier_name_is_kept():
     body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/data/old"})
     found = of_output("lifecycleStateChange", body)
     identifier = '{"name":"/data/old","namespace":"file"}'
-    assert found.kept(TOTALS)["previousIdentifier"] == identifier
+    assert found.properties(TOTALS)["previousIdentifier"] == identifier
     assert found.one(TOTALS, "operation")["customProperties"]["openlineage.previousIdentifier"] == identifier
     assert not found.has(TOTALS, "status")
 
@@ -164,13 +166,13 @@ def test_null_lifecycle_leaves_the_inferred_operation():
 def test_specification_s_document_is_read():
     found = of_output("lifecycleStateChange", spec("LifecycleStateChangeDatasetFacet")["lifecycleStateChange"])
     assert found.one(TOTALS, "operation")["operationType"] == "ALTER"
-    assert "alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
+    assert "alter_test/alter_table_test" in found.properties(TOTALS)["previousIdentifier"]
 
 
 def test_client_s_class_is_read():
     word = lifecycle_state_change_dataset.LifecycleStateChange.OVERWRITE
     made = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(lifecycleStateChange=word)
-    found = told(client_pair(outputs={"lifecycleStateChange": made}))
+    found = translate_events(client_pair(outputs={"lifecycleStateChange": made}))
     assert found.one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
@@ -188,7 +190,7 @@ def renamed(path, table, before, namespace="hive://metastore:9083"):
         ),
         "symlinks": facet(identifiers=[{"namespace": namespace, "name": table, "type": "TABLE"}]),
     }
-    return told(
+    return translate_events(
         [event("COMPLETE", outputs=[dataset(path, "file", facets=facets)])],
         lifecycle={"soft_delete": ["drop", "rename"]},
     )

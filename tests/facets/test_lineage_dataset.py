@@ -26,8 +26,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 from support.sample_events import EXAMPLES
 
@@ -65,11 +65,11 @@ def io(found, start=""):
 
 
 def on_dataset(body, **more):
-    return told(dataset_event(totals(facets={"lineage": facet(**body)})), **more)
+    return translate_events(dataset_event(totals(facets={"lineage": facet(**body)})), **more)
 
 
 def member(found, urn, name):
-    return json.loads(found.kept(urn)[f"lineage.{name}"])
+    return json.loads(found.properties(urn)[f"lineage.{name}"])
 
 
 # -- of a run's output -----------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_sources_become_inputs_and_pairs_of_columns_of_the_job():
     assert io(found, "/inputDatasetEdges/") == {f"/inputDatasetEdges/{ORDERS}", f"/inputDatasetEdges/{OTHER}"}
     assert io(found, "/fine") == {fine("total", "DIRECT:IDENTITY", column(ORDERS, "amount"))}
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS, OTHER]}
-    assert found.kept(OTHER)["name"] == "shop.public.other"
+    assert found.properties(OTHER)["name"] == "shop.public.other"
     assert not found.has(TOTALS, "upstreamLineage")
 
 
@@ -92,7 +92,7 @@ def test_lineage_facet_wins_over_column_lineage_of_its_event():
         {"facets": {"columnLineage": cll, "lineage": explicit}},
         {"facets": {"columnLineage": cll}, "outputFacets": {"lineage": explicit}},
     ):
-        found = told(pair(inputs=[orders()], outputs=[totals(**bags)]), report=True)
+        found = translate_events(pair(inputs=[orders()], outputs=[totals(**bags)]), report=True)
         assert io(found, "/fine") == {fine("total", "NONE", column(ORDERS, "amount"))}
         assert OTHER not in found.one(DPI, "dataProcessInstanceInput")["inputs"]
         path = "$.outputs[0].facets.columnLineage.fields.total.inputFields[0].field"
@@ -107,9 +107,9 @@ def test_lineage_facet_keeps_column_lineage_of_other_events():
         event("COMPLETE", inputs=[orders()], outputs=[totals(facets={"lineage": explicit})]),
     ]
     both = {fine("total", "NONE", column(ORDERS, "amount")), fine("total", "NONE", column(OTHER, "x"))}
-    assert io(told(events), "/fine") == both
+    assert io(translate_events(events), "/fine") == both
     another = {**totals(facets={"columnLineage": cll}), "name": "shop.public.second"}
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"lineage": explicit}), another]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"lineage": explicit}), another]))
     assert len(io(found, "/fine")) == 2
 
 
@@ -117,7 +117,7 @@ def test_invalid_lineage_facet_does_not_hide_column_lineage():
     cll = facet(fields={"total": {"inputFields": [{**source(), "field": "x"}]}})
     for broken in ("nonsense", {**facet(), "_deleted": True}, facet(), facet(inputs="nonsense", fields=None)):
         bag = {"lineage": broken, "columnLineage": cll}
-        assert io(told(pair(inputs=[orders()], outputs=[totals(facets=bag)])), "/fine")
+        assert io(translate_events(pair(inputs=[orders()], outputs=[totals(facets=bag)])), "/fine")
 
 
 def test_dataset_wide_source_of_a_column_is_its_own_operation():
@@ -142,7 +142,7 @@ def test_proposals_are_accepted_by_every_version(profile, target):
         inputs=[source(field="day", transformations=[FILTER]), job("daily.extract", runId=OTHER_RUN)],
         fields=fields(total=[source(), job(transformations=[IDENTITY]), source(field="a")]),
     )
-    told(
+    translate_events(
         pair(inputs=[orders()], outputs=[totals(facets={"lineage": body})]),
         dataset_event(totals(facets={"lineage": body})),
         datahub_version=profile,
@@ -205,7 +205,7 @@ def test_constants_and_columns_that_the_job_makes_are_kept():
 def test_descriptions_of_several_outputs_are_combined():
     body = facet(fields=fields(total=[source(field="a", transformations=[{**IDENTITY, "description": "as it is"}])]))
     second = {**totals(facets={"lineage": body}), "name": "shop.public.second"}
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"lineage": body}), second]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"lineage": body}), second]))
     assert set(member(found, JOB, "descriptions")) == {
         "shop.public.totals.total<-shop.public.orders.a",
         "shop.public.second.total<-shop.public.orders.a",
@@ -215,8 +215,8 @@ def test_descriptions_of_several_outputs_are_combined():
 def test_descriptions_distinguish_sources_of_equal_name():
     there = {"namespace": "trino://t:8080"}
     sources = [
-        source(field="a", transformations=[{**IDENTITY, "description": said}], **more)
-        for said, more in (("ours", {}), ("theirs", there), ("too", {}))
+        source(field="a", transformations=[{**IDENTITY, "description": stated_parts}], **more)
+        for stated_parts, more in (("ours", {}), ("theirs", there), ("too", {}))
     ]
     found = of_output("lineage", facet(fields=fields(total=sources)))
     other = "urn:li:dataset:(urn:li:dataPlatform:trino,shop.public.orders,PROD)"
@@ -304,7 +304,7 @@ def test_indirect_sources_are_dropped_by_setting_except_edges():
 def test_no_source_property_ends_with_the_next_source():
     none, some = facet(inputs=[]), facet(inputs=[source()])
     found = of_output("lineage", none, report=True)
-    assert found.kept(TOTALS)["lineage.noSource"] == "true"
+    assert found.properties(TOTALS)["lineage.noSource"] == "true"
     target = "datasetProperties.customProperties[openlineage.lineage.noSource]"
     assert found.outcomes()["$.outputs[0].facets.lineage.inputs"] == ("property", target)
     events = [
@@ -312,12 +312,12 @@ def test_no_source_property_ends_with_the_next_source():
         for kind, body in (("START", none), ("COMPLETE", some))
     ]
     for order in permutations(events):
-        assert "lineage.noSource" not in told(list(order)).kept(TOTALS)
+        assert "lineage.noSource" not in translate_events(list(order)).properties(TOTALS)
 
 
 def test_lineage_of_an_input_is_a_property_without_edges():
     found = of_input("lineage", facet(inputs=[source("other")]), report=True)
-    assert json.loads(found.kept(ORDERS)["lineage"]) == {"inputs": [source("other")]}
+    assert json.loads(found.properties(ORDERS)["lineage"]) == {"inputs": [source("other")]}
     assert f"/inputDatasetEdges/{OTHER}" not in io(found)
     path = "$.inputs[0].facets.lineage.inputs[0].name"
     assert found.outcomes()[path] == ("property", "datasetProperties.customProperties[openlineage.lineage]")
@@ -325,7 +325,7 @@ def test_lineage_of_an_input_is_a_property_without_edges():
 
 def test_deleted_lineage_of_an_input_is_ignored():
     found = of_input("lineage", {**facet(), "_deleted": True})
-    assert "lineage" not in found.kept(ORDERS)
+    assert "lineage" not in found.properties(ORDERS)
     assert not found.has(ORDERS, "upstreamLineage")
 
 
@@ -353,7 +353,7 @@ def test_dataset_event_writes_upstream_lineage():
 
 def test_upstreams_of_a_view_are_those_of_a_view():
     bag = {"lineage": facet(inputs=[source()]), "datasetType": facet(datasetType="VIEW")}
-    found = told(dataset_event(totals(facets=bag)))
+    found = translate_events(dataset_event(totals(facets=bag)))
     assert found.patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]["type"] == "VIEW"
 
 
@@ -385,13 +385,13 @@ def test_no_source_withdraws_earlier_lineage_in_any_order():
         dataset_event(totals(facets={"lineage": late}), time="2026-11-20T01:00:33Z"),
     ]
     for order in permutations(events[:3]):
-        found = told(list(order))
+        found = translate_events(list(order))
         assert not found.has(TOTALS, "upstreamLineage")
-        assert found.kept(TOTALS)["lineage.noSource"] == "true"
+        assert found.properties(TOTALS)["lineage.noSource"] == "true"
     for order in permutations(events):
-        found = told(list(order))
+        found = translate_events(list(order))
         assert set(found.patched(TOTALS, "upstreamLineage")) == {f"/upstreams/{ORDERS.replace('orders', 'late')}"}
-        assert "lineage.noSource" not in found.kept(TOTALS)
+        assert "lineage.noSource" not in found.properties(TOTALS)
 
 
 def test_deleted_lineage_withdraws_only_the_lineage_facet():
@@ -403,7 +403,7 @@ def test_deleted_lineage_withdraws_only_the_lineage_facet():
     ]
     expected = {f"/upstreams/{OTHER}", fine("b", "NONE", column(OTHER, "x"))}
     for order in permutations(events):
-        assert set(told(list(order)).patched(TOTALS, "upstreamLineage")) == expected
+        assert set(translate_events(list(order)).patched(TOTALS, "upstreamLineage")) == expected
 
 
 def test_edge_properties_end_when_the_source_is_withdrawn():
@@ -415,7 +415,7 @@ def test_edge_properties_end_when_the_source_is_withdrawn():
         dataset_event(totals(facets={"columnLineage": cll}), time="2026-11-20T01:00:32Z"),
     ]
     for order in permutations(events):
-        upstream = told(list(order)).patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]
+        upstream = translate_events(list(order)).patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]
         assert "properties" not in upstream
 
 
@@ -429,7 +429,7 @@ def test_no_order_of_the_events_matters():
     ]
     for settings in ({}, {"column_lineage": {"target": "both"}}):
         made = {
-            tuple(sorted(ndjson_line(one) for one in told(list(order), **settings).proposals))
+            tuple(sorted(ndjson_line(one) for one in translate_events(list(order), **settings).proposals))
             for order in permutations(events)
         }
         assert len(made) == 1
@@ -439,7 +439,7 @@ def test_no_order_of_the_events_matters():
 
 
 def test_specification_s_document_is_read():
-    found = told(dataset_event(totals(facets=spec("LineageFacet", "dataset-to-dataset"))))
+    found = translate_events(dataset_event(totals(facets=spec("LineageFacet", "dataset-to-dataset"))))
     customers = "urn:li:dataset:(urn:li:dataPlatform:postgres,public.customers,PROD)"
     assert set(found.patched(TOTALS, "upstreamLineage")) == {
         f"/upstreams/{customers}",
@@ -465,20 +465,22 @@ def test_client_s_classes_are_read():
             )
         },
     )
-    found = told(client_pair(outputs={"lineage": made}))
+    found = translate_events(client_pair(outputs={"lineage": made}))
     assert io(found, "/fine") == {fine("total", "DIRECT:AGGREGATION", column(ORDERS, "amount"))}
-    assert "sum(amount)" in found.kept(JOB)["lineage.descriptions"]
+    assert "sum(amount)" in found.properties(JOB)["lineage.descriptions"]
     stated = event_v2.DatasetEvent(
         eventTime=START,
         producer=OWN,
         dataset=event_v2.Dataset(POSTGRES, "shop.public.totals", facets={"lineage": made}),
     )
-    assert f"/upstreams/{ORDERS}" in told(stated).patched(TOTALS, "upstreamLineage")
+    assert f"/upstreams/{ORDERS}" in translate_events(stated).patched(TOTALS, "upstreamLineage")
 
 
 def test_example_dataset_event_has_upstreams_and_masked_columns():
     lines = (EXAMPLES / "client.ndjson").read_text(encoding="utf-8").splitlines()
-    found = told([json.loads(line) for line in lines if '"dataset": {' in line and '"lineage"' in line], report=True)
+    found = translate_events(
+        [json.loads(line) for line in lines if '"dataset": {' in line and '"lineage"' in line], report=True
+    )
     customers = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.staging.customers,PROD)"
     raw = "urn:li:dataset:(urn:li:dataPlatform:s3,shop-lake~1raw~1customers,PROD)"
     assert set(found.patched(customers, "upstreamLineage")) == {

@@ -26,8 +26,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 from support.sample_events import EXAMPLES
 
@@ -65,7 +65,7 @@ def pairs(found):
 
 
 def jobs(found, urn=DPI):
-    return json.loads(found.kept(urn)["lineage.jobs"])
+    return json.loads(found.properties(urn)["lineage.jobs"])
 
 
 def upstream(found, urn=DPI):
@@ -77,7 +77,7 @@ def upstream(found, urn=DPI):
 
 def test_targets_and_sources_are_outputs_and_inputs_of_the_job():
     entry = dataset("totals", inputs=[dataset("orders")], fields={"a": {"inputs": [dataset("orders", field="b")]}})
-    found = told(pair(job=lineage(entry)), report=True)
+    found = translate_events(pair(job=lineage(entry)), report=True)
     assert io(found) == {
         f"/inputDatasetEdges/{ORDERS}",
         f"/outputDatasetEdges/{TOTALS}",
@@ -85,7 +85,7 @@ def test_targets_and_sources_are_outputs_and_inputs_of_the_job():
     }
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
-    assert found.kept(TOTALS)["name"] == "shop.public.totals"
+    assert found.properties(TOTALS)["name"] == "shop.public.totals"
     start = "$.job.facets.lineage.entries[0]"
     outcomes = found.outcomes()
     assert outcomes[f"{start}.name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
@@ -97,7 +97,9 @@ def test_job_lineage_wins_over_column_lineage_of_its_targets():
     cll = {"columnLineage": facet(fields={"a": {"inputFields": [dataset("other", field="x")]}})}
     second = {**totals(facets=cll), "name": "shop.public.second"}
     entry = dataset("totals", fields={"a": {"inputs": [dataset("orders", field="b")]}})
-    found = told(pair(job=lineage(entry), inputs=[orders()], outputs=[totals(facets=cll), second]), report=True)
+    found = translate_events(
+        pair(job=lineage(entry), inputs=[orders()], outputs=[totals(facets=cll), second]), report=True
+    )
     another = TOTALS.replace("totals", "second")
     assert pairs(found) == {
         f"NONE/{column(TOTALS, 'a')}/NONE/{column(ORDERS, 'b')}",
@@ -114,20 +116,23 @@ def test_several_entries_of_one_target_add_up():
         dataset("totals", inputs=[dataset("other")], fields={"c": {"inputs": [dataset("orders", field="d")]}}),
     )
     for order in permutations(entries):
-        found = told(pair(job=lineage(*order)))
+        found = translate_events(pair(job=lineage(*order)))
         assert len(pairs(found)) == 2
-        assert "lineage.noSource" not in found.kept(TOTALS)
-    assert told(pair(job=lineage(dataset("totals", inputs=[])))).kept(TOTALS)["lineage.noSource"] == "true"
+        assert "lineage.noSource" not in found.properties(TOTALS)
+    assert (
+        translate_events(pair(job=lineage(dataset("totals", inputs=[])))).properties(TOTALS)["lineage.noSource"]
+        == "true"
+    )
 
 
 def test_job_lineage_is_read_from_run_facets_too():
-    found = told(pair(run=lineage(dataset("totals", inputs=[dataset("orders")]))))
+    found = translate_events(pair(run=lineage(dataset("totals", inputs=[dataset("orders")]))))
     assert io(found) == {f"/inputDatasetEdges/{ORDERS}", f"/outputDatasetEdges/{TOTALS}"}
 
 
 def test_job_event_declares_lineage_without_a_run():
     entry = dataset("totals", inputs=[dataset("orders"), job("daily.extract", runId=RUN_A)])
-    found = told(job_event(job=lineage(entry)), report=True)
+    found = translate_events(job_event(job=lineage(entry)), report=True)
     assert io(found) == {
         f"/inputDatasetEdges/{ORDERS}",
         f"/outputDatasetEdges/{TOTALS}",
@@ -141,17 +146,17 @@ def test_job_event_declares_lineage_without_a_run():
 
 def test_lineage_of_a_placeholder_job_event_is_on_the_dataset():
     entry = dataset("totals", inputs=[dataset("orders")], fields={"a": {"inputs": [dataset("orders", field="b")]}})
-    found = told(job_event(name="unknown", job=lineage(entry)))
+    found = translate_events(job_event(name="unknown", job=lineage(entry)))
     assert set(found.patched(TOTALS, "upstreamLineage")) == {
         f"/upstreams/{ORDERS}",
         f"/fineGrainedLineages/NONE/{column(TOTALS, 'a')}/NONE/{column(ORDERS, 'b')}",
     }
-    plain = told(job_event(name="unknown", inputs=[orders()], outputs=[totals()]))
+    plain = translate_events(job_event(name="unknown", inputs=[orders()], outputs=[totals()]))
     assert set(plain.patched(TOTALS, "upstreamLineage")) == {f"/upstreams/{ORDERS}"}
 
 
 def test_lineage_of_a_flow_level_job_is_on_the_flow_job():
-    found = told(pair(name="daily", job=lineage(dataset("totals", inputs=[dataset("orders")]))))
+    found = translate_events(pair(name="daily", job=lineage(dataset("totals", inputs=[dataset("orders")]))))
     twin = f"urn:li:dataJob:({FLOW},daily)"
     assert io(found, urn=twin) == {f"/inputDatasetEdges/{ORDERS}", f"/outputDatasetEdges/{TOTALS}"}
     assert found.has(twin, "dataJobInfo")
@@ -163,7 +168,7 @@ def test_lineage_of_a_flow_level_job_is_on_the_flow_job():
 @pytest.mark.parametrize("target", [job(), job("daily.load"), job(runId=RUN)])
 def test_sources_of_the_job_itself_are_its_inputs(target):
     entry = {**target, "inputs": [dataset("orders", field="a", transformations=[FILTER]), dataset("other")]}
-    found = told(pair(job=lineage(entry)), report=True)
+    found = translate_events(pair(job=lineage(entry)), report=True)
     assert io(found) == {
         f"/inputDatasetEdges/{ORDERS}",
         f"/inputDatasetEdges/{OTHER}",
@@ -178,7 +183,7 @@ def test_sources_of_the_job_itself_are_its_inputs(target):
 
 
 def test_source_jobs_of_the_job_itself_are_edges_and_runs():
-    found = told(pair(job=lineage(job(inputs=[job("daily.extract", runId=RUN_A), job()]))))
+    found = translate_events(pair(job=lineage(job(inputs=[job("daily.extract", runId=RUN_A), job()]))))
     assert io(found) == {f"/inputDatajobEdges/{EXTRACT}"}
     assert upstream(found) == [f"urn:li:dataProcessInstance:{RUN_A}"]
     assert jobs(found) == {"shop/daily.load<-shop/daily.extract": {"runId": RUN_A}}
@@ -190,7 +195,7 @@ def test_sources_of_another_job_are_edges_of_that_job_only():
         job(),
         job("daily.extract"),
     ]
-    found = told(pair(job=lineage(job("daily.transform", inputs=sources))), report=True)
+    found = translate_events(pair(job=lineage(job("daily.transform", inputs=sources))), report=True)
     assert io(found, urn=TRANSFORM) == {
         f"/inputDatasetEdges/{ORDERS}",
         f"/inputDatajobEdges/{EXTRACT}",
@@ -210,15 +215,15 @@ def test_sources_of_another_job_are_edges_of_that_job_only():
 
 def test_sources_of_another_run_are_written_if_it_is_in_the_call():
     entry = job("daily.transform", runId=RUN_B, inputs=[job("daily.extract", runId=RUN_A), dataset("orders")])
-    teller = pair(job=lineage(entry))
-    alone = told(teller)
+    reporting_pair = pair(job=lineage(entry))
+    alone = translate_events(reporting_pair)
     assert upstream(alone) == []
-    said = {"runId": RUN_A, "targetRunId": RUN_B}
+    stated = {"runId": RUN_A, "targetRunId": RUN_B}
     assert jobs(alone) == {
         "shop/daily.transform<-shop.public.orders": {"targetRunId": RUN_B},
-        "shop/daily.transform<-shop/daily.extract": said,
+        "shop/daily.transform<-shop/daily.extract": stated,
     }
-    together = told(teller, pair(name="daily.transform", run_id=RUN_B))
+    together = translate_events(reporting_pair, pair(name="daily.transform", run_id=RUN_B))
     other = f"urn:li:dataProcessInstance:{RUN_B}"
     assert upstream(together, other) == [f"urn:li:dataProcessInstance:{RUN_A}"]
     assert together.one(other, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
@@ -227,13 +232,13 @@ def test_sources_of_another_run_are_written_if_it_is_in_the_call():
 
 
 def test_another_run_of_this_job_gets_no_inputs_of_this_run():
-    found = told(pair(job=lineage(job(runId=RUN_B, inputs=[dataset("orders")]))))
+    found = translate_events(pair(job=lineage(job(runId=RUN_B, inputs=[dataset("orders")]))))
     assert io(found) == {f"/inputDatasetEdges/{ORDERS}"}
     assert not found.has(DPI, "dataProcessInstanceInput")
 
 
 def test_flow_as_a_target_is_kept_without_edges():
-    found = told(pair(job=lineage(job("nightly", inputs=[dataset("orders")]))))
+    found = translate_events(pair(job=lineage(job("nightly", inputs=[dataset("orders")]))))
     assert jobs(found) == {"shop/nightly<-shop.public.orders": {}}
     assert found.entities("dataJob") == {JOB}
 
@@ -253,13 +258,15 @@ def test_flow_as_a_target_is_kept_without_edges():
     ],
 )  # fmt: skip
 def test_lineage_entry_with_invalid_fields_reports_the_reason(entry, leaf, reason):
-    found = told(pair(job=lineage(entry)), report=True)
+    found = translate_events(pair(job=lineage(entry)), report=True)
     assert found.outcomes()[f"$.job.facets.lineage.entries[0].{leaf}"] == ("dropped", reason)
 
 
 def test_entry_without_a_type_is_inferred_from_its_fields():
     nameless = {key: value for key, value in dataset("totals").items() if key != "type"}
-    found = told(pair(job=lineage({**nameless, "inputs": [dataset("orders")]}, {"inputs": [dataset("other")]})))
+    found = translate_events(
+        pair(job=lineage({**nameless, "inputs": [dataset("orders")]}, {"inputs": [dataset("other")]}))
+    )
     assert io(found) == {f"/inputDatasetEdges/{ORDERS}", f"/inputDatasetEdges/{OTHER}", f"/outputDatasetEdges/{TOTALS}"}
 
 
@@ -272,7 +279,7 @@ def test_placeholder_job_lineage_goes_to_the_job_of_its_run():
     entry = dataset("totals", inputs=[dataset("orders"), job("daily.extract")])
     events = [event("START"), event("COMPLETE", name="unknown", job=lineage(entry))]
     for order in permutations(events):
-        assert io(told(list(order))) == {
+        assert io(translate_events(list(order))) == {
             f"/inputDatasetEdges/{ORDERS}",
             f"/outputDatasetEdges/{TOTALS}",
             f"/inputDatajobEdges/{EXTRACT}",
@@ -288,7 +295,10 @@ def test_no_order_of_the_events_matters():
         event("START", name="daily.transform", run_id=RUN_B),
         job_event(job=second, time="2026-11-20T00:00:00Z"),
     ]
-    made = {tuple(sorted(ndjson_line(one) for one in told(list(order)).proposals)) for order in permutations(events)}
+    made = {
+        tuple(sorted(ndjson_line(one) for one in translate_events(list(order)).proposals))
+        for order in permutations(events)
+    }
     assert len(made) == 1
 
 
@@ -316,19 +326,19 @@ PATH_JOB = AIRFLOW_JOB.replace("/", "~1")
     ],
 )  # fmt: skip
 def test_specification_s_documents_are_read(name, urn, paths):
-    found = told(pair(job=spec("LineageFacet", name)), report=True)
+    found = translate_events(pair(job=spec("LineageFacet", name)), report=True)
     assert sorted(io(found, urn=urn)) == paths
     lost = {path for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"}
     assert all("._" in path for path in lost), lost
 
 
 def test_spec_examples_have_upstream_runs_and_generated_columns():
-    found = told(pair(job=spec("LineageFacet", "job-to-dataset")))
+    found = translate_events(pair(job=spec("LineageFacet", "job-to-dataset")))
     assert upstream(found) == [f"urn:li:dataProcessInstance:{RUN_A}"]
-    found = told(pair(job=spec("LineageFacet", "generator")))
-    made = json.loads(found.kept(JOB)["lineage.fieldJobs"])
+    found = translate_events(pair(job=spec("LineageFacet", "generator")))
+    made = json.loads(found.properties(JOB)["lineage.fieldJobs"])
     assert made == {"public.extracted_data.total": {"shop/daily.load": "DIRECT:AGGREGATION"}}
-    assert found.kept(WAREHOUSE.format("extracted_data"))["lineage.noSource"] == "true"
+    assert found.properties(WAREHOUSE.format("extracted_data"))["lineage.noSource"] == "true"
 
 
 def test_client_s_classes_are_read():
@@ -346,18 +356,18 @@ def test_client_s_classes_are_read():
             ),
         ]
     )
-    found = told(client_pair(job={"lineage": made}))
+    found = translate_events(client_pair(job={"lineage": made}))
     assert io(found, "/inputDatasetEdges/") == {f"/inputDatasetEdges/{ORDERS}", f"/inputDatasetEdges/{OTHER}"}
     assert upstream(found) == [f"urn:li:dataProcessInstance:{RUN_A}"]
     declared = event_v2.JobEvent(
         eventTime=START, producer=OWN, job=event_v2.Job("shop", "daily.load", facets={"lineage": made})
     )
-    assert f"/outputDatasetEdges/{TOTALS}" in io(told(declared))
+    assert f"/outputDatasetEdges/{TOTALS}" in io(translate_events(declared))
 
 
 def test_example_s_view_has_the_pairs_of_its_columns():
     lines = (EXAMPLES / "client.ndjson").read_text(encoding="utf-8").splitlines()
-    found = told([json.loads(line) for line in lines if '"entries"' in line], report=True)
+    found = translate_events([json.loads(line) for line in lines if '"entries"' in line], report=True)
     (view,) = found.entities("dataJob")
     assert {path.split("/")[2] for path in io(found, "/fine", urn=view)} == {"DIRECT:IDENTITY", "DIRECT:AGGREGATION"}
     lost = {path for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"}

@@ -16,8 +16,8 @@ from support.facet_cases import (
     of_output,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 BODY = facet(rowCount=12, size=2048, fileCount=3)
@@ -31,8 +31,12 @@ def test_output_statistics_are_on_operation_edge_and_run():
     assert operation["customProperties"]["openlineage.outputStatistics.fileCount"] == "3"
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"]["openlineage.outputStatistics.rowCount"] == "12"
-    kept = found.kept(DPI)
-    assert (kept["outputs.rowCount"], kept["outputs.size"], kept["outputs.fileCount"]) == ("12", "2048", "3")
+    properties = found.properties(DPI)
+    assert (properties["outputs.rowCount"], properties["outputs.size"], properties["outputs.fileCount"]) == (
+        "12",
+        "2048",
+        "3",
+    )
 
 
 def test_rows_that_were_added_are_not_the_rows_of_the_table():
@@ -45,7 +49,7 @@ def test_statistics_of_a_rebuilt_table_are_its_profile(word):
         "facets": {"lifecycleStateChange": facet(lifecycleStateChange=word)},
         "outputFacets": {"outputStatistics": BODY},
     }
-    profile = told(pair(outputs=[totals(**bags)])).one(TOTALS, "datasetProfile")
+    profile = translate_events(pair(outputs=[totals(**bags)])).one(TOTALS, "datasetProfile")
     assert (profile["rowCount"], profile["sizeInBytes"]) == (12, 2048)
 
 
@@ -62,7 +66,7 @@ def test_later_lifecycle_state_does_not_remove_the_profile():
             ]
         ),
     ]
-    assert told(words).one(TOTALS, "datasetProfile")["rowCount"] == 12
+    assert translate_events(words).one(TOTALS, "datasetProfile")["rowCount"] == 12
 
 
 def test_metrics_win_over_statistics():
@@ -71,7 +75,7 @@ def test_metrics_win_over_statistics():
         "dataQualityMetrics": facet(rowCount=99),
         "outputStatistics": BODY,
     }
-    profile = told(pair(outputs=[totals(facets=bag)])).one(TOTALS, "datasetProfile")
+    profile = translate_events(pair(outputs=[totals(facets=bag)])).one(TOTALS, "datasetProfile")
     assert (profile["rowCount"], profile["sizeInBytes"]) == (99, 2048)
 
 
@@ -82,16 +86,16 @@ def test_spark_output_stats_key_and_dataset_facets_are_read():
 def test_on_an_input_the_counts_are_those_that_were_read():
     found = of_input("outputStatistics", BODY)
     assert not found.has(ORDERS, "operation")
-    assert found.kept(DPI)["inputs.rowCount"] == "12"
+    assert found.properties(DPI)["inputs.rowCount"] == "12"
 
 
 def test_specification_s_document_is_read():
-    found = told(pair(outputs=[totals(outputFacets=spec("OutputStatisticsOutputDatasetFacet"))]))
+    found = translate_events(pair(outputs=[totals(outputFacets=spec("OutputStatisticsOutputDatasetFacet"))]))
     assert found.one(TOTALS, "operation")["numAffectedRows"] == 2000
-    assert found.kept(DPI)["outputs.size"] == "2097152"
+    assert found.properties(DPI)["outputs.size"] == "2097152"
 
 
 def test_client_s_class_is_read():
     made = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=5, size=6)
-    found = told(client_pair(output_facets={"outputStatistics": made}))
+    found = translate_events(client_pair(output_facets={"outputStatistics": made}))
     assert found.one(TOTALS, "operation")["numAffectedRows"] == 5

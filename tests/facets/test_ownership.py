@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage.client.facet_v2 import ownership_dataset, ownership_job
-from support.facet_cases import FLOW, JOB, TOTALS, client_pair, facet, of_job, of_output, pair, spec, told
+from support.facet_cases import FLOW, JOB, TOTALS, client_pair, facet, of_job, of_output, pair, spec, translate_events
 
 
 def owners(*names):
@@ -62,16 +62,16 @@ def test_placeholders_are_withheld(name):
 def test_type_of_an_owner(word, kind):
     found = of_job("ownership", facet(owners=[{"name": "ann", "type": word}]))
     assert list(found.patched(JOB, "ownership")) == [f"/owners/urn:li:corpuser:ann/{kind}"]
-    assert found.kept(JOB).get("ownership.types") == ('{"ann":"boss"}' if word == "boss" else None)
+    assert found.properties(JOB).get("ownership.types") == ('{"ann":"boss"}' if word == "boss" else None)
 
 
 def test_applications_are_noted():
-    kept = of_job("ownership", owners("application:loader", "service:api", "ann")).kept(JOB)
-    assert kept["ownership.applications"] == '["application:loader","service:api"]'
+    properties = of_job("ownership", owners("application:loader", "service:api", "ann")).properties(JOB)
+    assert properties["ownership.applications"] == '["application:loader","service:api"]'
 
 
 def test_owners_of_a_flow_level_job_are_the_flow_s():
-    found = told(pair(job={"ownership": owners("ann")}, name="daily"))
+    found = translate_events(pair(job={"ownership": owners("ann")}, name="daily"))
     assert found.has(FLOW, "ownership")
 
 
@@ -84,7 +84,7 @@ def test_owners_of_a_dataset_are_the_dataset_s():
 
 
 def test_domain_is_cut_by_setting_and_placeholders_are_a_setting():
-    found = told(
+    found = translate_events(
         pair(job={"ownership": owners("ann@example.com", "@team", "bot", "airflow")}),
         owners={"email_domain": "strip", "skip": ["bot"]},
     )
@@ -96,7 +96,7 @@ def test_domain_is_cut_by_setting_and_placeholders_are_a_setting():
 
 
 def test_domain_is_added_to_users_that_have_none():
-    found = told(
+    found = translate_events(
         pair(job={"ownership": owners("ann", "bob@other.org", "team:data", "service:etl")}),
         owners={"email_domain": "@example.com"},
     )
@@ -132,7 +132,7 @@ def test_specification_s_documents_are_read():
 
 
 def test_client_s_classes_are_read():
-    found = told(
+    found = translate_events(
         client_pair(
             job={"ownership": ownership_job.OwnershipJobFacet([ownership_job.Owner("ann", "steward")])},
             outputs={"ownership": ownership_dataset.OwnershipDatasetFacet([ownership_dataset.Owner("team:x")])},

@@ -18,8 +18,8 @@ from support.facet_cases import (
     of_run,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 from support.sample_events import event, job_event
 
@@ -74,7 +74,7 @@ def test_properties_are_redacted_and_limited_in_length(key):
 
 def test_names_of_owners_hide_no_type():
     found = of_job("ownership", facet(owners=[{"name": "token-team", "type": "Watcher"}]))
-    assert json.loads(found.kept(JOB)["ownership.types"]) == {"token-team": "Watcher"}
+    assert json.loads(found.properties(JOB)["ownership.types"]) == {"token-team": "Watcher"}
 
 
 def test_earlier_name_is_kept_without_its_password():
@@ -82,8 +82,8 @@ def test_earlier_name_is_kept_without_its_password():
         lifecycleStateChange="RENAME",
         previousIdentifier={"namespace": f"postgres://ann:{PASSWORD}@db:5432", "name": "shop.public.old"},
     )
-    found = told(dataset_event(totals(facets={"lifecycleStateChange": body})))
-    assert json.loads(found.kept(TOTALS)["previousIdentifier"]) == {
+    found = translate_events(dataset_event(totals(facets={"lifecycleStateChange": body})))
+    assert json.loads(found.properties(TOTALS)["previousIdentifier"]) == {
         "namespace": "postgres://ann:***@db:5432",
         "name": "shop.public.old",
     }
@@ -96,10 +96,10 @@ def test_marks_of_many_columns_are_no_longer_than_a_property():
         for number in range(200)
     ]  # fmt: skip
     cll = facet(fields={"b": {"inputFields": [{**orders(), "field": "x"}]}}, dataset=touching)
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": cll})]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": cll})]))
     edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
     assert len(edge["properties"]["openlineage.columnLineage.indirect"]) == 4000
-    found = told(dataset_event(totals(facets={"columnLineage": cll})))
+    found = translate_events(dataset_event(totals(facets={"columnLineage": cll})))
     edge = found.patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]
     assert len(edge["properties"]["openlineage.columnLineage.indirect"]) == 4000
 
@@ -109,7 +109,7 @@ def test_columns_of_a_condition_are_named_without_secrets():
     other = {"type": "literal", "value": "1"}
     condition = {"type": "compare", "left": side, "right": other, "comparison": "EQUAL"}
     found = of_input("subset", facet(inputCondition=condition), "inputFacets")
-    assert json.loads(found.kept(DPI)["inputs.subset"]) == {ORDERS: '"sftp://ann:***@host/x" = 1'}
+    assert json.loads(found.properties(DPI)["inputs.subset"]) == {ORDERS: '"sftp://ann:***@host/x" = 1'}
 
 
 @pytest.mark.parametrize("kind", [event, job_event])
@@ -118,7 +118,7 @@ def test_event_envelope_texts_are_redacted_and_limited(kind):
     found = translate(
         kind(namespace=SHORT, job=f"load {TEXT}", producer=producer), settings=Settings(datahub_version="1.7")
     )
-    said = dict(texts(found))
-    written = {key.rpartition(".")[2]: text for key, text in said.items()}
+    stated = dict(texts(found))
+    written = {key.rpartition(".")[2]: text for key, text in stated.items()}
     assert {"namespace", "name", "producer"} <= written.keys()
-    assert not [key for key, text in said.items() if PASSWORD in text or len(text) > 4000]
+    assert not [key for key, text in stated.items() if PASSWORD in text or len(text) > 4000]

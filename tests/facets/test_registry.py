@@ -21,8 +21,8 @@ from support.facet_cases import (
     of_run,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 from dh_bridge import facets
@@ -108,9 +108,9 @@ def test_every_leaf_may_be_anything(attach, key, value):
 def test_deleted_facet_is_a_tombstone_and_states_nothing_else(attach, key):
     found, start = placed(attach, key, {**facet(), "_deleted": True, "description": "gone"})
     urn = JOB if attach == "job" else TOTALS
-    assert not any("gone" in value for value in found.kept(urn).values())
-    said = {path.rpartition(".")[2]: outcome for path, outcome in outcomes(found, start).items()}
-    assert said["_deleted"][0] in ("dropped", "mapped")
+    assert not any("gone" in value for value in found.properties(urn).values())
+    stated = {path.rpartition(".")[2]: outcome for path, outcome in outcomes(found, start).items()}
+    assert stated["_deleted"][0] in ("dropped", "mapped")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_unknown_leaves_of_a_known_facet_are_kept(spec):
     key = spec.keys[0]
     found, _ = placed(spec.attach, key, facet(brandNew={"a": [1, None]}), report=False)
     urn = {"run": DPI, "job": JOB, "dataset": TOTALS}[spec.attach]
-    assert found.kept(urn)[f"{key}.brandNew"] == '{"a":[1,null]}'
+    assert found.properties(urn)[f"{key}.brandNew"] == '{"a":[1,null]}'
 
 
 @pytest.mark.parametrize("key", ["mystery", "my.company_facet"])
@@ -128,7 +128,7 @@ def test_unknown_facet_is_kept_complete_on_its_entity(key):
     body = facet(b=[1, 2], a={"password": "p", "url": "https://x"})
     text = '{"a":{"password":"[REDACTED]","url":"https://x"},"b":[1,2]}'
     for attach, urn in (("run", DPI), ("job", JOB), ("dataset", TOTALS)):
-        assert placed(attach, key, body)[0].kept(urn)[f"facet.{key}"] == text
+        assert placed(attach, key, body)[0].properties(urn)[f"facet.{key}"] == text
 
 
 def test_unknown_input_and_output_facets_are_on_edge_and_run():
@@ -138,31 +138,31 @@ def test_unknown_input_and_output_facets_are_on_edge_and_run():
     ):
         edge = found.patched(JOB, "dataJobInputOutput")[f"/{direction}DatasetEdges/{urn}"]
         assert edge["properties"] == {"openlineage.facet.mystery": '{"a":1}'}
-        assert urn in found.kept(DPI)[f"{direction}s.facet.mystery"]
-        assert "facet.mystery" not in found.kept(urn)
+        assert urn in found.properties(DPI)[f"{direction}s.facet.mystery"]
+        assert "facet.mystery" not in found.properties(urn)
 
 
 def test_unknown_facet_without_content_is_not_kept():
     for value in (facet(), None, "<<non-serializable: x>>", 7, {**facet(a=1), "_deleted": True}):
-        assert "facet.mystery" not in of_job("mystery", value).kept(JOB)
+        assert "facet.mystery" not in of_job("mystery", value).properties(JOB)
 
 
 def test_run_facets_are_ignored_without_a_run():
-    declared = told(
+    declared = translate_events(
         job_event(job={"parent": facet(run={"runId": "x"}), "nominalTime": facet(nominalStartTime="x")}), report=True
     )
     assert declared.outcomes()["$.job.facets.nominalTime.nominalStartTime"] == ("dropped", "no-field:no run")
-    assert "parent.job" not in declared.kept(JOB)
+    assert "parent.job" not in declared.properties(JOB)
 
 
 def test_filter_leaves_a_facet_out_and_counts_it():
-    found = told(
+    found = translate_events(
         pair(job={"documentation": facet(description="x"), "mystery": facet(a=1)}),
         filters={"facets": ["!doc*", "!mystery"]},
         report=True,
     )
     assert "/description" not in found.patched(JOB, "dataJobInfo")
-    assert "facet.mystery" not in found.kept(JOB)
+    assert "facet.mystery" not in found.properties(JOB)
     assert found.outcomes()["$.job.facets.documentation.description"][0] == "dropped"
 
 
@@ -180,11 +180,16 @@ def test_facet_values_do_not_depend_on_event_order(attach, key):
             inputs=[orders()], outputs=[totals(facets=bag if attach == "dataset" else {})],
         )  # fmt: skip
 
-    said = [events(bodies[0], "START", "2026-11-20T01:00:00Z"), events(bodies[1], "COMPLETE", "2026-11-20T01:00:30Z")]
-    one, two = (told(order).proposals for order in (said, said[::-1]))
+    stated = [events(bodies[0], "START", "2026-11-20T01:00:00Z"), events(bodies[1], "COMPLETE", "2026-11-20T01:00:30Z")]
+    one, two = (translate_events(order).proposals for order in (stated, stated[::-1]))
     assert sorted(map(str, one)) == sorted(map(str, two))
 
 
 def test_unknown_facets_of_a_dataset_event_are_on_the_dataset():
     for bag in ("facets", "inputFacets", "outputFacets"):
-        assert told(dataset_event(totals(**{bag: {"mystery": facet(a=1)}}))).kept(TOTALS)["facet.mystery"] == '{"a":1}'
+        assert (
+            translate_events(dataset_event(totals(**{bag: {"mystery": facet(a=1)}}))).properties(TOTALS)[
+                "facet.mystery"
+            ]
+            == '{"a":1}'
+        )

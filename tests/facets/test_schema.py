@@ -20,8 +20,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 from support.sample_events import SPARK, dataset
 
@@ -56,7 +56,7 @@ def test_schema_of_a_dataset_field_by_field():
 
 def test_inputs_and_dataset_events_have_schemas_too():
     assert of_input("schema", fields(ID)).has(ORDERS, "schemaMetadata")
-    assert told(dataset_event(totals(facets={"schema": fields(ID)}))).has(TOTALS, "schemaMetadata")
+    assert translate_events(dataset_event(totals(facets={"schema": fields(ID)}))).has(TOTALS, "schemaMetadata")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_inputs_and_dataset_events_have_schemas_too():
 )
 def test_which_schemas_are_written_is_a_setting(write, inputs, outputs):
     bag = {"schema": fields(ID)}
-    found = told(pair(inputs=[orders(facets=bag)], outputs=[totals(facets=bag)]), schema={"write": write})
+    found = translate_events(pair(inputs=[orders(facets=bag)], outputs=[totals(facets=bag)]), schema={"write": write})
     assert found.has(ORDERS, "schemaMetadata") is inputs
     assert found.has(TOTALS, "schemaMetadata") is outputs
 
@@ -97,7 +97,7 @@ def of_statement(sql, schema, time="2026-11-20T01:00:30Z", producer=TRINO):
     "sql", ["insert into totals (day) select 1", "UPDATE totals SET day = 1", "merge into totals", None]
 )
 def test_trino_update_columns_are_no_table_schema(sql):
-    found = told(of_statement(sql, fields(DAY)), report=True)
+    found = translate_events(of_statement(sql, fields(DAY)), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].type"
     assert found.outcomes()[path] == ("dropped", "no-field:projection")
@@ -107,7 +107,7 @@ def test_trino_update_columns_are_no_table_schema(sql):
     "sql", ["create table totals as select 1", "insert into totals select 1", "refresh materialized view totals"]
 )
 def test_schema_is_written_by_create_and_insert_without_columns(sql):
-    found = told(of_statement(sql, WHOLE))
+    found = translate_events(of_statement(sql, WHOLE))
     assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
 
 
@@ -117,7 +117,7 @@ def test_update_statement_keeps_the_known_schema():
         of_statement("update totals set day = 1", fields(DAY), time="2026-11-20T02:00:30Z"),
     ]
     for order in (events, events[::-1]):
-        found = told(*order)
+        found = translate_events(*order)
         assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
 
 
@@ -128,7 +128,7 @@ FOLDER = "urn:li:dataset:(urn:li:dataPlatform:file,/lake/shop/orders,PROD)"
 def of_spark(name, namespace, columns, producer=SPARK, **facets):
     schema = fields(*({"name": column, "type": "string"} for column in columns.split()))
     read = dataset(name, namespace, facets={"schema": schema, **facets})
-    return told(event(inputs=[read], producer=producer), report=True)
+    return translate_events(event(inputs=[read], producer=producer), report=True)
 
 
 READ = "key value topic partition offset timestamp timestampType"
@@ -153,10 +153,12 @@ def symlink(name):
 
 
 def test_columns_of_icebergs_metadata_are_no_schema_of_the_table():
-    said = of_spark("/lake/shop/orders", "file", "committed_at snapshot_id", symlinks=symlink("shop.orders.snapshots"))
-    assert not said.has(FOLDER, "schemaMetadata")
+    stated = of_spark(
+        "/lake/shop/orders", "file", "committed_at snapshot_id", symlinks=symlink("shop.orders.snapshots")
+    )
+    assert not stated.has(FOLDER, "schemaMetadata")
     path = "$.inputs[0].facets.schema.fields[0].name"
-    assert said.outcomes()[path] == ("dropped", "no-field:metadata-table")
+    assert stated.outcomes()[path] == ("dropped", "no-field:metadata-table")
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,8 @@ def test_schema_of_a_table_with_another_name_is_kept(named):
 def test_schema_of_the_output_wins_for_a_table_read_and_written():
     """Iceberg's UPDATE reads the columns of its files, too: no column of the table."""
     hidden = fields(ID, DAY, {"name": "_file", "type": "string"})
-    said = event(inputs=[totals(facets={"schema": hidden})], outputs=[totals(facets={"schema": WHOLE})])
-    found = told(said, report=True)
+    stated = event(inputs=[totals(facets={"schema": hidden})], outputs=[totals(facets={"schema": WHOLE})])
+    found = translate_events(stated, report=True)
     assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
     outcomes = found.outcomes()
     assert outcomes["$.inputs[0].facets.schema.fields[2].name"] == ("dropped", "duplicate-of:$.outputs[0]")
@@ -205,11 +207,11 @@ def test_schema_is_not_written_for_metadata_columns_alone():
 
 
 def test_same_schema_is_another_where_it_hides_nothing():
-    said = fields(*({"name": column, "type": "string"} for column in ("id", "_file")))
-    plain = dataset("/lake/shop/files", "file", facets={"schema": said})
-    hiding = dataset("/lake/shop/orders", "file", facets={"schema": said, **ICEBERG})
+    stated = fields(*({"name": column, "type": "string"} for column in ("id", "_file")))
+    plain = dataset("/lake/shop/files", "file", facets={"schema": stated})
+    hiding = dataset("/lake/shop/orders", "file", facets={"schema": stated, **ICEBERG})
     for inputs in ([plain, hiding] * 3, [hiding, plain] * 3):
-        found = told(event(inputs=inputs, producer=SPARK))
+        found = translate_events(event(inputs=inputs, producer=SPARK))
         assert columns(found) == ["id"]
         assert columns(found, FOLDER.replace("orders", "files")) == ["id", "_file"]
 
@@ -220,11 +222,13 @@ ABOUT_FILES = "file_path file_name file_size file_block_start file_block_length 
 def of_files(*members, last="_metadata"):
     inside = [{"name": name, "type": "string"} for name in members]
     body = fields({"name": "id", "type": "long"}, {"name": last, "type": "struct", "fields": inside})
-    return told(event(inputs=[dataset("/lake/shop/orders", "file", facets={"schema": body})], producer=SPARK))
+    return translate_events(
+        event(inputs=[dataset("/lake/shop/orders", "file", facets={"schema": body})], producer=SPARK)
+    )
 
 
 def test_file_metadata_members_are_not_in_the_schema():
-    """`select *, _metadata.file_name`: Spark tells the members that are asked for."""
+    """`select *, _metadata.file_name`: Spark states the members that are selected."""
     assert columns(of_files("file_name")) == columns(of_files("file_path", "file_size")) == ["id"]
     whole = ["id", "_metadata", *(f"_metadata.{member}" for member in ABOUT_FILES.split())]
     assert columns(of_files(*ABOUT_FILES.split())) == whole  # may be a column: `select *, _metadata` makes one
@@ -235,14 +239,14 @@ def test_file_metadata_members_are_not_in_the_schema():
 @pytest.mark.parametrize("written", [None, {"fields": "a"}, {"fields": [{"name": "id"}]}])
 def test_schema_of_the_input_is_used_if_the_output_has_none(written):
     bag = {} if written is None else {"schema": facet(**written)}
-    said = event(inputs=[totals(facets={"schema": WHOLE})], outputs=[totals(facets=bag)])
-    found = told(said, report=True)
+    stated = event(inputs=[totals(facets={"schema": WHOLE})], outputs=[totals(facets=bag)])
+    found = translate_events(stated, report=True)
     assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
     assert found.outcomes()["$.inputs[0].facets.schema.fields[0].name"] == ("mapped", "schemaMetadata.fields")
 
 
 def test_schema_from_other_producers_ignores_the_sql_statement():
-    found = told(of_statement("update totals set day = 1", WHOLE, producer="https://github.com/x/y"))
+    found = translate_events(of_statement("update totals set day = 1", WHOLE, producer="https://github.com/x/y"))
     assert found.has(TOTALS, "schemaMetadata")
 
 
@@ -253,7 +257,7 @@ def test_later_typed_schema_wins_and_an_untyped_one_never():
         event(outputs=[totals(facets={"schema": fields({"name": "id"})})]),
     ]
     for order in (events, events[::-1]):
-        assert len(told(order).one(TOTALS, "schemaMetadata")["fields"]) == 2
+        assert len(translate_events(order).one(TOTALS, "schemaMetadata")["fields"]) == 2
 
 
 def test_nested_fields_hang_on_their_parents():
@@ -288,7 +292,7 @@ def test_lenient_types_are_mended_and_unknown_leaves_kept():
     body = fields({"name": 7, "type": "int", "nullable": False}, {"name": "b", "type": "int", "ordinal_position": "1"})
     found = of_output("schema", body)
     assert {field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]} == {"7", "b"}
-    assert found.kept(TOTALS)["schema.fields.nullable"] == "false"
+    assert found.properties(TOTALS)["schema.fields.nullable"] == "false"
 
 
 def test_columns_follow_the_case_of_their_system():
@@ -297,7 +301,7 @@ def test_columns_follow_the_case_of_their_system():
         "name": "DB.S.T",
         "facets": {"schema": fields({"name": "ID", "type": "NUMBER"})},
     }
-    found = told(pair(outputs=[dataset]))
+    found = translate_events(pair(outputs=[dataset]))
     (schema,) = [one.value for one in found.proposals if one.aspect_name == "schemaMetadata"]
     assert schema["fields"][0]["fieldPath"] == "id"
 
@@ -305,7 +309,7 @@ def test_columns_follow_the_case_of_their_system():
 def test_same_bytes_on_two_platforms_are_two_schemas():
     body = fields({"name": "A", "type": "bit"})
     mssql = {"namespace": "mssql://h:1433", "name": "d.s.t", "facets": {"schema": body}}
-    found = told(
+    found = translate_events(
         pair(
             outputs=[
                 totals(facets={"schema": body}),
@@ -342,7 +346,7 @@ def test_client_s_classes_are_read():
     made = schema_dataset.SchemaDatasetFacet(
         fields=[schema_dataset.SchemaDatasetFacetFields("a", "int", "first", fields=[], ordinal_position=1)]
     )
-    found = told(client_pair(outputs={"schema": made}))
+    found = translate_events(client_pair(outputs={"schema": made}))
     (field,) = found.one(TOTALS, "schemaMetadata")["fields"]
     assert (field["fieldPath"], field["description"]) == ("a", "first")
     assert found.has(DPI, "dataProcessInstanceOutput")
@@ -357,7 +361,7 @@ def nested(levels):
 
 def reasons(found):
     start = "$.outputs[0].facets.schema."
-    return {path.removeprefix(start): said for path, said in found.outcomes().items() if path.startswith(start)}
+    return {path.removeprefix(start): stated for path, stated in found.outcomes().items() if path.startswith(start)}
 
 
 def test_columns_beyond_3000_are_too_large_and_counted():
@@ -365,12 +369,12 @@ def test_columns_beyond_3000_are_too_large_and_counted():
     found = of_output("schema", many, report=True)
     written = {field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]}
     assert len(written) == 3000
-    assert found.kept(TOTALS)["schema.fields"] == "3010"
-    said = reasons(found)
+    assert found.properties(TOTALS)["schema.fields"] == "3010"
+    stated = reasons(found)
     for number in range(3010):
         lost = f"c{number}" not in written
         for leaf in ("name", "type"):
-            outcome, reason = said[f"fields[{number}].{leaf}"]
+            outcome, reason = stated[f"fields[{number}].{leaf}"]
             assert outcome == ("dropped" if lost else "mapped")
             assert (reason == "too-large") is lost
 
@@ -378,8 +382,8 @@ def test_columns_beyond_3000_are_too_large_and_counted():
 def test_columns_beyond_the_depth_limit_are_too_large():
     found = of_output("schema", fields(ID, nested(17), DAY | {"ordinal_position": 3}), report=True)
     assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 17
-    assert found.kept(TOTALS)["schema.fields"] == "19"
-    lost = {path for path, said in reasons(found).items() if said == ("dropped", "too-large")}
+    assert found.properties(TOTALS)["schema.fields"] == "19"
+    lost = {path for path, stated in reasons(found).items() if stated == ("dropped", "too-large")}
     deep = "fields[1]" + ".fields[0]" * 15
     assert lost == {f"{deep}.name", f"{deep}.type", f"{deep}.fields[0].name", f"{deep}.fields[0].type"}
 
@@ -387,13 +391,13 @@ def test_columns_beyond_the_depth_limit_are_too_large():
 def test_columns_beyond_the_limit_are_the_last_by_ordinal():
     many = [{"name": f"c{number}", "type": "int", "ordinal_position": 4000 - number} for number in range(3001)]
     found = of_output("schema", fields(*many), report=True)
-    lost = {path for path, said in reasons(found).items() if said == ("dropped", "too-large")}
+    lost = {path for path, stated in reasons(found).items() if stated == ("dropped", "too-large")}
     assert lost == {"fields[0].name", "fields[0].type", "fields[0].ordinal_position"}
 
 
 def test_schema_within_the_caps_has_no_count():
     found = of_output("schema", fields(ID, nested(14), ID), report=True)
-    assert "schema.fields" not in found.kept(TOTALS)
+    assert "schema.fields" not in found.properties(TOTALS)
     assert "too-large" not in {reason for _, reason in found.outcomes().values()}
 
 
@@ -425,13 +429,13 @@ LEFT_OUT = {
 @pytest.mark.parametrize(("columns", "lost"), LEFT_OUT.values(), ids=LEFT_OUT)
 def test_dropped_schema_fields_are_reported_by_path(columns, lost):
     found = of_output("schema", fields(*columns), report=True)
-    said = {path: reason for path, (outcome, reason) in reasons(found).items() if outcome == "dropped"}
-    assert {path: reason for path, reason in said.items() if not path.startswith("_")} == lost
+    stated = {path: reason for path, (outcome, reason) in reasons(found).items() if outcome == "dropped"}
+    assert {path: reason for path, reason in stated.items() if not path.startswith("_")} == lost
 
 
 def test_schema_count_is_removed_by_a_later_schema_within_limits():
     many = fields(*[{"name": f"c{number}", "type": "int"} for number in range(3010)])
     start = event("START", outputs=[totals(facets={"schema": many})])
-    assert told(start).kept(TOTALS)["schema.fields"] == "3010"
+    assert translate_events(start).properties(TOTALS)["schema.fields"] == "3010"
     end = event("COMPLETE", outputs=[totals(facets={"schema": fields(ID)})])
-    assert "schema.fields" not in told(start, end).kept(TOTALS)
+    assert "schema.fields" not in translate_events(start, end).properties(TOTALS)

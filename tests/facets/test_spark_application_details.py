@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DATAHUB, DPI, event, facet, of_run, pair, told, totals
+from support.facet_cases import DATAHUB, DPI, event, facet, of_run, pair, totals, translate_events
 
 BODY = facet(
     applicationId="app-1", userName="ann", uiWebUrl="http://driver:4040", master="yarn", appName="orders",
@@ -16,14 +16,16 @@ def without(*leaves):
 
 
 def application(body, job_type="APPLICATION", name="orders"):
-    return told(pair(run={"spark_applicationDetails": body}, job={"jobType": facet(jobType=job_type)}, name=name))
+    return translate_events(
+        pair(run={"spark_applicationDetails": body}, job={"jobType": facet(jobType=job_type)}, name=name)
+    )
 
 
 def test_application_names_its_own_run_only():
     assert application(BODY).one(DPI, "dataProcessInstanceProperties")["name"] == "app-1"
     query = application(BODY, "SQL_JOB", "orders.select")
     assert query.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
-    untyped = told(pair(run={"spark_applicationDetails": BODY}, name="orders"))
+    untyped = translate_events(pair(run={"spark_applicationDetails": BODY}, name="orders"))
     assert untyped.one(DPI, "dataProcessInstanceProperties")["name"] == "app-1"
 
 
@@ -50,11 +52,13 @@ def test_history_page_replaces_the_driver_s_whenever_it_comes():
         event(run={"spark_applicationDetails": facet(historyUrl="http://history/app-1")}),
     ]
     for order in (events, events[::-1]):
-        assert told(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "http://history/app-1"
+        assert (
+            translate_events(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "http://history/app-1"
+        )
 
 
 def test_user_runs_it_writes_and_draws_the_edges():
-    found = told(pair(run={"spark_applicationDetails": BODY}, outputs=[totals()]))
+    found = translate_events(pair(run={"spark_applicationDetails": BODY}, outputs=[totals()]))
     ann = "urn:li:corpuser:ann"
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == ann
     (operation,) = [one.value for one in found.proposals if one.aspect_name == "operation"]
@@ -65,10 +69,10 @@ def test_user_runs_it_writes_and_draws_the_edges():
 
 
 def test_every_leaf_is_kept():
-    kept = of_run("spark_applicationDetails", BODY).kept(DPI)
-    assert kept["spark_applicationDetails.master"] == "yarn"
-    assert kept["spark_applicationDetails.deployMode"] == "cluster"
-    assert kept["spark_applicationDetails.userName"] == "ann"
+    run_properties = of_run("spark_applicationDetails", BODY).properties(DPI)
+    assert run_properties["spark_applicationDetails.master"] == "yarn"
+    assert run_properties["spark_applicationDetails.deployMode"] == "cluster"
+    assert run_properties["spark_applicationDetails.userName"] == "ann"
 
 
 @pytest.mark.parametrize("body", [facet(), facet(applicationId=[7], userName=None), facet(userName="")])

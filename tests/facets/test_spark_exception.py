@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from support.facet_cases import DPI, SPARK, event, facet, of_run, pair, told
+from support.facet_cases import DPI, SPARK, event, facet, of_run, pair, translate_events
 
 BODY = facet(message="boom", stackTrace="at x")
 
 
 def test_spark_exception_is_kept_as_error_message():
-    kept = of_run("spark.exception", BODY).kept(DPI)
-    assert (kept["errorMessage.message"], kept["errorMessage.stackTrace"]) == ("boom", "at x")
+    properties = of_run("spark.exception", BODY).properties(DPI)
+    assert (properties["errorMessage.message"], properties["errorMessage.stackTrace"]) == ("boom", "at x")
 
 
 def test_fail_and_then_a_complete_is_a_failure_with_its_cause():
@@ -19,24 +19,24 @@ def test_fail_and_then_a_complete_is_a_failure_with_its_cause():
         event("COMPLETE", producer=SPARK, time="2026-11-20T01:00:30.014Z"),
     ]
     for order in (events, events[::-1]):
-        found = told(order)
+        found = translate_events(order)
         points = found.all(DPI, "dataProcessInstanceRunEvent")
         assert [point.get("result", {}).get("type") for point in points] == [None, "FAILURE", "FAILURE"]
         assert {point["attempt"] for point in points} == {1}
-        kept = found.kept(DPI)
-        assert kept["eventType"] == "FAIL"
-        assert kept["endTime"] == "2026-11-20T01:00:30.014Z"
-        assert kept["errorMessage.message"] == "boom"
+        properties = found.properties(DPI)
+        assert properties["eventType"] == "FAIL"
+        assert properties["endTime"] == "2026-11-20T01:00:30.014Z"
+        assert properties["errorMessage.message"] == "boom"
 
 
 def test_error_message_facet_wins_over_spark_exception():
     run = {"spark.exception": BODY, "errorMessage": facet(message="better")}
-    found = told(pair(run=run), report=True)
-    assert found.kept(DPI)["errorMessage.message"] == "better"
-    assert "errorMessage.stackTrace" not in found.kept(DPI)
+    found = translate_events(pair(run=run), report=True)
+    assert found.properties(DPI)["errorMessage.message"] == "better"
+    assert "errorMessage.stackTrace" not in found.properties(DPI)
     outcome = found.outcomes()['$.run.facets["spark.exception"].message']
     assert outcome == ("dropped", "duplicate-of:errorMessage")
 
 
 def test_empty_facet_has_no_effect():
-    assert not any(key.startswith("error") for key in of_run("spark.exception", facet()).kept(DPI))
+    assert not any(key.startswith("error") for key in of_run("spark.exception", facet()).properties(DPI))

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, FLOW, JOB, facet, of_run, pair, told
+from support.facet_cases import DPI, FLOW, JOB, facet, of_run, pair, translate_events
 
 
 def test_id_group_and_call_site_are_kept():
-    kept = of_run("spark_jobDetails", facet(jobId=3, jobDescription="d", jobGroup="g", jobCallSite="save at X")).kept(
-        DPI
-    )
-    assert kept["spark_jobDetails.jobId"] == "3"
-    assert kept["spark_jobDetails.jobDescription"] == "d"
-    assert kept["spark_jobDetails.jobGroup"] == "g"
-    assert kept["spark_jobDetails.jobCallSite"] == "save at X"
+    properties = of_run(
+        "spark_jobDetails", facet(jobId=3, jobDescription="d", jobGroup="g", jobCallSite="save at X")
+    ).properties(DPI)
+    assert properties["spark_jobDetails.jobId"] == "3"
+    assert properties["spark_jobDetails.jobDescription"] == "d"
+    assert properties["spark_jobDetails.jobGroup"] == "g"
+    assert properties["spark_jobDetails.jobCallSite"] == "save at X"
 
 
 def test_description_describes_the_job_where_nothing_else_does():
     body = {"spark_jobDetails": facet(jobDescription="nightly totals")}
-    found = told(pair(run=body), report=True)
+    found = translate_events(pair(run=body), report=True)
     assert found.patched(JOB, "dataJobInfo")["/description"] == "nightly totals"
     assert found.outcomes()["$.run.facets.spark_jobDetails.jobDescription"] == ("mapped", "dataJobInfo.description")
-    stated = told(pair(run=body, job={"documentation": facet(description="What it is")}))
+    stated = translate_events(pair(run=body, job={"documentation": facet(description="What it is")}))
     assert stated.patched(JOB, "dataJobInfo")["/description"] == "What it is"
 
 
 def test_description_never_describes_the_application():
-    found = told(pair(run={"spark_jobDetails": facet(jobDescription="one of many")}, name="daily"))
+    found = translate_events(pair(run={"spark_jobDetails": facet(jobDescription="one of many")}, name="daily"))
     assert "/description" not in found.patched(FLOW, "dataFlowInfo")
 
 

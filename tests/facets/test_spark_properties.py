@@ -8,27 +8,27 @@ VALUES = {"spark.master": "yarn", "spark.app.name": "orders", "spark.hadoop.fs.s
 
 
 def test_spark_properties_are_one_redacted_json_plus_the_master():
-    kept = of_run("spark_properties", facet(properties=VALUES)).kept(DPI)
-    assert kept["spark_properties.spark.master"] == "yarn"
-    assert '"spark.app.name":"orders"' in kept["spark_properties"]
-    assert "s3cret" not in kept["spark_properties"]
+    run_properties = of_run("spark_properties", facet(properties=VALUES)).properties(DPI)
+    assert run_properties["spark_properties.spark.master"] == "yarn"
+    assert '"spark.app.name":"orders"' in run_properties["spark_properties"]
+    assert "s3cret" not in run_properties["spark_properties"]
 
 
 def test_older_form_has_no_inner_object():
-    kept = of_run("spark_properties", facet(**{"spark.master": "local"})).kept(DPI)
-    assert kept["spark_properties"] == '{"spark.master":"local"}'
-    assert kept["spark_properties.spark.master"] == "local"
+    run_properties = of_run("spark_properties", facet(**{"spark.master": "local"})).properties(DPI)
+    assert run_properties["spark_properties"] == '{"spark.master":"local"}'
+    assert run_properties["spark_properties.spark.master"] == "local"
 
 
 def test_leaves_beside_the_inner_object_are_kept():
-    kept = of_run("spark_properties", facet(properties={"a": 1}, more={"b": 2})).kept(DPI)
-    assert kept["spark_properties"] == '{"a":1}'
-    assert kept["spark_properties.more.b"] == "2"
+    run_properties = of_run("spark_properties", facet(properties={"a": 1}, more={"b": 2})).properties(DPI)
+    assert run_properties["spark_properties"] == '{"a":1}'
+    assert run_properties["spark_properties.more.b"] == "2"
 
 
 def test_empty_facet_has_no_effect():
     for body in (facet(), facet(properties={})):
-        assert not any(key.startswith("spark") for key in of_run("spark_properties", body).kept(DPI))
+        assert not any(key.startswith("spark") for key in of_run("spark_properties", body).properties(DPI))
 
 
 def test_report_names_the_property_of_the_flat_form():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, event, facet, of_run, told
+from support.facet_cases import DPI, event, facet, of_run, translate_events
 
 
 def test_nodes_that_the_listener_did_not_understand_are_withheld():
     found = of_run("spark_unknown", facet(output={"description": "x"}), report=True)
-    assert {"spark_unknown.sha256", "spark_unknown.bytes"} <= found.kept(DPI).keys()
+    assert {"spark_unknown.sha256", "spark_unknown.bytes"} <= found.properties(DPI).keys()
     assert found.outcomes()["$.run.facets.spark_unknown.output.description"] == ("dropped", "plan")
 
 
@@ -24,9 +24,9 @@ def test_nodes_that_the_listener_did_not_understand_are_withheld():
     ],
 )
 def test_nodes_are_counted_unread(body, count):
-    kept = of_run("spark_unknown", facet(**body)).kept(DPI)
-    assert kept["spark_unknown.count"] == count
-    assert {key for key in kept if key.startswith("spark")} == {
+    properties = of_run("spark_unknown", facet(**body)).properties(DPI)
+    assert properties["spark_unknown.count"] == count
+    assert {key for key in properties if key.startswith("spark")} == {
         "spark_unknown.count", "spark_unknown.sha256", "spark_unknown.bytes",
     }  # fmt: skip
 
@@ -36,8 +36,8 @@ def test_nodes_are_counted_unread(body, count):
     [("<<non-serializable: Plan>>", "non-serializable"), ([], "malformed"), ({"_deleted": True}, "policy:state=none")],
 )
 def test_malformed_facet_is_not_reported_as_bulk(body, reason):
-    found = told(event("START", run={"spark_unknown": body}), report=True)
-    assert not any(key.startswith("spark") for key in found.kept(DPI))
-    outcomes = {path: said for path, said in found.outcomes().items() if "spark_unknown" in path}
-    assert all(said == ("dropped", reason) for said in outcomes.values())
+    found = translate_events(event("START", run={"spark_unknown": body}), report=True)
+    assert not any(key.startswith("spark") for key in found.properties(DPI))
+    outcomes = {path: stated for path, stated in found.outcomes().items() if "spark_unknown" in path}
+    assert all(stated == ("dropped", reason) for stated in outcomes.values())
     assert outcomes

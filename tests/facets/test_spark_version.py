@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, facet, pair, told
+from support.facet_cases import DPI, facet, pair, translate_events
 
 BODY = facet(**{"spark-version": "3.3.0", "openlineage-spark-version": "0.20.0"})
 KEYS = {"spark_version.spark-version", "spark_version.openlineage-spark-version"}
 
 
 def versions(**run):
-    return told(pair(run={"spark_version": BODY, **run}), report=True)
+    return translate_events(pair(run={"spark_version": BODY, **run}), report=True)
 
 
 def test_versions_are_kept_if_no_other_facet_has_them():
-    kept = versions().kept(DPI)
-    assert kept["spark_version.spark-version"] == "3.3.0"
-    assert kept["spark_version.openlineage-spark-version"] == "0.20.0"
+    properties = versions().properties(DPI)
+    assert properties["spark_version.spark-version"] == "3.3.0"
+    assert properties["spark_version.openlineage-spark-version"] == "0.20.0"
 
 
 def test_versions_in_processing_engine_are_duplicates():
     found = versions(processing_engine=facet(name="spark", version="3.3.0", openlineageAdapterVersion="0.20.0"))
-    assert not KEYS & found.kept(DPI).keys()
-    said = found.outcomes()
+    assert not KEYS & found.properties(DPI).keys()
+    stated = found.outcomes()
     leaf = "$.run.facets.spark_version.{}"
-    assert said[leaf.format("spark-version")] == ("dropped", "duplicate-of:processing_engine.version")
+    assert stated[leaf.format("spark-version")] == ("dropped", "duplicate-of:processing_engine.version")
     reason = "duplicate-of:processing_engine.openlineageAdapterVersion"
-    assert said[leaf.format("openlineage-spark-version")] == ("dropped", reason)
+    assert stated[leaf.format("openlineage-spark-version")] == ("dropped", reason)
 
 
 @pytest.mark.parametrize(
     "engine", [facet(version="3.4.0"), facet(version=3), "<<non-serializable: x>>", [], facet(), facet(version=None)]
 )
 def test_another_version_is_no_duplicate(engine):
-    assert versions(processing_engine=engine).kept(DPI).keys() >= KEYS
+    assert versions(processing_engine=engine).properties(DPI).keys() >= KEYS

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from support.facet_cases import DOCUMENTS as SPEC_DOCUMENTS
-from support.facet_cases import dataset_event, job_event, orders, pair, told, totals
+from support.facet_cases import dataset_event, job_event, orders, pair, totals, translate_events
 from support.public_data import needs_spec
 
 DOCUMENTS = sorted(path.relative_to(SPEC_DOCUMENTS).as_posix() for path in SPEC_DOCUMENTS.glob("*/*.json"))
@@ -49,7 +49,7 @@ def test_no_leaf_of_the_specification_s_documents_is_lost(document, profile):
     facets = json.loads((SPEC_DOCUMENTS / document).read_text(encoding="utf-8"))
     lost = {}
     for sent in events(document, facets):
-        found = told(sent, report=True, datahub_version=profile)
+        found = translate_events(sent, report=True, datahub_version=profile)
         for path, (outcome, why) in found.outcomes().items():
             if "acets." in path and outcome == "dropped" and not str(why).startswith(FINE):
                 lost[path] = why

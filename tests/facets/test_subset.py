@@ -20,8 +20,8 @@ from support.facet_cases import (
     orders,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 FULL = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
@@ -63,7 +63,9 @@ def edge(found, dataset=ORDERS, side="input"):
 
 
 def predicate(condition, **settings):
-    return edge(told(pair(inputs=[orders(inputFacets=reads(condition))]), **settings)).get("openlineage.subset")
+    return edge(translate_events(pair(inputs=[orders(inputFacets=reads(condition))]), **settings)).get(
+        "openlineage.subset"
+    )
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
@@ -102,23 +104,27 @@ def predicate(condition, **settings):
     ],
 )
 def test_condition_reads_like_sql_on_edge_and_run(condition, text, profile):
-    found = told(pair(inputs=[orders(inputFacets=reads(condition))], outputs=[totals()]), datahub_version=profile)
+    found = translate_events(
+        pair(inputs=[orders(inputFacets=reads(condition))], outputs=[totals()]), datahub_version=profile
+    )
     assert edge(found).get("openlineage.subset") == text
-    assert found.kept(DPI).get("inputs.subset") == (
+    assert found.properties(DPI).get("inputs.subset") == (
         None if text is None else json.dumps({ORDERS: text}, separators=(",", ":"))
     )
 
 
 def test_condition_columns_are_input_fields_for_inputs_only():
-    found = told(pair(inputs=[orders(inputFacets=reads(DATE))], outputs=[totals(outputFacets=writes(SIZE))]))
+    found = translate_events(
+        pair(inputs=[orders(inputFacets=reads(DATE))], outputs=[totals(outputFacets=writes(SIZE))])
+    )
     fields = [path for path in found.patched(JOB, "dataJobInputOutput") if path.startswith("/inputDatasetFields/")]
     assert fields == [f"/inputDatasetFields/urn:li:schemaField:({ORDERS},dt)"]
     assert edge(found, TOTALS, "output") == {"openlineage.subset": "x > 3"}
-    assert found.kept(DPI)["outputs.subset"] == f'{{"{TOTALS}":"x > 3"}}'
+    assert found.properties(DPI)["outputs.subset"] == f'{{"{TOTALS}":"x > 3"}}'
 
 
 def test_column_too_long_for_a_urn_stays_in_the_predicate():
-    found = told(pair(inputs=[orders(inputFacets=reads(compare(field("c" * 500), literal("x"))))]))
+    found = translate_events(pair(inputs=[orders(inputFacets=reads(compare(field("c" * 500), literal("x"))))]))
     assert not any("schemaField" in path for path in found.patched(JOB, "dataJobInputOutput"))
     assert edge(found)["openlineage.subset"].startswith("ccc")
 
@@ -131,14 +137,16 @@ def test_literals_are_kept_hashed_or_dropped():
     hashed = predicate(DATE, subset={"literals": "hash"})
     assert hashed.startswith("dt = 'sha256:")
     assert hashed != predicate(compare(field("dt"), literal("2024-01-02")), subset={"literals": "hash"})
-    found = told(pair(inputs=[orders(inputFacets=reads(DATE))]), report=True, subset={"literals": "drop"})
+    found = translate_events(pair(inputs=[orders(inputFacets=reads(DATE))]), report=True, subset={"literals": "drop"})
     assert edge(found)["openlineage.subset"] == "dt = ?"
     path = "$.inputs[0].inputFacets.subset.inputCondition.right.value"
     assert found.outcomes()[path] == ("dropped", "policy:subset.literals")
 
 
 def test_secrets_are_masked_by_column_name_and_by_shape():
-    found = told(pair(inputs=[orders(inputFacets=reads(compare(field("password"), literal("hunter2"))))]), report=True)
+    found = translate_events(
+        pair(inputs=[orders(inputFacets=reads(compare(field("password"), literal("hunter2"))))]), report=True
+    )
     assert edge(found)["openlineage.subset"] == "password = '[REDACTED]'"
     assert found.outcomes()["$.inputs[0].inputFacets.subset.inputCondition.right.value"] == ("dropped", "secret")
     assert predicate(compare(field("u"), literal("http://a:b@c/?token=d"))) == "u = 'http://a:***@c/?token=***'"
@@ -164,7 +172,7 @@ def specs(found, aspect="assertionRunEvent", urn=None):
 def written(*conditions, metrics=True, **bags):
     extra = {"dataQualityMetrics": facet(rowCount=5)} if metrics else {}
     outputs = [totals(facets=extra, outputFacets={} if one is None else writes(one), **bags) for one in conditions]
-    return told(pair(inputs=[orders()], outputs=outputs))
+    return translate_events(pair(inputs=[orders()], outputs=outputs))
 
 
 @pytest.mark.parametrize(
@@ -191,10 +199,12 @@ def test_operation_partition_is_that_of_the_last_event(condition, operation, pro
 
 
 def test_part_is_that_of_the_event_that_ends_the_run():
-    said = [event("START", outputs=[totals(outputFacets=writes(IN))]), event(outputs=[totals()])]
-    assert specs(told(said), "operation") == [FULL]
-    said = [event("START", outputs=[totals()]), event(outputs=[totals(outputFacets=writes(IN))])]
-    assert specs(told(said), "operation") == specs(told(said[::-1]), "operation") == [IN_SPEC]
+    stated = [event("START", outputs=[totals(outputFacets=writes(IN))]), event(outputs=[totals()])]
+    assert specs(translate_events(stated), "operation") == [FULL]
+    stated = [event("START", outputs=[totals()]), event(outputs=[totals(outputFacets=writes(IN))])]
+    assert (
+        specs(translate_events(stated), "operation") == specs(translate_events(stated[::-1]), "operation") == [IN_SPEC]
+    )
 
 
 def test_partitions_of_one_dataset_are_merged_or_the_full_table():
@@ -213,7 +223,7 @@ def test_dataset_listed_twice_as_input_has_separate_results():
         orders(inputFacets=CHECKS),
     ]
     for order in (inputs, inputs[::-1]):
-        found = told(pair(inputs=order))
+        found = translate_events(pair(inputs=order))
         assert specs(found) == [FULL, IN_SPEC, US_SPEC]
         assert edge(found)["openlineage.subset"].split(" OR ") in (
             ["(country = 'IN')", "(country = 'US')"],
@@ -234,7 +244,7 @@ def test_each_part_has_its_own_result_and_row_count():
             }
         )
 
-    found = told(pair(inputs=[entry(IN, True, 7), entry(US, False, 9)]))  # noqa: FBT003 - rows of a table
+    found = translate_events(pair(inputs=[entry(IN, True, 7), entry(US, False, 9)]))  # noqa: FBT003 - rows of a table
     results = {
         one.value["partitionSpec"]["partition"]: one.value["result"]
         for one in found.proposals
@@ -246,27 +256,29 @@ def test_each_part_has_its_own_result_and_row_count():
 
 def test_test_of_the_run_is_about_the_part_that_the_event_reads():
     tests = {"test": facet(tests=[{"name": "t", "type": "unique", "status": "pass"}])}
-    found = told(event(inputs=[orders(inputFacets=reads(IN))], run=tests))
+    found = translate_events(event(inputs=[orders(inputFacets=reads(IN))], run=tests))
     assert specs(found) == [IN_SPEC]
     both = {"dataQualityAssertions": facet(assertions=[{"assertion": "unique", "name": "t", "success": True}])}
-    found = told(event(inputs=[orders(inputFacets={**both, **reads(IN)})], run=tests))
+    found = translate_events(event(inputs=[orders(inputFacets={**both, **reads(IN)})], run=tests))
     assert specs(found) == [IN_SPEC]
 
 
 def test_subset_of_an_earlier_event_applies_to_its_own_results():
-    said = [event("START", inputs=[orders(inputFacets={**reads(IN), **CHECKS})]), event(inputs=[orders()])]
-    assert specs(told(said)) == [IN_SPEC]
-    said = [event("START", inputs=[orders(inputFacets=CHECKS)]), event(inputs=[orders(inputFacets=reads(IN))])]
-    assert specs(told(said)) == specs(told(said[::-1])) == [IN_SPEC]
-    said = [
+    stated = [event("START", inputs=[orders(inputFacets={**reads(IN), **CHECKS})]), event(inputs=[orders()])]
+    assert specs(translate_events(stated)) == [IN_SPEC]
+    stated = [event("START", inputs=[orders(inputFacets=CHECKS)]), event(inputs=[orders(inputFacets=reads(IN))])]
+    assert specs(translate_events(stated)) == specs(translate_events(stated[::-1])) == [IN_SPEC]
+    stated = [
         event("START", inputs=[orders(inputFacets={**reads(IN), **CHECKS})]),
         event(inputs=[orders(inputFacets={**reads(US), **CHECKS})]),
     ]
-    assert specs(told(said)) == [US_SPEC]
+    assert specs(translate_events(stated)) == [US_SPEC]
 
 
 def test_malformed_subset_means_the_full_table():
-    found = told(event(inputs=[orders(inputFacets={"subset": "broken", **CHECKS}), orders(inputFacets=CHECKS)]))
+    found = translate_events(
+        event(inputs=[orders(inputFacets={"subset": "broken", **CHECKS}), orders(inputFacets=CHECKS)])
+    )
     assert specs(found) == [FULL]
 
 
@@ -274,17 +286,20 @@ def test_malformed_subset_means_the_full_table():
 
 
 def test_subset_without_a_run_is_on_the_dataset_or_the_edge():
-    found = told(dataset_event(orders(facets={**reads(IN), "dataQualityMetrics": facet(rowCount=1)})))
-    assert found.kept(ORDERS)["subset"] == "country = 'IN'"
+    found = translate_events(dataset_event(orders(facets={**reads(IN), "dataQualityMetrics": facet(rowCount=1)})))
+    assert found.properties(ORDERS)["subset"] == "country = 'IN'"
     assert specs(found, "datasetProfile") == [IN_SPEC]
-    assert edge(told(job_event(inputs=[orders(inputFacets=reads(IN))])))["openlineage.subset"] == "country = 'IN'"
+    assert (
+        edge(translate_events(job_event(inputs=[orders(inputFacets=reads(IN))])))["openlineage.subset"]
+        == "country = 'IN'"
+    )
 
 
 def test_condition_of_the_other_side_is_used_only_alone():
-    found = told(pair(outputs=[totals(outputFacets=reads(IN))]))
+    found = translate_events(pair(outputs=[totals(outputFacets=reads(IN))]))
     assert edge(found, TOTALS, "output")["openlineage.subset"] == "country = 'IN'"
     both = reads(IN, outputCondition=US)
-    found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
+    found = translate_events(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert edge(found)["openlineage.subset"] == "country = 'IN'"
     path = "$.inputs[0].inputFacets.subset.outputCondition.partitions[0].dimensions.country"
     assert found.outcomes()[path] == ("dropped", "no-field:the condition of the other side")
@@ -294,7 +309,7 @@ def test_deeply_nested_condition_is_truncated_and_reported():
     deep = DATE
     for _ in range(60):
         deep = binary(deep, SIZE)
-    found = told(pair(inputs=[orders(inputFacets=reads(deep))]), report=True)
+    found = translate_events(pair(inputs=[orders(inputFacets=reads(deep))]), report=True)
     assert "(…)" in edge(found)["openlineage.subset"]
     assert ("dropped", "too-large") in found.outcomes().values()
 
@@ -303,7 +318,7 @@ def test_conditions_nested_beyond_reading_cost_only_themselves():
     half = json.dumps(DATE)
     deep = f'{{"type": "binary", "operator": "AND", "right": {half}, "left": ' * 300 + half + "}" * 300
     raw = json.dumps(event(inputs=[orders(inputFacets=reads("HERE")), orders(inputFacets=reads(IN))]))
-    found = told(raw.replace('"HERE"', deep).encode())
+    found = translate_events(raw.replace('"HERE"', deep).encode())
     assert edge(found)["openlineage.subset"] == "country = 'IN'"
 
 
@@ -313,9 +328,9 @@ def test_long_predicate_is_truncated_and_malformed_parts_dropped():
     assert "sha256:" in text
     assert predicate({"locations": [{"a": 1}, "s3://b"]}) == "LOCATION IN ('s3://b')"
     assert predicate([]) is None
-    found = told(pair(inputs=[orders(inputFacets=reads("all of it"))]), report=True)
+    found = translate_events(pair(inputs=[orders(inputFacets=reads("all of it"))]), report=True)
     assert found.outcomes()["$.inputs[0].inputFacets.subset.inputCondition"] == ("dropped", "malformed")
-    twice = told(
+    twice = translate_events(
         pair(
             inputs=[
                 orders(inputFacets=reads(IN)),
@@ -328,7 +343,7 @@ def test_long_predicate_is_truncated_and_malformed_parts_dropped():
 
 
 def test_deleted_subset_is_ignored():
-    found = told(pair(inputs=[orders(inputFacets=reads(IN, _deleted=True))]), report=True)
+    found = translate_events(pair(inputs=[orders(inputFacets=reads(IN, _deleted=True))]), report=True)
     assert "openlineage.subset" not in edge(found)
     path = "$.inputs[0].inputFacets.subset.inputCondition.partitions[0].dimensions.country"
     assert found.outcomes()[path] == ("dropped", "policy:state=none")
@@ -367,6 +382,6 @@ def test_client_s_classes_are_read():
             partitions=[client.Partition(dimensions={"dt": "d"}, identifier="p")]
         )
     )
-    found = told(client_pair(input_facets={"subset": read}, output_facets={"subset": wrote}))
+    found = translate_events(client_pair(input_facets={"subset": read}, output_facets={"subset": wrote}))
     assert edge(found)["openlineage.subset"] == "a = 'b'"
     assert specs(found, "operation") == [{"partition": "p", "type": "PARTITION"}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage.client.facet_v2 import symlinks_dataset
-from support.facet_cases import TOTALS, client_pair, event, facet, of_output, pair, spec, told
+from support.facet_cases import TOTALS, client_pair, event, facet, of_output, pair, spec, translate_events
 
 PATH = {"namespace": "s3://lake", "name": "warehouse/orders"}
 GLUE = {"namespace": "arn:aws:glue:eu-west-1:123456789012", "name": "table/shop/orders", "type": "TABLE"}
@@ -16,13 +16,13 @@ def linked(*identifiers, catalog=None, **dataset):
     facets = {"symlinks": facet(identifiers=list(identifiers))}
     if catalog:
         facets["catalog"] = facet(framework=catalog)
-    return told(pair(outputs=[{**PATH, **dataset, "facets": facets}]))
+    return translate_events(pair(outputs=[{**PATH, **dataset, "facets": facets}]))
 
 
 def test_catalogue_s_table_is_the_name_of_a_path():
     found = linked(GLUE)
     assert found.entities("dataset") == {GLUE_URN}
-    assert found.kept(GLUE_URN)["symlinks"] == (
+    assert found.properties(GLUE_URN)["symlinks"] == (
         '[["TABLE","arn:aws:glue:eu-west-1:123456789012","table/shop/orders"],["","s3://lake","warehouse/orders"]]'
     )
 
@@ -60,31 +60,33 @@ def test_iceberg_catalogue_url_is_recognised_by_its_framework():
 
 
 def test_dataset_name_ignores_deleted_and_malformed_symlinks():
-    broken = told(event(outputs=[{**PATH, "facets": {"symlinks": "<<non-serializable: x>>"}}]))
+    broken = translate_events(event(outputs=[{**PATH, "facets": {"symlinks": "<<non-serializable: x>>"}}]))
     assert broken.entities("dataset") == {PATH_URN}
-    deleted = told(event(outputs=[{**PATH, "facets": {"symlinks": facet(identifiers=[GLUE], _deleted=True)}}]))
+    deleted = translate_events(
+        event(outputs=[{**PATH, "facets": {"symlinks": facet(identifiers=[GLUE], _deleted=True)}}])
+    )
     assert deleted.entities("dataset") == {PATH_URN}
 
 
 @pytest.mark.parametrize("body", [facet(identifiers=[]), facet(identifiers=None), facet()])
 def test_empty_list_is_ignored(body):
-    assert "symlinks" not in of_output("symlinks", body).kept(TOTALS)
+    assert "symlinks" not in of_output("symlinks", body).properties(TOTALS)
 
 
 def test_null_namespace_is_accepted():
     body = facet(identifiers=[{"namespace": None, "name": "x", "type": "TABLE"}])
-    assert of_output("symlinks", body).kept(TOTALS)["symlinks"] == '[["TABLE","","x"]]'
+    assert of_output("symlinks", body).properties(TOTALS)["symlinks"] == '[["TABLE","","x"]]'
 
 
 def test_specification_s_document_is_read():
-    kept = of_output("symlinks", spec("SymlinksDatasetFacet")["symlinks"]).kept(TOTALS)
-    assert kept["symlinks"] == '[["TABLE","/tmp/alter_test","default.alter_table_test_new"]]'
+    properties = of_output("symlinks", spec("SymlinksDatasetFacet")["symlinks"]).properties(TOTALS)
+    assert properties["symlinks"] == '[["TABLE","/tmp/alter_test","default.alter_table_test_new"]]'
 
 
 def test_client_s_classes_are_read():
     made = symlinks_dataset.SymlinksDatasetFacet([symlinks_dataset.Identifier("hive://m", "a.b", "TABLE")])
-    kept = told(client_pair(outputs={"symlinks": made})).kept(TOTALS)
-    assert kept["symlinks"] == '[["TABLE","hive://m","a.b"]]'
+    properties = translate_events(client_pair(outputs={"symlinks": made})).properties(TOTALS)
+    assert properties["symlinks"] == '[["TABLE","hive://m","a.b"]]'
 
 
 HIVE = "hive://metastore:9083"
@@ -127,7 +129,7 @@ def test_all_names_of_a_branch_are_kept():
     branch = {"namespace": HIVE, "name": "shop.orders.branch_audit", "type": "TABLE"}
     found = linked(branch, **FOLDER)
     (urn,) = found.entities("dataset")
-    assert '["TABLE","hive://metastore:9083","shop.orders.branch_audit"]' in found.kept(urn)["symlinks"]
+    assert '["TABLE","hive://metastore:9083","shop.orders.branch_audit"]' in found.properties(urn)["symlinks"]
 
 
 LAKE_URN = "urn:li:dataset:(urn:li:dataPlatform:{},PROD)"
@@ -137,7 +139,7 @@ def dropped(namespace, name, warehouse, table):
     identifier = {"namespace": warehouse, "name": table, "type": "TABLE"}
     word = facet(lifecycleStateChange="DROP")
     facets = {"symlinks": facet(identifiers=[identifier]), "lifecycleStateChange": word}
-    return told(pair(outputs=[{"namespace": namespace, "name": name, "facets": facets}]))
+    return translate_events(pair(outputs=[{"namespace": namespace, "name": name, "facets": facets}]))
 
 
 @pytest.mark.parametrize(
@@ -170,10 +172,10 @@ def test_folders_of_that_name_that_are_there_are_kept(name, warehouse, table):
 
 @pytest.mark.parametrize(("namespace", "path"), [("file", "/lake/orders"), ("s3://b", "lake/orders")])
 def test_log_of_a_delta_table_is_no_dataset(namespace, path):
-    """A stream that reads a table reads its log in jobs of their own, which the listener tells as writers of it, too."""
+    """A stream that reads a table reads its log in jobs of their own, which the listener reports as writers of it, too."""
     log = {"namespace": namespace, "name": f"{path}/_delta_log"}
-    found = told(event(inputs=[log], outputs=[log]), report=True)
+    found = translate_events(event(inputs=[log], outputs=[log]), report=True)
     assert found.entities("dataset") == set()
     assert found.outcomes()["$.outputs[0].name"] == ("dropped", "phantom")
-    kept = told(event(inputs=[{"namespace": namespace, "name": f"{path}_delta_log"}]))
-    assert len(kept.entities("dataset")) == 1
+    properties = translate_events(event(inputs=[{"namespace": namespace, "name": f"{path}_delta_log"}]))
+    assert len(properties.entities("dataset")) == 1

@@ -17,8 +17,8 @@ from support.facet_cases import (
     of_run,
     pair,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 
@@ -58,7 +58,7 @@ def test_source_and_value_are_the_context():
 
 
 def test_tags_of_a_flow_level_job_are_those_of_its_flow_and_its_flow_job():
-    found = told(pair(job={"tags": tags({"key": "a"})}, name="daily", outputs=[totals()]))
+    found = translate_events(pair(job={"tags": tags({"key": "a"})}, name="daily", outputs=[totals()]))
     assert list(found.patched(FLOW, "globalTags")) == ["/tags/urn:li:tag:a"]
     assert found.patched(f"urn:li:dataJob:({FLOW},daily)", "globalTags") == found.patched(FLOW, "globalTags")
 
@@ -87,7 +87,7 @@ def test_odd_names_are_escaped_in_paths():
 
 
 def test_dataset_event_s_tags_are_the_dataset_s():
-    assert told(dataset_event(totals(facets={"tags": tags({"key": "a"})}))).has(TOTALS, "globalTags")
+    assert translate_events(dataset_event(totals(facets={"tags": tags({"key": "a"})}))).has(TOTALS, "globalTags")
 
 
 def test_job_s_tag_with_a_field_is_a_tag_of_the_job():
@@ -101,22 +101,22 @@ def test_excluded_and_nameless_tags_are_withheld():
     outcomes = found.outcomes()
     assert outcomes["$.job.facets.tags.tags[0].value"] == ("dropped", "policy:tags.exclude")
     assert outcomes["$.job.facets.tags.tags[1].key"] == ("dropped", "malformed")
-    kept = told(pair(job={"tags": body}), tags={"exclude": []})
-    assert kept.has(JOB, "globalTags")
+    properties = translate_events(pair(job={"tags": body}), tags={"exclude": []})
+    assert properties.has(JOB, "globalTags")
 
 
 @pytest.mark.parametrize("body", [tags(), facet(tags=None), facet(), facet(tags=[None])])
 def test_empty_list_erases_nobody_s_tags(body):
     assert not of_job("tags", body).has(JOB, "globalTags")
-    assert "tags" not in of_run("tags", body).kept(DPI)
+    assert "tags" not in of_run("tags", body).properties(DPI)
 
 
 def test_tags_of_a_run_are_properties_because_runs_have_no_tags():
     found = of_run("tags", tags({"key": "team", "value": "a", "source": "DBT_META"}, {"key": "x"}))
-    kept = found.kept(DPI)
-    assert kept["tags"] == '[{"key":"team","source":"DBT_META","value":"a"},{"key":"x"}]'
-    assert kept["tags.team"] == "a"
-    assert "tags.x" not in kept
+    properties = found.properties(DPI)
+    assert properties["tags"] == '[{"key":"team","source":"DBT_META","value":"a"},{"key":"x"}]'
+    assert properties["tags.team"] == "a"
+    assert "tags.x" not in properties
     assert found.entities("tag") == set()
 
 
@@ -125,20 +125,22 @@ def test_version_of_the_client_is_kept_once():
     found = of_run(
         "tags", tags({"key": "openlineage_client_version", "value": "1.54.0", "source": "OPENLINEAGE_CLIENT"})
     )
-    kept = found.kept(DPI)
-    assert kept["openlineage_client_version"] == "1.54.0"
-    assert "tags" not in kept
+    properties = found.properties(DPI)
+    assert properties["openlineage_client_version"] == "1.54.0"
+    assert "tags" not in properties
 
 
 def test_run_tags_are_one_list_and_the_first_twenty_separate():
-    kept = of_run("tags", tags(*({"key": f"k{number}", "value": "v"} for number in range(30)))).kept(DPI)
-    assert sum(key.startswith("tags.k") for key in kept) == 20
-    assert '"k29"' in kept["tags"]
+    properties = of_run("tags", tags(*({"key": f"k{number}", "value": "v"} for number in range(30)))).properties(DPI)
+    assert sum(key.startswith("tags.k") for key in properties) == 20
+    assert '"k29"' in properties["tags"]
 
 
 def test_secret_in_a_tag_is_not_shown():
-    kept = of_run("tags", tags({"key": "api_token", "value": "s3cret"}, {"key": "", "value": "v"})).kept(DPI)
-    assert ("tags.api_token", "[REDACTED]") in kept.items()
+    properties = of_run("tags", tags({"key": "api_token", "value": "s3cret"}, {"key": "", "value": "v"})).properties(
+        DPI
+    )
+    assert ("tags.api_token", "[REDACTED]") in properties.items()
 
 
 def test_specification_s_documents_are_read():
@@ -148,18 +150,18 @@ def test_specification_s_documents_are_read():
     found = of_output("tags", spec("TagsDatasetFacet")["tags"])
     assert set(found.patched(TOTALS, "globalTags")) == {"/tags/urn:li:tag:test_tag2:test_value2"}
     assert "/editableSchemaFieldInfo/email/fieldPath" in found.patched(TOTALS, "editableSchemaMetadata")
-    kept = of_run("tags", spec("TagsRunFacet")["tags"]).kept(DPI)
-    assert (kept["tags.test_tag"], kept["tags.test_tag2"]) == ("test_value", "test_value2")
+    properties = of_run("tags", spec("TagsRunFacet")["tags"]).properties(DPI)
+    assert (properties["tags.test_tag"], properties["tags.test_tag2"]) == ("test_value", "test_value2")
 
 
 def test_client_s_classes_are_read():
-    found = told(
+    found = translate_events(
         client_pair(
             run={"tags": tags_run.TagsRunFacet([tags_run.TagsRunFacetFields("k", "v")])},
             job={"tags": tags_job.TagsJobFacet([tags_job.TagsJobFacetFields("j", "true")])},
             outputs={"tags": tags_dataset.TagsDatasetFacet([tags_dataset.TagsDatasetFacetFields("d", "1", field="c")])},
         )
     )
-    assert found.kept(DPI)["tags.k"] == "v"
+    assert found.properties(DPI)["tags.k"] == "v"
     assert set(found.patched(JOB, "globalTags")) == {"/tags/urn:li:tag:j"}
     assert found.has(TOTALS, "editableSchemaMetadata")

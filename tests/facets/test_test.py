@@ -18,8 +18,8 @@ from support.facet_cases import (
     facet,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
@@ -27,7 +27,7 @@ RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.resul
 
 def ran(*tests, inputs=None, outputs=None, bag=None, **settings):
     inputs = [orders(inputFacets=bag or {})] if inputs is None else inputs
-    return told(pair(run={"test": facet(tests=list(tests))}, inputs=inputs, outputs=outputs), **settings)
+    return translate_events(pair(run={"test": facet(tests=list(tests))}, inputs=inputs, outputs=outputs), **settings)
 
 
 def results(found):
@@ -60,7 +60,7 @@ def test_how_a_test_ended(status, kind):
 def test_skipped_test_has_no_result_and_stays_on_the_run():
     found = ran({**UNIQUE, "status": "skip"})
     assert results(found) == {}
-    assert found.kept(DPI)["test.skipped"] == '["unique_orders_id"]'
+    assert found.properties(DPI)["test.skipped"] == '["unique_orders_id"]'
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_values_of_secret_columns_are_redacted_in_tests(beside):
 def test_unknown_test_status_is_malformed_and_kept_on_the_run(status):
     found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)
     assert results(found) == {}
-    assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
+    assert '"name":"unique_orders_id"' in found.properties(DPI)["test.results"]
     assert found.outcomes()["$.run.facets.test.tests[0].name"] == ("property", RESULTS)
     assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "malformed")
 
@@ -93,7 +93,7 @@ def test_unknown_test_status_is_malformed_and_kept_on_the_run(status):
 def test_without_a_dataset_the_results_stay_on_the_run():
     found = ran({**UNIQUE, "severity": "warn", "expected": "0"}, inputs=[], report=True)
     assert found.entities("assertion") == set()
-    assert found.kept(DPI)["test.results"] == (
+    assert found.properties(DPI)["test.results"] == (
         '[{"name":"unique_orders_id","severity":"warn","status":"pass","type":"unique"}]'
     )
     assert found.outcomes()["$.run.facets.test.tests[0].name"] == ("property", RESULTS)
@@ -115,8 +115,8 @@ def test_multi_dataset_setting_selects_the_tested_datasets(which, tested):
     test = {**UNIQUE, "params": {"limit": 3}}
     found = ran(test, inputs=[totals(), orders()], assertions={"multi_dataset": which}, report=True)
     assert set(results(found)) == tested
-    kept = found.kept(DPI).get("test.results")
-    assert (kept is None) == bool(tested), "what has no dataset stays on the run"
+    properties = found.properties(DPI).get("test.results")
+    assert (properties is None) == bool(tested), "what has no dataset stays on the run"
     if not tested:
         assert found.outcomes()["$.run.facets.test.tests[0].params.limit"] == ("dropped", "no-dataset")
 
@@ -164,25 +164,25 @@ def test_test_without_a_type_is_known_by_its_name():
 
 @pytest.mark.parametrize("body", [facet(tests=[]), facet(tests=None), facet(), facet(tests=[None])])
 def test_empty_list_is_ignored(body):
-    found = told(pair(run={"test": body}, inputs=[orders()]))
+    found = translate_events(pair(run={"test": body}, inputs=[orders()]))
     assert found.entities("assertion") == set()
-    assert not any(key.startswith("test") for key in found.kept(DPI))
+    assert not any(key.startswith("test") for key in found.properties(DPI))
 
 
 def test_only_terminal_events_report():
-    started = told(event("START", run={"test": facet(tests=[UNIQUE])}, inputs=[orders()]))
+    started = translate_events(event("START", run={"test": facet(tests=[UNIQUE])}, inputs=[orders()]))
     assert results(started) == {}
 
 
 def test_client_s_class_is_read():
     made = test_run.TestRunFacet(tests=[test_run.TestExecution(name="a", status="pass", type="not_null")])
-    assert results(told(client_pair(run={"test": made})))[ORDERS]["type"] == "SUCCESS"
+    assert results(translate_events(client_pair(run={"test": made})))[ORDERS]["type"] == "SUCCESS"
 
 
 def of_columns(*tests, **checks):
-    """Return how the check ``n`` of each column ended, of which tests with that name tell as well."""
-    told_of = [{"assertion": "not_null", "name": "n", "column": name, **said} for name, said in checks.items()]
-    found = ran(*({"name": "n", **one} for one in tests), bag={"dataQualityAssertions": facet(assertions=told_of)})
+    """Return how the check ``n`` of each column ended, of which tests with that name report as well."""
+    history_of = [{"assertion": "not_null", "name": "n", "column": name, **stated} for name, stated in checks.items()]
+    found = ran(*({"name": "n", **one} for one in tests), bag={"dataQualityAssertions": facet(assertions=history_of)})
     fields = {
         one.entity_urn: one.value["datasetAssertion"]["fields"][0].rpartition(",")[2].rstrip(")")
         for one in found.proposals
@@ -240,7 +240,7 @@ def test_non_serializable_test_fields_are_reported():
 def test_status_error_is_an_error_of_its_type_for_every_producer(producer, message, kind):
     params = {} if message is None else {"params": {"error_message": message}}
     body = facet(tests=[{"name": "t", "type": "not_null", "status": "error", "actual": "4", **params}])
-    found = told(event(producer=producer, run={"test": body}, inputs=[orders()]))
+    found = translate_events(event(producer=producer, run={"test": body}, inputs=[orders()]))
     (point,) = [p.value for p in found.proposals if p.aspect_name == "assertionRunEvent"]
     assert point["result"]["type"] == "ERROR"
     assert point["result"]["error"]["type"] == kind
@@ -251,6 +251,6 @@ def test_status_error_of_a_test_makes_a_failed_check_of_its_name_an_error():
     check = facet(assertions=[{"assertion": "not_null", "success": False, "name": "t", "column": "id"}])
     body = facet(tests=[{"name": "t", "type": "not_null", "status": "error"}])
     inputs = [orders(inputFacets={"dataQualityAssertions": check})]
-    found = told(event(producer=OWN, run={"test": body}, inputs=inputs))
+    found = translate_events(event(producer=OWN, run={"test": body}, inputs=inputs))
     points = [p.value["result"]["type"] for p in found.proposals if p.aspect_name == "assertionRunEvent"]
     assert points == ["ERROR"]

@@ -14,11 +14,11 @@ def test_query_id_names_the_run_and_the_plan_is_only_hashed():
     body = facet(query_id="20260131_101112_00042_abcde", transaction_id="t-1", query_plan=PLAN)
     found = of_run("trino_metadata", body, report=True)
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "20260131_101112_00042_abcde"
-    kept = found.kept(DPI)
-    assert kept["trino_metadata.transaction_id"] == "t-1"
-    assert kept["trino_metadata.query_plan.sha256"] == hashlib.sha256(PLAN.encode()).hexdigest()
-    assert kept["trino_metadata.query_plan.bytes"] == "8000"
-    assert not any("Fragment" in value for value in kept.values())
+    properties = found.properties(DPI)
+    assert properties["trino_metadata.transaction_id"] == "t-1"
+    assert properties["trino_metadata.query_plan.sha256"] == hashlib.sha256(PLAN.encode()).hexdigest()
+    assert properties["trino_metadata.query_plan.bytes"] == "8000"
+    assert not any("Fragment" in value for value in properties.values())
     assert found.outcomes()["$.run.facets.trino_metadata.query_plan"] == ("dropped", "plan")
     assert found.outcomes()["$.run.facets.trino_metadata.query_id"] == ("mapped", "dataProcessInstanceProperties.name")
 

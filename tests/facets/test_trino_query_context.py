@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, TOTALS, facet, job_on, pair, told, totals
+from support.facet_cases import DPI, TOTALS, facet, job_on, pair, totals, translate_events
 
 BODY = {
     "server_address": "trino.example",
@@ -19,25 +19,27 @@ ANN = "urn:li:corpuser:ann"
 
 def query(run=None, job=None, outputs=None, **body):
     facets = {"trino_query_context": facet(**{**BODY, **body}), **(run or {})}
-    return told(pair(run=facets, job=job or {}, outputs=[totals()] if outputs is None else outputs), report=True)
+    return translate_events(
+        pair(run=facets, job=job or {}, outputs=[totals()] if outputs is None else outputs), report=True
+    )
 
 
 def test_everything_is_kept():
-    kept = query().kept(DPI)
+    properties = query().properties(DPI)
     for leaf in ("server_address", "environment", "query_type", "user", "principal", "source"):
-        assert kept[f"trino_query_context.{leaf}"] == BODY[leaf]
+        assert properties[f"trino_query_context.{leaf}"] == BODY[leaf]
 
 
 def test_its_user_ran_the_query():
     found = query()
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == ANN
     assert found.one(TOTALS, "operation")["actor"] == ANN
-    assert found.kept(DPI)["user"] == "ann"
+    assert found.properties(DPI)["user"] == "ann"
 
 
 def test_run_user_is_read_from_hive_first():
-    assert query(run={"hive_session": facet(username="bob")}).kept(DPI)["user"] == "bob"
-    assert query(run={"environment-properties": facet(user="eve")}).kept(DPI)["user"] == "ann"
+    assert query(run={"hive_session": facet(username="bob")}).properties(DPI)["user"] == "bob"
+    assert query(run={"environment-properties": facet(user="eve")}).properties(DPI)["user"] == "ann"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_operation_type_precedence_is_lifecycle_sql_query_type():
 
 @pytest.mark.parametrize("user", ["", None, [7], {}])
 def test_placeholder_user_is_ignored(user):
-    assert "user" not in query(user=user).kept(DPI)
+    assert "user" not in query(user=user).properties(DPI)
 
 
 def test_query_type_is_the_second_subtype_except_of_shared_jobs():
@@ -83,6 +85,8 @@ def test_query_type_is_the_second_subtype_except_of_shared_jobs():
         name="20261120_010000_00042_abcde",
     )
     (subtypes,) = [
-        one.value for one in told(events).proposals if (one.entity_type, one.aspect_name) == ("dataJob", "subTypes")
+        one.value
+        for one in translate_events(events).proposals
+        if (one.entity_type, one.aspect_name) == ("dataJob", "subTypes")
     ]
     assert subtypes == {"typeNames": ["Query"]}

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import DPI, JOB, TOTALS, event, facet, orders, told, totals
+from support.facet_cases import DPI, JOB, TOTALS, event, facet, orders, totals, translate_events
 
 
 def query(outputs=None, **body):
     facets = {"trino_query_statistics": facet(**body)}
-    return told(event("START"), event(run=facets, outputs=[totals()] if outputs is None else outputs), report=True)
+    return translate_events(
+        event("START"), event(run=facets, outputs=[totals()] if outputs is None else outputs), report=True
+    )
 
 
 def test_query_statistics_are_one_json_with_parsed_numbers():
     found = query(cpuTime="0.125", peakTaskTotalMemory="1024", physicalInputBytes=7, complete="true", stages="[{}]")
-    kept = found.kept(DPI)["trino_query_statistics"]
-    assert kept == '{"cpuTime":0.125,"peakTaskTotalMemory":1024,"physicalInputBytes":7}'
-    said = found.outcomes()
-    assert said["$.run.facets.trino_query_statistics.stages"] == ("dropped", "no-field:not a number")
+    properties = found.properties(DPI)["trino_query_statistics"]
+    assert properties == '{"cpuTime":0.125,"peakTaskTotalMemory":1024,"physicalInputBytes":7}'
+    stated = found.outcomes()
+    assert stated["$.run.facets.trino_query_statistics.stages"] == ("dropped", "no-field:not a number")
     target = "dataProcessInstanceProperties.customProperties[openlineage.trino_query_statistics]"
-    assert said["$.run.facets.trino_query_statistics.cpuTime"] == ("property", target)
+    assert stated["$.run.facets.trino_query_statistics.cpuTime"] == ("property", target)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_query_statistics_are_one_json_with_parsed_numbers():
 def test_written_rows_replace_missing_output_statistics(body, rows):
     found = query(**body)
     assert found.one(TOTALS, "operation").get("numAffectedRows") == rows
-    assert found.kept(DPI).get("outputs.rowCount") == (None if rows is None else str(rows))
+    assert found.properties(DPI).get("outputs.rowCount") == (None if rows is None else str(rows))
 
 
 def test_written_rows_are_on_the_edge():
@@ -58,4 +60,4 @@ def test_statistics_of_the_output_win(bag):
 def test_written_rows_are_ignored_without_exactly_one_output():
     found = query(outputs=[totals(), orders()], writtenRows=5)
     assert "numAffectedRows" not in found.one(TOTALS, "operation")
-    assert "outputs.rowCount" not in query(outputs=[], writtenRows=5).kept(DPI)
+    assert "outputs.rowCount" not in query(outputs=[], writtenRows=5).properties(DPI)

@@ -14,16 +14,19 @@ def test_names_and_types_are_kept_and_the_bulk_is_withheld():
         {"name": 1},
     ]
     found = of_run("unknownSourceAttribute", facet(unknownItems=items), report=True)
-    kept = found.kept(DPI)
-    assert kept["unknownSourceAttribute.unknownItems"] == '[{"name":"BashOperator","type":"operator"},{},{"name":"1"}]'
-    assert {"unknownSourceAttribute.sha256", "unknownSourceAttribute.bytes"} <= kept.keys()
-    assert not any("bash_command" in value for value in kept.values())
+    properties = found.properties(DPI)
+    assert (
+        properties["unknownSourceAttribute.unknownItems"]
+        == '[{"name":"BashOperator","type":"operator"},{},{"name":"1"}]'
+    )
+    assert {"unknownSourceAttribute.sha256", "unknownSourceAttribute.bytes"} <= properties.keys()
+    assert not any("bash_command" in value for value in properties.values())
     path = "$.run.facets.unknownSourceAttribute.unknownItems[0].properties.bash_command"
     assert found.outcomes()[path] == ("dropped", "bulk")
 
 
 @pytest.mark.parametrize("items", [None, [], "x"])
 def test_without_items_the_hash_stays(items):
-    kept = of_run("unknownSourceAttribute", facet(unknownItems=items)).kept(DPI)
-    assert "unknownSourceAttribute.unknownItems" not in kept
-    assert "unknownSourceAttribute.sha256" in kept
+    properties = of_run("unknownSourceAttribute", facet(unknownItems=items)).properties(DPI)
+    assert "unknownSourceAttribute.unknownItems" not in properties
+    assert "unknownSourceAttribute.sha256" in properties

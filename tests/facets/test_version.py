@@ -14,8 +14,8 @@ from support.facet_cases import (
     of_input,
     of_output,
     spec,
-    told,
     totals,
+    translate_events,
 )
 
 BODY = facet(datasetVersion="42")
@@ -23,36 +23,36 @@ BODY = facet(datasetVersion="42")
 
 def test_written_version_is_on_dataset_edge_and_run():
     found = of_output("version", BODY)
-    assert found.kept(TOTALS)["version.datasetVersion"] == "42"
+    assert found.properties(TOTALS)["version.datasetVersion"] == "42"
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"] == {"openlineage.version.datasetVersion": "42"}
-    assert found.kept(DPI)["outputs.version"] == f'{{"{TOTALS}":"42"}}'
+    assert found.properties(DPI)["outputs.version"] == f'{{"{TOTALS}":"42"}}'
 
 
 def test_version_that_was_read_likewise():
     found = of_input("version", BODY)
     edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
     assert edge["properties"] == {"openlineage.version.datasetVersion": "42"}
-    assert found.kept(DPI)["inputs.version"] == f'{{"{ORDERS}":"42"}}'
+    assert found.properties(DPI)["inputs.version"] == f'{{"{ORDERS}":"42"}}'
 
 
 def test_dataset_event_s_version_is_the_dataset_s():
-    found = told(dataset_event(totals(facets={"version": facet(datasetVersion=7)})))
-    assert found.kept(TOTALS)["version.datasetVersion"] == "7"
+    found = translate_events(dataset_event(totals(facets={"version": facet(datasetVersion=7)})))
+    assert found.properties(TOTALS)["version.datasetVersion"] == "7"
 
 
 def test_empty_facet_adds_no_properties():
     found = of_output("version", facet(datasetVersion=None))
-    assert "version.datasetVersion" not in found.kept(TOTALS)
+    assert "version.datasetVersion" not in found.properties(TOTALS)
 
 
 def test_specification_s_document_is_read():
     assert (
-        of_output("version", spec("DatasetVersionDatasetFacet")["version"]).kept(TOTALS)["version.datasetVersion"]
+        of_output("version", spec("DatasetVersionDatasetFacet")["version"]).properties(TOTALS)["version.datasetVersion"]
         == "2"
     )
 
 
 def test_client_s_class_is_read():
     made = dataset_version_dataset.DatasetVersionDatasetFacet("3")
-    assert told(client_pair(outputs={"version": made})).kept(TOTALS)["version.datasetVersion"] == "3"
+    assert translate_events(client_pair(outputs={"version": made})).properties(TOTALS)["version.datasetVersion"] == "3"

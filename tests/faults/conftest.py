@@ -142,8 +142,8 @@ def process(words, folder, **how):
 
 def ended(process):
     """Wait for a process to end."""
-    _, said = process.communicate()
-    return Said(process.returncode, said.decode())
+    _, stated = process.communicate()
+    return Said(process.returncode, stated.decode())
 
 
 def end_of(proposals):
@@ -208,24 +208,24 @@ class Trial:
 
     def sends_what_waits(self, first, waiting):
         """Assert that a second ``emit`` sends what the first one left."""
-        said = self.emit()
-        assert said.code == 0, said.stderr
-        self.ends_well(said, waited=waiting, **{"first exit code": first.code})
+        stated = self.emit()
+        assert stated.code == 0, stated.stderr
+        self.ends_well(stated, waited=waiting, **{"first exit code": first.code})
 
-    def ends_well(self, said, *, without=lambda _one: False, **seen):
+    def ends_well(self, stated, *, without=lambda _one: False, **seen):
         """Assert that the server has what an undisturbed one has (less ``without``) and nothing waits; note the line."""
         left_out = [one for one in self._calm if without(one)]
         expected = end_of([one for one in self._calm if not without(one)])
         found = self.server.dump()
         lost, more = len(set(expected) - set(found)), len(set(found) - set(expected))
         waits, dead = self.queue()
-        self._note(said, len(left_out), lost, more, waits, dead, seen)
+        self._note(stated, len(left_out), lost, more, waits, dead, seen)
         assert (lost, more) == (0, 0)
         assert found == expected
         assert (waits, dead) == (0, len({(one.entity_urn, one.aspect_name) for one in left_out}))
-        assert "Traceback" not in said.stderr
+        assert "Traceback" not in stated.stderr
 
-    def _note(self, said, left_out, lost, more, waits, dead, seen):
+    def _note(self, stated, left_out, lost, more, waits, dead, seen):
         row = {
             "fault": self.name,
             "long": LONG,
@@ -236,7 +236,7 @@ class Trial:
             "doubled": more,
             "waiting": waits,
             "dead": dead,
-            "exit code": said.code,
+            "exit code": stated.code,
             "seconds": round(time.monotonic() - self._began, 1),
             **seen,
         }
@@ -262,10 +262,10 @@ def noted():
 def emitting(tmp_path):
     """Return what gives a starter of ``emit`` with these words, which takes more of them; events come by standard input."""
 
-    def told(*words):
+    def emit_process(*words):
         return lambda *more, **how: process(["emit", *words, *more], tmp_path, stdin=subprocess.PIPE, **how)
 
-    return told
+    return emit_process
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ class Topic:
         self.name = broker.topic("proposals")
 
     def words(self, ledger):
-        said = {"kafka.topic": self.name, "kafka.registry.url": self._url}
-        settings = [word for key, value in said.items() for word in ("--set", f"{key}={value}")]
+        stated = {"kafka.topic": self.name, "kafka.registry.url": self._url}
+        settings = [word for key, value in stated.items() for word in ("--set", f"{key}={value}")]
         return (
             "--to",
             f"kafka:{self.broker.bootstrap}",
@@ -73,9 +73,9 @@ def test_broker_killed_in_the_middle_and_back(own_broker, registry, trying, ends
         own_broker.start()
 
     with later(lambda: len(sent) >= 15, killed):
-        said = trial.emit()
-    assert said.code == 0, said.stderr
-    trial.ends_well(said)
+        stated = trial.emit()
+    assert stated.code == 0, stated.stderr
+    trial.ends_well(stated)
 
 
 def test_broker_away_for_longer_than_the_timeout(own_broker, registry, trying, ends, later, sent):

@@ -21,8 +21,8 @@ SEEDS = range(int(os.environ.get("TESTS_SEEDS", "1")))
 
 def done(process):
     """Wait for a process to end; return its exit code and what it said."""
-    _, said = process.communicate()
-    return process.returncode, said.decode()
+    _, stated = process.communicate()
+    return process.returncode, stated.decode()
 
 
 def first_write(process, ledger):
@@ -51,12 +51,12 @@ def test_killed_at_any_point_and_started_again(scheme, of):
     chance = random.Random(f"{KILLS} {scheme}")  # noqa: S311 - reproducible, not secret
     process = trial.start()
     began = first_write(process, trial.ledger)
-    code, said = done(process)
+    code, stated = done(process)
     whole = time.monotonic() - began
-    assert code == 0, said
+    assert code == 0, stated
     interrupted = 0
     for number in range(KILLS):
-        if number % 5 == 0:  # what was told before changes nothing: begin anew, at a target that has nothing
+        if number % 5 == 0:  # what was sent before changes nothing: begin again, with an empty target
             finished(trial, anew=number > 0)
             trial.forget()
         process = trial.start()
@@ -70,11 +70,11 @@ def test_killed_at_any_point_and_started_again(scheme, of):
 
 def finished(trial, *, anew=False):
     """Run ``emit`` to its end."""
-    said = trial.ended(trial.start())
-    assert said.code == 0, said.stderr
+    stated = trial.ended(trial.start())
+    assert stated.code == 0, stated.stderr
     if anew:
         trial.same()
-    return said
+    return stated
 
 
 @pytest.mark.parametrize("seed", SEEDS)

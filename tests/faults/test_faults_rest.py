@@ -24,12 +24,12 @@ def poisonous(found):
 
 
 def test_nothing_happens(trial):
-    said = trial.emit()
-    assert said.code == 0
-    trial.ends_well(said)
+    stated = trial.emit()
+    assert stated.code == 0
+    trial.ends_well(stated)
     assert len(trial.server.dump()) > 100
     assert trial.emit().code == 0
-    trial.ends_well(said)
+    trial.ends_well(stated)
 
 
 def test_down_from_the_start_and_back(trial):
@@ -51,11 +51,11 @@ def test_down_in_the_middle_and_back(trial, later, long, seed):
         trial.server.start()
 
     with later(lambda: len(trial.server.writes) >= at, down):
-        said = trial.emit()
-    if said.code:  # it came to its end before the server was back
-        said = trial.emit()
-    assert said.code == 0
-    trial.ends_well(said)
+        stated = trial.emit()
+    if stated.code:  # it came to its end before the server was back
+        stated = trial.emit()
+    assert stated.code == 0
+    trial.ends_well(stated)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -79,10 +79,10 @@ def test_every_third_request_meets(trial, name, fault, seed, monkeypatch):
     chance = random.Random(f"{name} {seed}")  # noqa: S311 - reproducible, not secret
     plan = [fault if chance.random() < 1 / 3 else Fault() for _ in range(400)]
     trial.server.faults = list(plan)
-    said = trial.emit()
+    stated = trial.emit()
     met = plan[: len(plan) - len(trial.server.faults)].count(fault)
     assert met > 5
-    trial.ends_well(finished(trial, said), met=met, **{"first exit code": said.code})
+    trial.ends_well(finished(trial, stated), met=met, **{"first exit code": stated.code})
 
 
 def finished(trial, before):
@@ -91,9 +91,9 @@ def finished(trial, before):
     if before.code == 0:
         return before
     trial.retry()
-    said = trial.emit()
-    assert said.code == 0, said.stderr
-    return said
+    stated = trial.emit()
+    assert stated.code == 0, stated.stderr
+    return stated
 
 
 def test_answers_later_than_the_timeout(trial, long):
@@ -101,28 +101,28 @@ def test_answers_later_than_the_timeout(trial, long):
     fault = Fault(linger=slow)
     plan = [fault if number % 10 == 3 else Fault() for number in range(400)]
     trial.server.faults = list(plan)
-    said = trial.emit("--set", f"rest.timeout={timeout}")
+    stated = trial.emit("--set", f"rest.timeout={timeout}")
     met = plan[: len(plan) - len(trial.server.faults)].count(fault)
     assert met > 3
-    trial.ends_well(finished(trial, said), met=met, **{"first exit code": said.code})
+    trial.ends_well(finished(trial, stated), met=met, **{"first exit code": stated.code})
 
 
 def test_retry_after_that_is_longer_than_we_wait(trial):
     trial.server.faults = [Fault(), Fault(), *[Fault(429, {"Retry-After": "3600"})] * 400]
-    said = trial.emit()
-    waiting = trial.waits(said, "the server asks to wait for 3,600 seconds", 100)
-    trial.ends_well(finished(trial, said), waited=waiting, **{"first exit code": said.code})
+    stated = trial.emit()
+    waiting = trial.waits(stated, "the server asks to wait for 3,600 seconds", 100)
+    trial.ends_well(finished(trial, stated), waited=waiting, **{"first exit code": stated.code})
 
 
 def test_poison_proposals_are_dead_letters_and_others_are_sent(trial):
     trial.server.poison = lambda found: "I do not like it" if poisonous(found) else None
-    said = trial.emit()
-    assert said.code == 3
-    assert "HTTP 422: I do not like it" in said.stderr
-    trial.ends_well(said, without=poisonous)
+    stated = trial.emit()
+    assert stated.code == 3
+    assert "HTTP 422: I do not like it" in stated.stderr
+    trial.ends_well(stated, without=poisonous)
     assert trial.queue()[1] > 0
     trial.server.poison = lambda _found: None
-    trial.ends_well(finished(trial, said))
+    trial.ends_well(finished(trial, stated))
 
 
 def test_token_expires_and_is_renewed(trial, monkeypatch, later):
@@ -134,8 +134,8 @@ def test_token_expires_and_is_renewed(trial, monkeypatch, later):
         trial.server.token = "new"  # noqa: S105 - none
 
     with later(lambda: len(trial.server.writes) >= 15, expire):
-        said = trial.emit()
-    assert "HTTP 401" in said.stderr
-    waiting = trial.waits(said, "set DATAHUB_GMS_TOKEN or rest.token", 0)
+        stated = trial.emit()
+    assert "HTTP 401" in stated.stderr
+    waiting = trial.waits(stated, "set DATAHUB_GMS_TOKEN or rest.token", 0)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "new")
-    trial.ends_well(finished(trial, said), waited=waiting, **{"first exit code": said.code})
+    trial.ends_well(finished(trial, stated), waited=waiting, **{"first exit code": stated.code})

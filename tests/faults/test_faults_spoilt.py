@@ -36,15 +36,15 @@ class Fed:
         self.whole, self.broken, self.memory = set(), set(), []
         self.letters = folder / "dead.ndjson"
         began = time.monotonic()
-        with (folder / "stderr").open("w+b") as said:
-            process = command("-", "--dead-letters", str(self.letters), stderr=said)
+        with (folder / "stderr").open("w+b") as stated:
+            process = command("-", "--dead-letters", str(self.letters), stderr=stated)
             self._feed(process, seed)
             self.peak = 0
-            while process.poll() is None:  # what getrusage tells is that of the parent before exec
+            while process.poll() is None:  # getrusage reports that of the parent before exec
                 self.peak = max(self.peak, _kilobytes(process.pid, "VmHWM"))
                 time.sleep(0.01)
-            said.seek(0)
-            self.said = said.read().decode()
+            stated.seek(0)
+            self.output = stated.read().decode()
         self.code, self.seconds = process.returncode, time.monotonic() - began
 
     def _feed(self, process, seed):
@@ -60,7 +60,7 @@ class Fed:
 
     def counted(self, name):
         """Return a number of the summary."""
-        found = re.search(rf"^{name} +([\d,]+)$", self.said, re.MULTILINE)
+        found = re.search(rf"^{name} +([\d,]+)$", self.output, re.MULTILINE)
         return int(found[1].replace(",", "")) if found else 0
 
     def dead(self):
@@ -78,8 +78,8 @@ def _kilobytes(pid, name):
 
 def sound(fed):
     """Assert that each line was either read as an event or is a dead letter, whole lines the one and broken ones the other."""
-    assert "Traceback" not in fed.said
-    assert fed.code == 1, fed.said
+    assert "Traceback" not in fed.output
+    assert fed.code == 1, fed.output
     dead = fed.dead()
     assert len(dead) == len(set(dead)) == fed.counted("dead letters") > 0
     assert fed.counted("events") + len(dead) == fed.count
@@ -90,7 +90,7 @@ def sound(fed):
 
 
 def row(fed, target):
-    """Return what the table of docs/reliability.md tells."""
+    """Return the figures of the table in docs/reliability.md."""
     return {
         "fault": f"spoilt events to {target}",
         "events": fed.count,

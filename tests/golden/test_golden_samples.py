@@ -47,8 +47,8 @@ def places(path):
     for event in json.loads(path.read_text(encoding="utf-8")):
         kind = "run" if "run" in event else "dataset" if "dataset" in event else "job"
         for part, bags in BAGS.items():
-            said = event.get(part, [])
-            for owner in said if isinstance(said, list) else [said]:
+            stated = event.get(part, [])
+            for owner in stated if isinstance(stated, list) else [stated]:
                 found |= {(kind, part, bag, key) for bag in bags for key in owner.get(bag, {})}
     return found
 
@@ -59,12 +59,12 @@ def carried(path):
 
 
 def test_no_facet_is_without_a_golden_file():
-    told = {path: carried(path) for path in (HERE / "facets").glob("*.events.json")}
+    covered = {path: carried(path) for path in (HERE / "facets").glob("*.events.json")}
     lacking = [
         (spec.attach, spec.keys[0])
         for spec in specs()
         if not any(
-            (spec.attach, key) in told.get(HERE / f"facets/{key}.{spec.attach}.events.json", ()) for key in spec.keys
+            (spec.attach, key) in covered.get(HERE / f"facets/{key}.{spec.attach}.events.json", ()) for key in spec.keys
         )
     ]
     assert lacking == []
@@ -72,16 +72,16 @@ def test_no_facet_is_without_a_golden_file():
 
 def test_no_attach_point_is_without_a_golden_file():
     """A facet of datasets lies on inputs, outputs and events of datasets, one of jobs on runs and events of jobs."""
-    told = set().union(*(places(path) for path in (HERE / "facets").glob("*.events.json")))
+    covered = set().union(*(places(path) for path in (HERE / "facets").glob("*.events.json")))
     lacking = []
     for spec in specs():
-        of_bag = {(part, bag) for kind, part, bag, key in told if key in spec.keys and kind == "run"}
+        of_bag = {(part, bag) for kind, part, bag, key in covered if key in spec.keys and kind == "run"}
         wanted = {"job": {("job", "job", "facets")}, "dataset": {("dataset", "dataset", "facets")}}.get(
             spec.attach, set()
         )
         if spec.attach == "dataset" and of_bag & {("inputs", "facets"), ("outputs", "facets")} == of_bag:
             wanted |= {("run", "inputs", "facets"), ("run", "outputs", "facets")}
-        there = {place[:3] for place in told if place[3] in spec.keys}
+        there = {place[:3] for place in covered if place[3] in spec.keys}
         lacking += [(spec.keys[0], *place) for place in sorted(wanted - there)]
     assert lacking == []
 
@@ -99,8 +99,8 @@ def test_no_attach_point_is_without_a_golden_file():
     ],
 )
 def test_the_bags_in_which_a_facet_was_seen_have_a_golden_file(key, bags):
-    told = set().union(*(places(path) for path in (HERE / "facets").glob(f"{key}.*.events.json")))
-    assert bags <= {(part, bag) for _, part, bag, _ in told}
+    covered = set().union(*(places(path) for path in (HERE / "facets").glob(f"{key}.*.events.json")))
+    assert bags <= {(part, bag) for _, part, bag, _ in covered}
 
 
 def test_no_producer_is_without_a_golden_file():

@@ -14,8 +14,8 @@ NOT_IN_ALL = {"dagster", "feast", "great-expectations", "hive", "kafka-connect",
 
 
 def bag(holder, key):
-    said = holder.get(key) if isinstance(holder, dict) else None
-    return said if isinstance(said, dict) else {}
+    stated = holder.get(key) if isinstance(holder, dict) else None
+    return stated if isinstance(stated, dict) else {}
 
 
 def facts_of(event, place):

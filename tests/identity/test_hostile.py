@@ -1,4 +1,4 @@
-"""Whatever a sender writes: the URNs parse, fit, and tell jobs apart."""
+"""Whatever a sender writes: the URNs parse, fit, and differ between jobs."""
 
 from __future__ import annotations
 

@@ -151,9 +151,9 @@ class TestReference:
         assert (other.platform, other.rules[0]) == ("spark", "platform: neighbour")
 
 
-def facts(**said):
+def facts(**stated):
     return IdentityInput(
-        **{"kind": "RunEvent", "location": "$", "namespace": "ns", "name": "a.b", "producer": PYTHON, **said}
+        **{"kind": "RunEvent", "location": "$", "namespace": "ns", "name": "a.b", "producer": PYTHON, **stated}
     )
 
 

@@ -1,4 +1,4 @@
-"""Producers that only a facet or a part of a name tells: integrations, sessions of Microsoft Fabric, URLs with one slash."""
+"""Producers that only a facet or a part of a name identifies: integrations, sessions of Microsoft Fabric, URLs with one slash."""
 
 from __future__ import annotations
 

@@ -36,47 +36,47 @@ CASES = [
 IDS = [f"{vector['id']}-{mode}" for mode, vector in CASES]
 
 
-def event(said):
+def event(stated):
     """Return a vector's input as the event that it stands for."""
-    run_facets = {key: said[key] for key in ("parent", "processing_engine", "airflow") if key in said}
-    if "dbt_invocation_id" in said:
-        run_facets["dbt_run"] = {"invocation_id": said["dbt_invocation_id"]}
-    job_facets = {key: said[key] for key in ("jobType", "dbt_node") if key in said}
+    run_facets = {key: stated[key] for key in ("parent", "processing_engine", "airflow") if key in stated}
+    if "dbt_invocation_id" in stated:
+        run_facets["dbt_run"] = {"invocation_id": stated["dbt_invocation_id"]}
+    job_facets = {key: stated[key] for key in ("jobType", "dbt_node") if key in stated}
     body = {
         "eventTime": "2024-01-01T00:00:00Z",
-        "eventType": said.get("eventType"),
-        "producer": said["producer"],
-        "job": {"namespace": said["namespace"], "name": said["name"], "facets": job_facets},
-        "inputs": [{"namespace": "x", "name": "y"}] if said["has_io"] else [],
+        "eventType": stated.get("eventType"),
+        "producer": stated["producer"],
+        "job": {"namespace": stated["namespace"], "name": stated["name"], "facets": job_facets},
+        "inputs": [{"namespace": "x", "name": "y"}] if stated["has_io"] else [],
     }
-    if said["kind"] == "RunEvent":
-        body["run"] = {"runId": said["runId"], "facets": run_facets}
+    if stated["kind"] == "RunEvent":
+        body["run"] = {"runId": stated["runId"], "facets": run_facets}
     return parse_event(json.dumps(body).encode(), "here")
 
 
-def endpoint_settings(**said):
+def endpoint_settings(**stated):
     """Return the settings for an endpoint of this configuration."""
-    return {"mode": "datahub-openlineage", "endpoint": {key.replace("_", "-"): value for key, value in said.items()}}
+    return {"mode": "datahub-openlineage", "endpoint": {key.replace("_", "-"): value for key, value in stated.items()}}
 
 
-def plugin_settings(platform_instance=None, **said):
+def plugin_settings(platform_instance=None, **stated):
     """Return the settings for a plugin of this configuration."""
     rules = [{"instance": platform_instance}] if platform_instance else []
-    return {"mode": "datahub-airflow-plugin", "airflow_plugin": said, "rules": rules}
+    return {"mode": "datahub-airflow-plugin", "airflow_plugin": stated, "rules": rules}
 
 
 def settings(mode, config):
-    said = {key: value for key, value in (config or {}).items() if key in ("rules", "namespaces")}
+    stated = {key: value for key, value in (config or {}).items() if key in ("rules", "namespaces")}
     if mode == "datahub-openlineage":
-        return IdentitySettings(**said, **endpoint_settings(**(config or {}).get("compat", {})))
+        return IdentitySettings(**stated, **endpoint_settings(**(config or {}).get("compat", {})))
     if mode == "datahub-airflow-plugin":
         chosen = plugin_settings(**(config or {}).get("join", {}))
-        return IdentitySettings(**{**chosen, **said, "rules": [*said.get("rules", ()), *chosen["rules"]]})
-    return IdentitySettings(**said, mode="datahub-dbt-source")
+        return IdentitySettings(**{**chosen, **stated, "rules": [*stated.get("rules", ()), *chosen["rules"]]})
+    return IdentitySettings(**stated, mode="datahub-dbt-source")
 
 
-def row(identity, **said):
-    given = {"kind": "RunEvent", "namespace": "ns", "producer": AIRFLOW, "runId": RUN, "has_io": False, **said}
+def row(identity, **stated):
+    given = {"kind": "RunEvent", "namespace": "ns", "producer": AIRFLOW, "runId": RUN, "has_io": False, **stated}
     return event_identity(identity, identity_input(event(given)))
 
 
@@ -122,8 +122,8 @@ GRAINS = [
 
 @pytest.mark.parametrize(("grain", "vector"), GRAINS, ids=[f"{vector['id']}-{grain}" for grain, vector in GRAINS])
 def test_granularity_matches_the_vectors(grain, vector):
-    said = settings("default", vector.get("config")).model_copy(update={"granularity": grain, "mode": "default"})
-    found = event_identity(Identity(said), identity_input(event(vector["input"])))
+    stated = settings("default", vector.get("config")).model_copy(update={"granularity": grain, "mode": "default"})
+    found = event_identity(Identity(stated), identity_input(event(vector["input"])))
     assert found["folds_into"] == vector["expect"].get("granularity", {}).get(grain)
     assert {key: found[key] for key in vector["expect"]["default"]} == vector["expect"]["default"]
 
@@ -168,12 +168,12 @@ def test_joins_with_the_plugin_fold_the_sql_of_tasks(query):
 # -- compat ---------------------------------------------------------------------------------------------------------
 
 
-def compat(**said):
-    return CompatMode(IdentitySettings(**endpoint_settings(**said)).endpoint)
+def compat(**stated):
+    return CompatMode(IdentitySettings(**endpoint_settings(**stated)).endpoint)
 
 
 @pytest.mark.parametrize(
-    ("said", "hint", "expected"),
+    ("stated", "hint", "expected"),
     [
         ({}, {"engine": "Spark", "integration": "DBT", "producer": DBT}, "spark"),
         ({}, {"integration": "SPARK", "producer": DBT}, "dbt"),
@@ -185,8 +185,8 @@ def compat(**said):
         ({}, {}, None),
     ],
 )
-def test_endpoint_finds_its_orchestrator(said, hint, expected):
-    assert compat(**said).orchestrator(Hints("ns", "a.b", **hint)) == expected
+def test_endpoint_finds_its_orchestrator(stated, hint, expected):
+    assert compat(**stated).orchestrator(Hints("ns", "a.b", **hint)) == expected
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_flow_is_what_java_splits_off(name, flow):
 
 
 def test_endpoint_refuses_job_events():
-    said = Hints("ns", "a.b", AIRFLOW)
-    assert compat().refusal_reason(said) == "no run (JobEvent): NullPointerException, HTTP 500"
+    stated = Hints("ns", "a.b", AIRFLOW)
+    assert compat().refusal_reason(stated) == "no run (JobEvent): NullPointerException, HTTP 500"
 
 
 def test_endpoints_own_settings_decide_about_cluster_and_flow():
@@ -210,10 +210,10 @@ def test_endpoints_own_settings_decide_about_cluster_and_flow():
 
 
 def test_endpoint_names_another_job_of_the_event_likewise():
-    said = event(
+    stated = event(
         {"kind": "RunEvent", "namespace": "ns", "name": "a.b", "producer": AIRFLOW, "runId": RUN, "has_io": False}
     )
-    names = Identity(IdentitySettings(mode="datahub-openlineage", namespaces={"one": ["ns"]})).for_event(said)
+    names = Identity(IdentitySettings(mode="datahub-openlineage", namespaces={"one": ["ns"]})).for_event(stated)
     assert names.job("ns", "a.b", AIRFLOW).job_urn == "urn:li:dataJob:(urn:li:dataFlow:(airflow,a,ns),a.b)"
     near = names.job("ns", "a.b", AIRFLOW)
     other = names.reference("other", "c.d", referrer=near)
@@ -224,8 +224,8 @@ def test_endpoint_names_another_job_of_the_event_likewise():
 # -- DataHub's Airflow plugin ---------------------------------------------------------------------------------------
 
 
-def plugin(**said):
-    return Identity(IdentitySettings(**plugin_settings(**said)))
+def plugin(**stated):
+    return Identity(IdentitySettings(**plugin_settings(**stated)))
 
 
 def task_event(task="grp.load", dag="my.dag", dag_run="manual__2026-01-01", **more):
@@ -274,7 +274,7 @@ def test_run_without_the_plugin_id_has_a_warning():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("stated", "expected"),
     [
         ({"name": "a.b.c", "jobType": {"jobType": "DAG"}}, ("a.b.c", None)),
         ({"name": "a.b.c", "airflow": {"dag": {"dag_id": "a.b"}}}, ("a.b", "c")),
@@ -287,9 +287,9 @@ def test_run_without_the_plugin_id_has_a_warning():
           "root": {"job": {"name": "a.b"}, "run": {"runId": "r"}}}}, ("a.b", "c.query.1")),
     ],
 )  # fmt: skip
-def test_dag_id_is_read_from_the_most_reliable_source(said, expected):
+def test_dag_id_is_read_from_the_most_reliable_source(stated, expected):
     dag, task = expected
-    found = row(plugin(), **said)
+    found = row(plugin(), **stated)
     assert found["dataFlow"] == f"urn:li:dataFlow:(airflow,{dag},prod)"
     assert found["dataJob"] == (task and f"urn:li:dataJob:({found['dataFlow']},{task})")
 
@@ -320,15 +320,15 @@ def test_child_finds_the_plugins_run_by_the_facets_of_its_parent():
 
 
 def test_other_producers_and_placeholders_keep_the_default_ids():
-    for said in ({"name": "a.b", "producer": SPARK}, {"name": "unknown"}, {"name": "a.b", "producer": "x"}):
-        assert row(plugin(), **said)["dataFlow"] == row(Identity(), **said)["dataFlow"]
+    for stated in ({"name": "a.b", "producer": SPARK}, {"name": "unknown"}, {"name": "a.b", "producer": "x"}):
+        assert row(plugin(), **stated)["dataFlow"] == row(Identity(), **stated)["dataFlow"]
 
 
 def test_other_tasks_of_the_events_dag_fall_as_its_own():
-    said = event(
+    stated = event(
         {"kind": "RunEvent", "namespace": "ns", "producer": AIRFLOW, "runId": RUN, "has_io": False, **task_event()}
     )
-    names = plugin().for_event(said)
+    names = plugin().for_event(stated)
     assert names.job("ns", "my.dag.extract", AIRFLOW).job_id == "extract"
     assert names.job("ns", "other.extract", AIRFLOW).flow_id == "other"
     near = names.job("ns", "my.dag.grp.load", AIRFLOW)
@@ -340,8 +340,8 @@ def test_other_tasks_of_the_events_dag_fall_as_its_own():
 
 def dbt_event(kind="MODEL", unique_id="model.shop.orders", name="shop.analytics.shop.orders", **more):
     node = {"database": "shop", "schema": '"Analytics"', "alias": "orders", "unique_id": unique_id}
-    said = {"name": name, "producer": DBT, "jobType": {"integration": "DBT", "jobType": kind}, "dbt_node": node}
-    return {**said, "dbt_invocation_id": "2b0a0a3e", **more}
+    stated = {"name": name, "producer": DBT, "jobType": {"integration": "DBT", "jobType": kind}, "dbt_node": node}
+    return {**stated, "dbt_invocation_id": "2b0a0a3e", **more}
 
 
 @pytest.mark.parametrize("instance", [None, "core"])
@@ -367,7 +367,7 @@ def test_dbt_node_names_follow_the_datahub_dbt_source():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         dbt_event("TEST"),
         dbt_event("TEST", "test.shop.not_null"),
@@ -378,9 +378,9 @@ def test_dbt_node_names_follow_the_datahub_dbt_source():
         {"name": "dbt-run-shop", "producer": DBT},
     ],
 )
-def test_nodes_without_runs_in_the_dbt_source_keep_default_ids(said):
+def test_nodes_without_runs_in_the_dbt_source_keep_default_ids(stated):
     join = Identity(IdentitySettings(mode="datahub-dbt-source"))
-    assert row(join, **said) == row(Identity(), **said)
+    assert row(join, **stated) == row(Identity(), **stated)
 
 
 @pytest.mark.parametrize("instance", [None, "core"])
@@ -389,9 +389,9 @@ def test_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
     identity = Identity(IdentitySettings(mode=["datahub-airflow-plugin", "datahub-dbt-source"], rules=rules))
 
     def check(unique_id):
-        said = dbt_event("TEST", unique_id)
+        stated = dbt_event("TEST", unique_id)
         return identity.for_event(
-            event({"kind": "RunEvent", "namespace": "ns", "runId": RUN, "has_io": False, **said})
+            event({"kind": "RunEvent", "namespace": "ns", "runId": RUN, "has_io": False, **stated})
         ).check_urn()
 
     key = {"platform": "dbt", "name": "test.shop.not_null_orders_id.81c"} | ({"instance": instance} if instance else {})
@@ -401,7 +401,7 @@ def test_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
 
 
 @pytest.mark.parametrize(
-    ("said", "job"),
+    ("stated", "job"),
     [
         (dbt_event(), "model.shop.orders"),
         (dbt_event(name="shop.analytics.shop.orders.build.run"), "model.shop.orders"),
@@ -415,17 +415,17 @@ def test_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
         ({"name": "model.shop.orders.sql.3", "producer": DBT}, "model.shop.orders.sql.3"),
     ],
 )
-def test_dbt_node_is_one_job_whatever_sends_it(said, job):
+def test_dbt_node_is_one_job_whatever_sends_it(stated, job):
     identity = Identity(dbt=DbtSettings(node_identity="unique_id"))
-    found = row(identity, **said)
+    found = row(identity, **stated)
     assert found["dataJob"] == f"urn:li:dataJob:(urn:li:dataFlow:(dbt,shop,ns),{job})"
     assert found["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
 
 
 def test_unique_ids_touch_nobody_but_dbts_nodes():
     identity = Identity(dbt=DbtSettings(node_identity="unique_id"))
-    for said in ({"name": "dbt-run-shop", "producer": DBT}, dbt_event(producer=SPARK), {"name": "a.b"}):
-        assert row(identity, **said) == row(Identity(), **said)
+    for stated in ({"name": "dbt-run-shop", "producer": DBT}, dbt_event(producer=SPARK), {"name": "a.b"}):
+        assert row(identity, **stated) == row(Identity(), **stated)
     names = identity.for_event(
         event({"kind": "RunEvent", "namespace": "ns", "runId": RUN, "has_io": False, **dbt_event()})
     )

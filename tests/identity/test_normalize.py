@@ -76,8 +76,8 @@ def test_no_namespace_is_the_default_one():
 
 
 def test_case_is_kept_unless_lowercase_is_set():
-    kept = NameNormalizer(IdentitySettings())
-    assert (kept.namespace("NS"), kept.name("Job")) == ("NS", "Job")
+    retained = NameNormalizer(IdentitySettings())
+    assert (retained.namespace("NS"), retained.name("Job")) == ("NS", "Job")
     lower = NameNormalizer(IdentitySettings(lowercase=["namespace", "name"]))
     assert (lower.namespace("NS"), lower.name("Job")) == ("ns", "job")
 
@@ -89,7 +89,7 @@ def test_groups_are_compared_in_the_configured_case():
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("stated", "written"),
     [
         ("trino://ann:pw@host:8080", "trino://host:8080"),
         ("trino://:pw@host", "trino://host"),
@@ -98,10 +98,10 @@ def test_groups_are_compared_in_the_configured_case():
         ("ann:pw@host", "ann:pw@host"),
     ],
 )
-def test_no_login_of_a_url_gets_into_an_urn(said, written):
+def test_no_login_of_a_url_gets_into_an_urn(stated, written):
     words = NameNormalizer(IdentitySettings())
-    assert words.namespace(said) == written
-    assert words.name(f"copy {said} to s3://lake/a") == f"copy {written} to s3://lake/a"
+    assert words.namespace(stated) == written
+    assert words.name(f"copy {stated} to s3://lake/a") == f"copy {written} to s3://lake/a"
 
 
 def test_group_may_name_an_address_with_its_login():

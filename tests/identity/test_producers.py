@@ -78,8 +78,8 @@ def test_names_of_producers_are_frozen():
     hashes = {}
     for stem, row in load_producer_mappings():
         names = [[name.pattern, name.flow, name.job] for name in row.names]
-        said = [row.platform, row.producers, row.schemes, names, row.otherwise]
-        hashes[stem] = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+        stated = [row.platform, row.producers, row.schemes, names, row.otherwise]
+        hashes[stem] = hashlib.sha256(json.dumps(stated).encode()).hexdigest()[:12]
     assert {stem: hashes.get(stem) for stem in NAMES} == NAMES
 
 

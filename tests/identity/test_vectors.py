@@ -22,23 +22,23 @@ def settings(vector):
     return IdentitySettings(**config)
 
 
-def reference(said):
-    return (said["job"]["namespace"], said["job"]["name"], said["run"]["runId"]) if said else None
+def reference(stated):
+    return (stated["job"]["namespace"], stated["job"]["name"], stated["run"]["runId"]) if stated else None
 
 
 def facts(vector):
-    said = vector["input"]
+    stated = vector["input"]
     return IdentityInput(
-        kind=said["kind"],
+        kind=stated["kind"],
         location=vector["id"],
-        namespace=said["namespace"],
-        name=said["name"],
-        producer=said["producer"],
-        event_type=said.get("eventType"),
-        run_id=said.get("runId"),
-        has_io=said["has_io"],
-        job_type=(said.get("jobType") or {}).get("jobType"),
-        parent=reference(said.get("parent")),
+        namespace=stated["namespace"],
+        name=stated["name"],
+        producer=stated["producer"],
+        event_type=stated.get("eventType"),
+        run_id=stated.get("runId"),
+        has_io=stated["has_io"],
+        job_type=(stated.get("jobType") or {}).get("jobType"),
+        parent=reference(stated.get("parent")),
     )
 
 

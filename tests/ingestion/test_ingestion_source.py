@@ -117,8 +117,8 @@ def test_skipped_files_of_a_folder_are_in_the_report(tmp_path):
     written(tmp_path / "folder" / "e.ndjson", event("COMPLETE", 1))
     (tmp_path / "folder" / "part-0").write_bytes(b"PAR1")
     found = ran(tmp_path / "folder", to_file(tmp_path / "out.json"), settings={"datahub_version": "1.4"})
-    (said,) = contexts(found.source.get_report().infos)
-    assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; the endings .json, .ndjson")
+    (stated,) = contexts(found.source.get_report().infos)
+    assert stated.startswith(f"{tmp_path / 'folder' / 'part-0'}; the endings .json, .ndjson")
 
 
 def test_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
@@ -156,8 +156,8 @@ def test_page_shows_a_recipe_that_runs_and_knows_every_key(tmp_path):
     page = PAGE.read_text(encoding="utf-8")
     recipe = yaml.safe_load(re.search(r"```yaml\n(.+?)```", page, re.DOTALL)[1])
     assert recipe["source"]["type"] == "dh-bridge"
-    said = recipe["source"]["config"] | {"events": [written(tmp_path / "e.ndjson", event("COMPLETE", 1))]}
-    found = ran(None, to_file(tmp_path / "out.json"), **said)
+    stated = recipe["source"]["config"] | {"events": [written(tmp_path / "e.ndjson", event("COMPLETE", 1))]}
+    found = ran(None, to_file(tmp_path / "out.json"), **stated)
     assert found.source.get_report().counts.events == 1
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*RecipeConfig.model_fields]
 

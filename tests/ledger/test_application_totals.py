@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from support.ledger_batches import Told
+from support.ledger_batches import LedgerCase
 from support.sample_events import AIRFLOW, dataset, event
 
 from dh_bridge import Bridge, Settings
@@ -44,11 +44,11 @@ EVENTS = [
 ]  # fmt: skip
 
 
-def run_of(told, urn=URN):
-    properties = told.catalog.aspect(urn, "dataProcessInstanceProperties")["customProperties"]
+def run_of(ledger_case, urn=URN):
+    properties = ledger_case.catalog.aspect(urn, "dataProcessInstanceProperties")["customProperties"]
     return {
-        "inputs": (told.catalog.aspect(urn, "dataProcessInstanceInput") or {}).get("inputs"),
-        "outputs": (told.catalog.aspect(urn, "dataProcessInstanceOutput") or {}).get("outputs"),
+        "inputs": (ledger_case.catalog.aspect(urn, "dataProcessInstanceInput") or {}).get("inputs"),
+        "outputs": (ledger_case.catalog.aspect(urn, "dataProcessInstanceOutput") or {}).get("outputs"),
         "rows": properties.get("openlineage.outputs.rowCount"),
         "bytes": properties.get("openlineage.outputs.size"),
     }
@@ -63,46 +63,47 @@ EXPECTED = {
 def test_run_of_an_application_has_the_totals_of_its_operations_in_any_order(version):
     dumps = []
     for order in itertools.permutations(EVENTS):
-        told = Told(Settings(datahub_version=version), forgetful=len(dumps) % 2 == 0)
-        told.tell(*([one] for one in order), [order[1], order[3]])
-        assert run_of(told) == EXPECTED
-        dumps.append(told.dump())
+        ledger_case = LedgerCase(Settings(datahub_version=version), forgetful=len(dumps) % 2 == 0)
+        ledger_case.process(*([one] for one in order), [order[1], order[3]])
+        assert run_of(ledger_case) == EXPECTED
+        dumps.append(ledger_case.dump())
     assert all(dump == dumps[0] for dump in dumps)
-    together = Told(Settings(datahub_version=version))
-    together.tell(EVENTS)
+    together = LedgerCase(Settings(datahub_version=version))
+    together.process(EVENTS)
     assert together.dump() == dumps[0]
 
 
 def test_sums_by_dataset_are_properties_of_the_run():
-    told = Told()
-    told.tell(EVENTS)
-    properties = told.catalog.aspect(URN, "dataProcessInstanceProperties")["customProperties"]
+    ledger_case = LedgerCase()
+    ledger_case.process(EVENTS)
+    properties = ledger_case.catalog.aspect(URN, "dataProcessInstanceProperties")["customProperties"]
     statistics = json.loads(properties["openlineage.outputs.statistics"])
     assert statistics == {table("log"): {"rowCount": 1, "size": 5}, table("out"): {"rowCount": 7, "size": 70}}
 
 
 def test_application_gets_no_flow_job_and_no_edges():
-    told = Told()
-    told.tell(EVENTS)
-    assert sorted(told.catalog.entities("dataJob")) == [
+    ledger_case = LedgerCase()
+    ledger_case.process(EVENTS)
+    assert sorted(ledger_case.catalog.entities("dataJob")) == [
         f"urn:li:dataJob:({FLOW},app.{name})" for name in ("one", "two")
     ]
-    assert told.catalog.aspect(URN, "dataProcessInstanceRelationships")["parentTemplate"] == FLOW
+    assert ledger_case.catalog.aspect(URN, "dataProcessInstanceRelationships")["parentTemplate"] == FLOW
     runs = {
-        point["customProperties"]["openlineage.run"] for point in told.catalog.timeseries(table("out"), "operation")
+        point["customProperties"]["openlineage.run"]
+        for point in ledger_case.catalog.timeseries(table("out"), "operation")
     }
     assert runs == {f"urn:li:dataProcessInstance:{run}" for run in (FIRST, SECOND)}
 
 
 def test_operation_counts_once_however_often_it_is_sent():
-    told = Told()
-    told.tell(EVENTS, [EVENTS[3]], EVENTS[::-1])
-    assert run_of(told) == EXPECTED
+    ledger_case = LedgerCase()
+    ledger_case.process(EVENTS, [EVENTS[3]], EVENTS[::-1])
+    assert run_of(ledger_case) == EXPECTED
 
 
 def test_task_of_airflow_has_no_totals_of_the_application_that_it_started():
-    told = Told()
-    told.tell(
+    ledger_case = LedgerCase()
+    ledger_case.process(
         [
             event("START", minute(0), job="dag.task", run=TASK, producer=AIRFLOW),
             event("START", minute(0), job="app", run=APP, run_facets=parent(TASK, "dag.task")),
@@ -110,8 +111,8 @@ def test_task_of_airflow_has_no_totals_of_the_application_that_it_started():
         ]
     )
     task = f"urn:li:dataProcessInstance:{TASK}"
-    assert run_of(told, task) == {"inputs": None, "outputs": None, "rows": None, "bytes": None}
-    assert run_of(told) == EXPECTED
+    assert run_of(ledger_case, task) == {"inputs": None, "outputs": None, "rows": None, "bytes": None}
+    assert run_of(ledger_case) == EXPECTED
 
 
 def test_without_a_ledger_the_run_of_an_application_has_no_totals():
@@ -120,7 +121,7 @@ def test_without_a_ledger_the_run_of_an_application_has_no_totals():
 
 
 def test_temporary_datasets_are_no_part_of_the_totals():
-    told = Told(Settings(datahub_version="1.7", temporary={"dataset_type": "collapse"}))
+    ledger_case = LedgerCase(Settings(datahub_version="1.7", temporary={"dataset_type": "collapse"}))
     temporary = dataset("a.b.out", facets={"datasetType": {"datasetType": "TEMPORARY"}})
-    told.tell([*EVENTS[:2], {**EVENTS[2], "outputs": [temporary]}, EVENTS[4]])
-    assert run_of(told)["outputs"] is None
+    ledger_case.process([*EVENTS[:2], {**EVENTS[2], "outputs": [temporary]}, EVENTS[4]])
+    assert run_of(ledger_case)["outputs"] is None

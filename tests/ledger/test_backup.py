@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 from support.generated_runs import group
-from support.ledger_batches import Told, read, settings
+from support.ledger_batches import LedgerCase, read, settings
 
 from dh_bridge.catalog.dump import dump_catalog
 from dh_bridge.catalog.store import Catalog
@@ -25,9 +25,9 @@ def ledger(file):
 
 
 def whole():
-    told = Told(settings())
-    told.tell(FIRST, LATER)
-    return told.dump()
+    ledger_case = LedgerCase(settings())
+    ledger_case.process(FIRST, LATER)
+    return ledger_case.dump()
 
 
 def vacuum(source, copy):
@@ -42,11 +42,11 @@ def backup(source, copy):
 @pytest.mark.parametrize("way", [vacuum, backup])
 def test_copy_goes_on_where_the_ledger_was(way, tmp_path):
     with Catalog(tmp_path / "ledger.db") as file:
-        told = ledger(file)
-        told.process_and_deliver(read(FIRST))
+        ledger_case = ledger(file)
+        ledger_case.process_and_deliver(read(FIRST))
         with closing(sqlite3.connect(tmp_path / "ledger.db")) as other:
             way(other, tmp_path / "copy.db")
-        told.process_and_deliver(read(LATER))
+        ledger_case.process_and_deliver(read(LATER))
     with Catalog(tmp_path / "copy.db") as copy:
         assert ledger(copy).process_and_deliver(read(FIRST))[0].proposals == []
         ledger(copy).process_and_deliver(read(LATER))

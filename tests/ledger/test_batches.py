@@ -30,8 +30,8 @@ NOW = 1_796_000_000
 def batches():
     """Return a function that streams EVENTS into a ledger: the sizes of its batches, and the catalogue's dump."""
 
-    def streamed(ticks=lambda: 0, **said):
-        chosen = compiled(settings(ledger=LedgerSettings(**said)))
+    def streamed(ticks=lambda: 0, **stated):
+        chosen = compiled(settings(ledger=LedgerSettings(**stated)))
         with Catalog(":memory:") as file:
             ledger = Ledger(file, chosen, CatalogSink(file), clock=lambda: NOW, monotonic_clock=ticks)
             sizes = [translation.counts.events for translation, _ in ledger.stream(read(EVENTS))]
@@ -41,23 +41,23 @@ def batches():
 
 
 def test_batch_ends_if_full_large_or_old(batches, monkeypatch):
-    whole, said = batches()
+    whole, stated = batches()
     assert whole == [len(EVENTS)]
     assert len(EVENTS) > 3
-    assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), said)
+    assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), stated)
     slow = count(0, 11)
-    assert batches(ticks=lambda: next(slow)) == ([1] * len(EVENTS), said)
+    assert batches(ticks=lambda: next(slow)) == ([1] * len(EVENTS), stated)
     monkeypatch.setattr("dh_bridge.ledger.batches.MAX_BATCH_BYTES", 1)
-    assert batches() == ([1] * len(EVENTS), said)
+    assert batches() == ([1] * len(EVENTS), stated)
 
 
 @pytest.fixture
 def broken(monkeypatch):
     """Let the first batch of a ledger be taken back, at its end."""
-    save, said = StatefulAggregator.save, [True]
+    save, stated = StatefulAggregator.save, [True]
 
     def taken_back(self, now, **more):
-        if said and said.pop():
+        if stated and stated.pop():
             raise ZeroDivisionError("taken back")
         save(self, now, **more)
 

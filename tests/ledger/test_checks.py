@@ -1,11 +1,11 @@
-"""Checks are shown with the type of their column, whichever call told of its schema."""
+"""Checks are shown with the type of their column, whichever call stated its schema."""
 
 from __future__ import annotations
 
 import itertools
 
 import pytest
-from support.ledger_batches import Told, settings
+from support.ledger_batches import LedgerCase, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.settings import AssertionSettings
@@ -34,15 +34,15 @@ def schema(day, kind):
     return run(day, job="app.write", outputs=[one])
 
 
-def infos(told):
-    return [told.catalog.aspect(urn, "assertionInfo") for urn in told.catalog.entities("assertion")]
+def infos(ledger_case):
+    return [ledger_case.catalog.aspect(urn, "assertionInfo") for urn in ledger_case.catalog.entities("assertion")]
 
 
 def after(chosen, *events):
-    told = Told(chosen, forgetful=True)
-    told.tell(*([one] for one in events))
-    assert told.refused == []
-    return told
+    ledger_case = LedgerCase(chosen, forgetful=True)
+    ledger_case.process(*([one] for one in events))
+    assert ledger_case.refused == []
+    return ledger_case
 
 
 def test_later_schema_sets_the_column_type_of_a_check():
@@ -58,14 +58,14 @@ def test_later_schema_sets_the_column_type_of_a_check():
 
 @pytest.mark.parametrize("chosen", [NATIVE, RETIRING], ids=["native", "retiring"])
 def test_order_of_checks_and_schemas_does_not_matter(chosen):
-    story = [check(1), schema(2, "int"), schema(3, "string"), check(4)]
-    assert len({tuple(after(chosen, *order).dump()) for order in itertools.permutations(story)}) == 1
+    history = [check(1), schema(2, "int"), schema(3, "string"), check(4)]
+    assert len({tuple(after(chosen, *order).dump()) for order in itertools.permutations(history)}) == 1
 
 
 def test_later_schema_keeps_retired_and_replaced_assertions():
-    told = after(RETIRING, check(1, 5), check(2, 7), check(3, 7))
-    before = {urn: told.catalog.aspect(urn, "status") for urn in told.catalog.entities("assertion")}
+    ledger_case = after(RETIRING, check(1, 5), check(2, 7), check(3, 7))
+    before = {urn: ledger_case.catalog.aspect(urn, "status") for urn in ledger_case.catalog.entities("assertion")}
     assert sorted(map(bool, before.values())) == [False, True]
-    told.tell([schema(4, "int")])
-    assert {urn: told.catalog.aspect(urn, "status") for urn in before} == before
-    assert sum("openlineage.replaces" in info["customProperties"] for info in infos(told)) == 1
+    ledger_case.process([schema(4, "int")])
+    assert {urn: ledger_case.catalog.aspect(urn, "status") for urn in before} == before
+    assert sum("openlineage.replaces" in info["customProperties"] for info in infos(ledger_case)) == 1

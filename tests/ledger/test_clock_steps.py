@@ -62,9 +62,9 @@ def opened(clock):
         yield made
 
 
-def events(tmp_path, *said):
+def events(tmp_path, *stated):
     file = tmp_path / "events.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in said))
+    file.write_text("".join(json.dumps(one) + "\n" for one in stated))
     return list(read_events([str(file)]))
 
 

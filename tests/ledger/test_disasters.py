@@ -131,8 +131,8 @@ def test_lost_datahub_also_gets_what_older_events_stated(tmp_path, expected, mon
         emit("today", gms)
         assert min(list_segments(Path("ledger.db.log"))).stem > f"{1:020}"
         gms.forget()
-        said = run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
-        assert "What older events stated is sent from its states." in said
+        stated = run("replay", "ledger.db", "--to", f"rest:{gms.url}", "--new-ledger", "new.db")
+        assert "What older events stated is sent from its states." in stated
         assert gms.dump() == expected
         count = len(gms.proposals)
         run("emit", "today.ndjson", "--to", f"rest:{gms.url}", "--ledger", "new.db", "--fail-on", "delivery")

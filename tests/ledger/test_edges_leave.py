@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 from support.generated_runs import group
-from support.ledger_batches import Told, catalogue, read, settings
+from support.ledger_batches import LedgerCase, catalogue, read, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.datahub.proposal import patch
@@ -28,23 +28,23 @@ def run(day, *, reads=(), writes=(), kind="COMPLETE", number=None):
     return event(kind, f"{date(2026, 9, 30) + timedelta(days=day)}T10:00:00Z", run=key, job="app.load", **parts)
 
 
-def edges(told, side="input"):
-    (job,) = told.catalog.entities("dataJob")
-    found = told.catalog.aspect(job, "dataJobInputOutput")[f"{side}DatasetEdges"]
+def edges(ledger_case, side="input"):
+    (job,) = ledger_case.catalog.entities("dataJob")
+    found = ledger_case.catalog.aspect(job, "dataJobInputOutput")[f"{side}DatasetEdges"]
     return "".join(sorted(edge["destinationUrn"].removeprefix(_START)[0] for edge in found))
 
 
 def after(setting, *events):
-    told = Told(chosen(setting))
-    told.tell(*([one] for one in events))
-    return told
+    ledger_case = LedgerCase(chosen(setting))
+    ledger_case.process(*([one] for one in events))
+    return ledger_case
 
 
 def test_edge_expires_with_the_newest_complete_run():
-    story = [run(1, reads="ab", writes="x"), run(2, reads="bc", writes="x")]
-    assert edges(after(LAST, *story)) == "bc"
-    assert edges(after("accumulate", *story)) == "abc"
-    assert edges(after(WINDOW, *story)) == "abc"
+    history = [run(1, reads="ab", writes="x"), run(2, reads="bc", writes="x")]
+    assert edges(after(LAST, *history)) == "bc"
+    assert edges(after("accumulate", *history)) == "abc"
+    assert edges(after(WINDOW, *history)) == "abc"
 
 
 def test_edge_leaves_when_no_run_of_the_window_names_it():
@@ -65,8 +65,8 @@ def test_incomplete_run_expires_no_edges(kind):
 
 
 def test_run_without_edges_on_one_side_expires_none_there():
-    told = after(LAST, run(1, reads="a", writes="x"), run(2, reads="b"))
-    assert (edges(told), edges(told, "output")) == ("b", "x")
+    ledger_case = after(LAST, run(1, reads="a", writes="x"), run(2, reads="b"))
+    assert (edges(ledger_case), edges(ledger_case, "output")) == ("b", "x")
 
 
 def test_edge_comes_back_with_the_run_that_names_it():
@@ -75,8 +75,8 @@ def test_edge_comes_back_with_the_run_that_names_it():
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
 def test_order_of_runs_does_not_matter(setting):
-    story = [run(1, reads="ab", writes="x"), run(3, reads="bc"), run(20, reads="c", writes="y"), run(21, writes="y")]
-    dumps = {tuple(after(setting, *order).dump()) for order in itertools.permutations(story)}
+    history = [run(1, reads="ab", writes="x"), run(3, reads="bc"), run(20, reads="c", writes="y"), run(21, writes="y")]
+    dumps = {tuple(after(setting, *order).dump()) for order in itertools.permutations(history)}
     assert len({tuple(line for line in dump if b"InputOutput" in line) for dump in dumps}) == 1
     assert len(dumps) == 1
 
@@ -95,19 +95,19 @@ def test_generated_runs_give_one_catalogue_while_edges_expire(setting, block):
 
 
 def test_only_edges_of_the_bridge_leave():
-    told = after(LAST, run(1, reads="ab"))
-    (job,) = told.catalog.entities("dataJob")
+    ledger_case = after(LAST, run(1, reads="ab"))
+    (job,) = ledger_case.catalog.entities("dataJob")
     theirs = f"{_START}q,PROD)"
     path = "/inputDatasetEdges/" + theirs
-    told.catalog.apply(
+    ledger_case.catalog.apply(
         [
             patch(
                 "dataJob", job, "dataJobInputOutput", [{"op": "add", "path": path, "value": {"destinationUrn": theirs}}]
             )
         ]
     )
-    told.tell([run(2, reads="b")])
-    assert edges(told) == "bq"
+    ledger_case.process([run(2, reads="b")])
+    assert edges(ledger_case) == "bq"
 
 
 def test_columns_leave_with_their_datasets():
@@ -116,12 +116,12 @@ def test_columns_leave_with_their_datasets():
         return dataset("d.s.x", facets={"columnLineage": {"fields": {"c": {"inputFields": [field]}}}})
 
     def one(day, source):
-        told = run(day, reads=source)
-        return {**told, "outputs": [lineage(source)]}
+        ledger_case = run(day, reads=source)
+        return {**ledger_case, "outputs": [lineage(source)]}
 
-    told = after(LAST, one(1, "a"), one(2, "b"))
-    (job,) = told.catalog.entities("dataJob")
-    io = told.catalog.aspect(job, "dataJobInputOutput")
+    ledger_case = after(LAST, one(1, "a"), one(2, "b"))
+    (job,) = ledger_case.catalog.entities("dataJob")
+    io = ledger_case.catalog.aspect(job, "dataJobInputOutput")
     ups = [up for fine in io["fineGrainedLineages"] for up in fine["upstreams"]]
     assert [up.removeprefix("urn:li:schemaField:(" + _START)[0] for up in ups] == ["b"]
 
@@ -131,16 +131,16 @@ def test_columns_leave_with_their_datasets():
 
 def aged(setting, days, clock):
     own = settings().ledger.model_copy(update={"retention_days": days})
-    return Told(
+    return LedgerCase(
         settings(edges=setting, datahub_version="1.7", ledger=own),
         clock=lambda: clock[0],
     )
 
 
-def lineage_of(told):
+def lineage_of(ledger_case):
     """Return of each job its edges and pairs of columns, without their times."""
-    for job in told.catalog.entities("dataJob"):
-        io = told.catalog.aspect(job, "dataJobInputOutput") or {}
+    for job in ledger_case.catalog.entities("dataJob"):
+        io = ledger_case.catalog.aspect(job, "dataJobInputOutput") or {}
         sides = [{edge["destinationUrn"] for edge in io.get(f"{side}DatasetEdges", ())} for side in ("input", "output")]
         fine = io.get("fineGrainedLineages", ())
         columns = {(up, down) for one in fine for up in one["upstreams"] for down in one["downstreams"]}
@@ -172,43 +172,43 @@ def test_visible_edges_are_the_same_if_expired_are_forgotten(setting, seed):
         clock[0] += 86_400
         reads, writes = chance.sample("abcde", chance.randint(0, 3)), chance.sample("uvwxyz", chance.randint(0, 2))
         kind = chance.choice(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "RUNNING"))
-        told = with_columns(run(day, reads=reads, writes=writes, kind=kind))
+        ledger_case = with_columns(run(day, reads=reads, writes=writes, kind=kind))
         for ledger in (forgets, remembers):
-            ledger.tell([told])
+            ledger.process([ledger_case])
         (less,), (more,) = lineage_of(forgets), lineage_of(remembers)
         assert less[:2] == more[:2]
         # an edge that comes back brings the columns of its new runs alone
         assert less[2] <= more[2]
-        assert {pair for pair in more[2] if pair in with_both(told)} <= less[2]
+        assert {pair for pair in more[2] if pair in with_both(ledger_case)} <= less[2]
     assert forgets.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone()[0] > 5
 
 
 @pytest.mark.parametrize("setting", [LAST, WINDOW])
 def test_daily_tables_do_not_grow_the_state_of_their_job(setting):
     clock = [1_796_000_000]
-    told = aged(setting, 5, clock)
+    ledger_case = aged(setting, 5, clock)
     sizes = []
     for day in range(60):
         clock[0] += 86_400
         moment = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:00:00Z"
         key = f"018cc251-f400-734d-88b3-{day:012}"
         parts = {"inputs": [dataset("d.s.a")], "outputs": [dataset(f"d.s.x{day:03}")]}
-        told.tell([with_columns(event("COMPLETE", moment, run=key, job="app.load", **parts))])
+        ledger_case.process([with_columns(event("COMPLETE", moment, run=key, job="app.load", **parts))])
         query = "SELECT length(base) + length(registers) FROM shared WHERE urn LIKE 'urn:li:dataJob%'"
-        sizes.append(told.catalog.connection.execute(query).fetchone()[0])
+        sizes.append(ledger_case.catalog.connection.execute(query).fetchone()[0])
     assert sizes[59] < sizes[30] + 200
-    assert len(edges(told, "output")) == (1 if setting == LAST else 8)
+    assert len(edges(ledger_case, "output")) == (1 if setting == LAST else 8)
 
 
 def test_edge_that_was_forgotten_comes_back_as_a_new_one():
     clock = [1_796_000_000]
-    told = aged(LAST, 2, clock)
+    ledger_case = aged(LAST, 2, clock)
     for day, reads in ((1, "ab"), (2, "b"), (6, "b"), (10, "a")):
         clock[0] = 1_796_000_000 + day * 86_400
-        told.tell([run(day, reads=reads)])
-    assert edges(told) == "a"
-    (job,) = told.catalog.entities("dataJob")
-    (edge,) = told.catalog.aspect(job, "dataJobInputOutput")["inputDatasetEdges"]
+        ledger_case.process([run(day, reads=reads)])
+    assert edges(ledger_case) == "a"
+    (job,) = ledger_case.catalog.entities("dataJob")
+    (edge,) = ledger_case.catalog.aspect(job, "dataJobInputOutput")["inputDatasetEdges"]
     assert edge["created"]["time"] == edge["lastModified"]["time"]
 
 
@@ -216,13 +216,15 @@ def test_edge_that_was_forgotten_comes_back_as_a_new_one():
 @pytest.mark.parametrize("seed", [0, 30])
 def test_forgetting_expired_edges_sends_nothing(setting, seed):
     clock = [1_796_000_000]
-    told = aged(setting, 30, clock)
-    told.tell(read([one for i in range(seed, seed + 8) for one in group(SEED, i)]))
-    before = told.dump()
+    ledger_case = aged(setting, 30, clock)
+    ledger_case.process(read([one for i in range(seed, seed + 8) for one in group(SEED, i)]))
+    before = ledger_case.dump()
     clock[0] += 91 * 86_400
-    assert told.tell([]) == []
-    assert told.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (0,)
-    assert told.dump() == before
+    assert ledger_case.process([]) == []
+    assert ledger_case.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (0,)
+    assert ledger_case.dump() == before
     for number in (4, 5):
-        sent = told.tell(read(group(SEED + 1, number)))
-        assert not {one.entity_urn for one in sent} & {one for one in told.catalog.entities() if f"ns{SEED}-" in one}
+        sent = ledger_case.process(read(group(SEED + 1, number)))
+        assert not {one.entity_urn for one in sent} & {
+            one for one in ledger_case.catalog.entities() if f"ns{SEED}-" in one
+        }

@@ -151,20 +151,20 @@ def test_ledger_of_a_server_forgets_what_it_sent_and_what_waits(tmp_path):
 def test_events_of_a_subject_are_erased(tmp_path, option, numbers):
     ledger = tmp_path / "all.db"
     emit_all("catalog:all.db")
-    kept = []
+    retained = []
     for number in range(320):
         start, complete = run_events(number, person=has_person(number))
         if number not in numbers:
-            kept += [start, complete]
+            retained += [start, complete]
         elif option[0] == "--dataset":
-            kept.append(start)  # it names no dataset
-    Path("kept.ndjson").write_text("".join(json.dumps(item) + "\n" for item in kept))
+            retained.append(start)  # it names no dataset
+    Path("kept.ndjson").write_text("".join(json.dumps(item) + "\n" for item in retained))
     emit_all("catalog:kept.db", "kept")
     dry = run("log", "erase", ledger, *option, "--dry-run")
-    assert f"{len(EVENTS) - len(kept):,} events would be erased" in dry.stderr
+    assert f"{len(EVENTS) - len(retained):,} events would be erased" in dry.stderr
     assert len(positions(ledger)) == len(EVENTS)
     run("log", "erase", ledger, *option, "--yes")
-    assert len(positions(ledger)) == len(kept)
+    assert len(positions(ledger)) == len(retained)
     assert dump_of(ledger) == dump_of(tmp_path / "kept.db")
 
 

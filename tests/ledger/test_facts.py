@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ledger_batches import NOW, Told, settings
+from support.ledger_batches import NOW, LedgerCase, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.errors import SinkError
@@ -22,54 +22,56 @@ def run(number, *, table="d.s.t", kind="COMPLETE"):
     )
 
 
-def facts(told):
-    connection = told.catalog.connection
+def facts(ledger_case):
+    connection = ledger_case.catalog.connection
     values = connection.execute("SELECT substr(value, 6) FROM state_object").fetchall()  # after the checksum
     return [compression_of(connection).decompress(value) for (value,) in values]
 
 
-def names(told, table):
-    return any(table.encode() in value for value in facts(told))
+def names(ledger_case, table):
+    return any(table.encode() in value for value in facts(ledger_case))
 
 
 def test_facts_shared_by_many_runs_are_stored_once():
-    told = Told(forgetful=True)
-    told.tell([run(1)])
-    before = len(facts(told))
+    ledger_case = LedgerCase(forgetful=True)
+    ledger_case.process([run(1)])
+    before = len(facts(ledger_case))
     assert before > 2
-    told.tell(*([run(number)] for number in range(2, 9)))
-    assert len(facts(told)) == before
-    told.tell([run(9, table="d.s.other")])
-    assert len(facts(told)) > before
+    ledger_case.process(*([run(number)] for number in range(2, 9)))
+    assert len(facts(ledger_case)) == before
+    ledger_case.process([run(9, table="d.s.other")])
+    assert len(facts(ledger_case)) > before
 
 
 def test_facts_go_when_no_run_names_them_any_more():
     now = [NOW]
-    told = Told(settings(ledger=settings().ledger.model_copy(update={"max_runs": 1})), clock=lambda: now[0])
-    told.tell([run(1)])
-    assert names(told, "d.s.t,")
+    ledger_case = LedgerCase(
+        settings(ledger=settings().ledger.model_copy(update={"max_runs": 1})), clock=lambda: now[0]
+    )
+    ledger_case.process([run(1)])
+    assert names(ledger_case, "d.s.t,")
     now[0] += 5 * DAY
-    told.tell([run(2, table="d.s.other")])
-    assert not names(told, "d.s.t,")
-    assert names(told, "d.s.other")
-    told.ledger._aggregator.clear_cache()
-    assert told.tell([run(2, table="d.s.other", kind="FAIL")])
+    ledger_case.process([run(2, table="d.s.other")])
+    assert not names(ledger_case, "d.s.t,")
+    assert names(ledger_case, "d.s.other")
+    ledger_case.ledger._aggregator.clear_cache()
+    assert ledger_case.process([run(2, table="d.s.other", kind="FAIL")])
 
 
 def test_facts_of_long_running_runs_are_kept():
     now = [NOW]
-    told = Told(clock=lambda: now[0], forgetful=True)
+    ledger_case = LedgerCase(clock=lambda: now[0], forgetful=True)
     for day in range(0, 40, 4):
         now[0] = NOW + day * DAY
-        told.tell([run(1, kind="RUNNING"), run(100 + day)])
-    assert told.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone()[0] > 0
-    assert told.tell([run(1, kind="FAIL")])
+        ledger_case.process([run(1, kind="RUNNING"), run(100 + day)])
+    assert ledger_case.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone()[0] > 0
+    assert ledger_case.process([run(1, kind="FAIL")])
 
 
 def test_missing_fact_is_an_error():
-    told = Told()
-    told.tell([run(1)])
-    told.catalog.connection.execute("DELETE FROM state_object")
-    told.ledger._aggregator.clear_cache()
+    ledger_case = LedgerCase()
+    ledger_case.process([run(1)])
+    ledger_case.catalog.connection.execute("DELETE FROM state_object")
+    ledger_case.ledger._aggregator.clear_cache()
     with pytest.raises(SinkError, match="fact"):
-        told.tell([run(1, kind="FAIL")])
+        ledger_case.process([run(1, kind="FAIL")])

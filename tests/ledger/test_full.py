@@ -1,11 +1,11 @@
-"""``full``: for a place that lost what it had, everything that the events tell of is sent once more."""
+"""``full``: for a target that lost what it had, everything that the events state is sent once more."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from support.ledger_batches import Told
+from support.ledger_batches import LedgerCase
 from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import Catalog
@@ -47,10 +47,10 @@ def test_in_small_batches_full_leaves_nothing_out_either(tmp_path, batch):
 
 def test_rerendered_aspects_keep_unredacted_secrets():
     chosen = Settings(redaction="off", datahub_version="1.7")
-    told = Told(chosen)
+    ledger_case = LedgerCase(chosen)
     query = {"query": "copy x from 'postgres://u:hunter2@h/db'"}
-    sent = told.tell([event(outputs=[dataset("d.s.a")], job_facets={"sql": query})])
-    (found,) = Rerenderer(told.catalog, Options(chosen, is_stateful=True), None).proposals(lambda _: True)
+    sent = ledger_case.process([event(outputs=[dataset("d.s.a")], job_facets={"sql": query})])
+    (found,) = Rerenderer(ledger_case.catalog, Options(chosen, is_stateful=True), None).proposals(lambda _: True)
     logic = [one.value for one in found if one.aspect_name == "dataTransformLogic"]
     assert "hunter2" in str(logic)
     assert logic == [one.value for one in sent if one.aspect_name == "dataTransformLogic"]

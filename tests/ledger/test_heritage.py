@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from support.ledger_batches import Told
+from support.ledger_batches import LedgerCase
 from support.sample_events import event
 
 from dh_bridge import Settings
@@ -19,26 +19,28 @@ def key(number):
 
 
 def run(number, job, *, above=None, kind="START", second=0, facets=None, stream=False, producer=SPARK):
-    said = dict(facets or {})
+    stated = dict(facets or {})
     if above is not None:
-        said["parent"] = {"run": {"runId": key(above)}, "job": {"namespace": "ns", "name": "p"}}
+        stated["parent"] = {"run": {"runId": key(above)}, "job": {"namespace": "ns", "name": "p"}}
     job_facets = {"jobType": {"processingType": "STREAMING", "integration": "X", "jobType": "JOB"}} if stream else {}
     one = event(
-        kind, f"2026-11-20T10:00:{second:02}Z", run=key(number), job=job, run_facets=said, job_facets=job_facets
+        kind, f"2026-11-20T10:00:{second:02}Z", run=key(number), job=job, run_facets=stated, job_facets=job_facets
     )
     return {**one, "producer": producer}
 
 
 def dag_run(number=1, run_type="manual", **more):
-    said = {"airflow": {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "r", "run_type": run_type}}}
-    return run(number, "daily.load", facets=said, producer=AIRFLOW, **more)
+    stated = {"airflow": {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "r", "run_type": run_type}}}
+    return run(number, "daily.load", facets=stated, producer=AIRFLOW, **more)
 
 
-def kind(told, number):
-    return told.catalog.aspect(f"urn:li:dataProcessInstance:{key(number)}", "dataProcessInstanceProperties").get("type")
+def kind(ledger_case, number):
+    return ledger_case.catalog.aspect(f"urn:li:dataProcessInstance:{key(number)}", "dataProcessInstanceProperties").get(
+        "type"
+    )
 
 
-STORY = [
+HISTORY = [
     dag_run(),
     run(2, "app", above=1, second=1),
     run(3, "app.sql", above=2, second=2),
@@ -50,103 +52,108 @@ STORY = [
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_run_type_is_inherited_in_any_event_order(forgetful):
     wanted = None
-    for order in itertools.permutations(STORY):
-        told = Told(forgetful=forgetful)
-        told.tell(*([one] for one in order))
-        assert [kind(told, number) for number in (1, 2, 3, 4)] == ["BATCH_AD_HOC", "BATCH_AD_HOC", "BATCH_AD_HOC", None]
-        wanted = wanted or told.dump()
-        assert told.dump() == wanted
+    for order in itertools.permutations(HISTORY):
+        ledger_case = LedgerCase(forgetful=forgetful)
+        ledger_case.process(*([one] for one in order))
+        assert [kind(ledger_case, number) for number in (1, 2, 3, 4)] == [
+            "BATCH_AD_HOC",
+            "BATCH_AD_HOC",
+            "BATCH_AD_HOC",
+            None,
+        ]
+        wanted = wanted or ledger_case.dump()
+        assert ledger_case.dump() == wanted
 
 
 def test_own_facets_override_inherited_ones():
     own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
-    told = Told()
-    told.tell([dag_run(), run(2, "app", above=1, facets=own), run(3, "app.sql", above=2)])
-    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC", "BATCH_SCHEDULED", "BATCH_SCHEDULED"]
+    ledger_case = LedgerCase()
+    ledger_case.process([dag_run(), run(2, "app", above=1, facets=own), run(3, "app.sql", above=2)])
+    assert [kind(ledger_case, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC", "BATCH_SCHEDULED", "BATCH_SCHEDULED"]
 
 
 def test_type_that_changes_above_changes_below():
-    told = Told()
-    told.tell([dag_run()], [run(2, "app", above=1)], [run(3, "app.sql", above=2)])
-    told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)])
-    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_SCHEDULED"] * 3
-    assert told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)]) == []
+    ledger_case = LedgerCase()
+    ledger_case.process([dag_run()], [run(2, "app", above=1)], [run(3, "app.sql", above=2)])
+    ledger_case.process([dag_run(run_type="scheduled", kind="COMPLETE", second=9)])
+    assert [kind(ledger_case, number) for number in (1, 2, 3)] == ["BATCH_SCHEDULED"] * 3
+    assert ledger_case.process([dag_run(run_type="scheduled", kind="COMPLETE", second=9)]) == []
 
 
 def test_runs_inside_a_stream_are_streaming_despite_a_schedule():
     own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
-    story = [run(1, "stream", stream=True), run(2, "stream.batch", above=1, facets=own)]
-    for order in itertools.permutations(story):
-        told = Told(forgetful=True)
-        told.tell(*([one] for one in order))
-        assert (kind(told, 1), kind(told, 2)) == ("STREAMING", "STREAMING")
+    history = [run(1, "stream", stream=True), run(2, "stream.batch", above=1, facets=own)]
+    for order in itertools.permutations(history):
+        ledger_case = LedgerCase(forgetful=True)
+        ledger_case.process(*([one] for one in order))
+        assert (kind(ledger_case, 1), kind(ledger_case, 2)) == ("STREAMING", "STREAMING")
 
 
 def test_circle_of_parents_ends_where_it_began():
     circle = [run(1, "a", above=2), run(2, "b", above=1), dag_run(3), run(3, "daily.load", above=1, producer=AIRFLOW)]
     dumps = set()
     for order in itertools.permutations(circle):
-        told = Told()
-        told.tell(*([one] for one in order))
-        dumps.add(tuple(told.dump()))
-        assert (kind(told, 1), kind(told, 3)) == (None, "BATCH_AD_HOC")
+        ledger_case = LedgerCase()
+        ledger_case.process(*([one] for one in order))
+        dumps.add(tuple(ledger_case.dump()))
+        assert (kind(ledger_case, 1), kind(ledger_case, 3)) == (None, "BATCH_AD_HOC")
     assert len(dumps) == 1
 
 
 def test_pruned_parent_passes_facts_on_while_a_child_is_kept():
     few = Settings(ledger={"max_runs": 1})
-    told = Told(few, forgetful=True)
-    told.tell([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
-    told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)], [run(3, "app.sql", above=2, second=4)])
-    told.tell([run(3, "app.sql", above=2, kind="RUNNING", second=5)])
-    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC"] * 3
+    ledger_case = LedgerCase(few, forgetful=True)
+    ledger_case.process([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
+    ledger_case.process([run(2, "app", above=1, kind="COMPLETE", second=3)], [run(3, "app.sql", above=2, second=4)])
+    ledger_case.process([run(3, "app.sql", above=2, kind="RUNNING", second=5)])
+    assert [kind(ledger_case, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC"] * 3
     rows = "SELECT run.key FROM run_ancestry JOIN run ON run.id = run"
-    kept = [key for (key,) in told.catalog.connection.execute(rows)]
-    told.tell([run(3, "app.sql", above=2, kind="COMPLETE", second=6)], [run(4, "else", second=7)])
-    left = told.catalog.connection.execute(rows).fetchall()
-    assert (len(kept), left) == (3, [])
+    retained = [key for (key,) in ledger_case.catalog.connection.execute(rows)]
+    ledger_case.process([run(3, "app.sql", above=2, kind="COMPLETE", second=6)], [run(4, "else", second=7)])
+    left = ledger_case.catalog.connection.execute(rows).fetchall()
+    assert (len(retained), left) == (3, [])
 
 
 def test_pruned_parent_passes_on_inherited_facts():
-    told = Told(Settings(ledger={"max_runs": 1}))
-    told.tell([run(1, "stream", stream=True), run(2, "task", above=1), run(3, "app", above=2)])
-    told.tell([run(1, "stream", kind="COMPLETE")], [run(2, "task", above=1, kind="COMPLETE")])
-    assert told.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (2,)
-    told.tell([run(3, "app", above=2, kind="RUNNING", second=9)])
-    assert kind(told, 3) == "STREAMING"
+    ledger_case = LedgerCase(Settings(ledger={"max_runs": 1}))
+    ledger_case.process([run(1, "stream", stream=True), run(2, "task", above=1), run(3, "app", above=2)])
+    ledger_case.process([run(1, "stream", kind="COMPLETE")], [run(2, "task", above=1, kind="COMPLETE")])
+    assert ledger_case.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (2,)
+    ledger_case.process([run(3, "app", above=2, kind="RUNNING", second=9)])
+    assert kind(ledger_case, 3) == "STREAMING"
 
 
 def test_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
     """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
-    said = {
+    stated = {
         "airflow": {
             "dag": {"dag_id": "daily"},
             "task": {"task_id": "load"},
             "dagRun": {"run_id": "r", "run_type": "manual"},
         }
     }
-    story = [run(1, "daily.load", facets=said, producer=AIRFLOW), run(2, "app", above=1, second=1)]
-    for order in itertools.permutations(story):
+    history = [run(1, "daily.load", facets=stated, producer=AIRFLOW), run(2, "app", above=1, second=1)]
+    for order in itertools.permutations(history):
         for batches in ([[one] for one in order], [order]):
-            told = Told(joined, forgetful=True)
-            told.tell(*batches)
-            assert kind(told, 2) == "BATCH_AD_HOC"
+            ledger_case = LedgerCase(joined, forgetful=True)
+            ledger_case.process(*batches)
+            assert kind(ledger_case, 2) == "BATCH_AD_HOC"
 
 
 @pytest.mark.parametrize("runs", ["plugin", "links"])
 def test_parent_instance_is_the_written_task_id_in_any_order(runs):
     """The second try, which the child names, has another id of its own, and the same one of the plugin's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
-    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
-    first, second = (run(number, "daily.load", above=9, facets=said, producer=AIRFLOW) for number in (1, 3))
-    story = [first, second, run(2, "app", above=3, stream=True, second=1)]
+    stated = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    first, second = (run(number, "daily.load", above=9, facets=stated, producer=AIRFLOW) for number in (1, 3))
+    history = [first, second, run(2, "app", above=3, stream=True, second=1)]
     found = set()
-    for order in itertools.permutations(story):
-        told = Told(joined, forgetful=True)
-        told.tell(*([one] for one in order))
+    for order in itertools.permutations(history):
+        ledger_case = LedgerCase(joined, forgetful=True)
+        ledger_case.process(*([one] for one in order))
         relationships = "dataProcessInstanceRelationships"
-        found.add(told.catalog.aspect(f"urn:li:dataProcessInstance:{key(2)}", relationships)["parentInstance"])
+        found.add(ledger_case.catalog.aspect(f"urn:li:dataProcessInstance:{key(2)}", relationships)["parentInstance"])
     (task,) = found
     assert task not in {f"urn:li:dataProcessInstance:{key(number)}" for number in (1, 3)}
 
@@ -154,37 +161,37 @@ def test_parent_instance_is_the_written_task_id_in_any_order(runs):
 @pytest.mark.parametrize("runs", ["plugin", "links"])
 def test_airflow_task_has_no_second_run_by_openlineage_id(runs):
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs}})
-    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    stated = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
     query = run(2, "daily.load.query.1", above=1, producer=AIRFLOW, second=1)
     query["run"]["facets"]["parent"]["job"]["name"] = "daily.load"
-    for order in itertools.permutations([run(1, "daily.load", facets=said, producer=AIRFLOW), query]):
-        told = Told(joined, forgetful=True)
-        told.tell(*([one] for one in order))
-        found = told.catalog.aspects(f"urn:li:dataProcessInstance:{key(1)}")
+    for order in itertools.permutations([run(1, "daily.load", facets=stated, producer=AIRFLOW), query]):
+        ledger_case = LedgerCase(joined, forgetful=True)
+        ledger_case.process(*([one] for one in order))
+        found = ledger_case.catalog.aspects(f"urn:li:dataProcessInstance:{key(1)}")
         assert "dataProcessInstanceRelationships" not in found  # it stands in no list of the task's runs
 
 
 def test_inherited_type_crosses_a_parent_with_another_id():
     """The upper one comes last: the task in between has the plugin's id, and the application names OpenLineage's."""
     joined = Settings(identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": "plugin"}})
-    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
-    story = [
+    stated = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    history = [
         run(1, "stream", stream=True),
-        run(2, "daily.load", above=1, facets=said, producer=AIRFLOW, second=1),
+        run(2, "daily.load", above=1, facets=stated, producer=AIRFLOW, second=1),
         run(3, "app", above=2, second=2),
     ]
     dumps = set()
-    for order in itertools.permutations(story):
-        told = Told(joined, forgetful=True)
-        told.tell(*([one] for one in order))
-        dumps.add(tuple(told.dump()))
-        assert kind(told, 3) == "STREAMING"
+    for order in itertools.permutations(history):
+        ledger_case = LedgerCase(joined, forgetful=True)
+        ledger_case.process(*([one] for one in order))
+        dumps.add(tuple(ledger_case.dump()))
+        assert kind(ledger_case, 3) == "STREAMING"
     assert len(dumps) == 1
 
 
 def test_unseen_application_shares_nothing_between_operations():
-    story = [run(2, "app.one", above=1, stream=True), run(3, "app.two", above=1, second=1)]
-    for order in itertools.permutations(story):
-        told = Told(Settings(identity={"granularity": "application"}), forgetful=True)
-        told.tell(*([one] for one in order))
-        assert (kind(told, 2), kind(told, 3)) == ("STREAMING", None)
+    history = [run(2, "app.one", above=1, stream=True), run(3, "app.two", above=1, second=1)]
+    for order in itertools.permutations(history):
+        ledger_case = LedgerCase(Settings(identity={"granularity": "application"}), forgetful=True)
+        ledger_case.process(*([one] for one in order))
+        assert (kind(ledger_case, 2), kind(ledger_case, 3)) == ("STREAMING", None)

@@ -10,7 +10,7 @@ from collections import defaultdict
 import pytest
 from support import generated_lineage
 from support.generated_runs import group, group_of_tries
-from support.ledger_batches import Told, catalogue, read, settings
+from support.ledger_batches import LedgerCase, catalogue, read, settings
 from support.public_data import needs_corpus
 from support.sample_events import corpus, dataset, dataset_event, event, examples, job_event
 
@@ -32,7 +32,7 @@ def ways(events, chance):
 
 
 def strays(events, *, seed, profile="1.7", forgetful=True, chosen=None):
-    """Return the ways of telling ``events`` that end in another catalogue than all of them in one batch."""
+    """Return the ways of splitting ``events`` into batches that end in another catalogue than one batch."""
     chance = random.Random(f"{SEED}/{seed}")  # noqa: S311 - reproducible, not secret
     events, chosen = read(events), chosen or settings(datahub_version=profile)
     leaves_default_jobs = states_integration_in_part(events)
@@ -63,7 +63,7 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         {"identity": {"granularity": "application", "fold_runs": "keep"}},
         {"edges": "window", "assertions": {"expire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
@@ -75,8 +75,8 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     ],
     ids=["folded", "leaving", "collapsed"],
 )
-def test_generated_runs_give_one_catalogue_under_any_settings(said):
-    chosen = Settings(datahub_version="1.7", **said)
+def test_generated_runs_give_one_catalogue_under_any_settings(stated):
+    chosen = Settings(datahub_version="1.7", **stated)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
 
 
@@ -86,10 +86,10 @@ def test_generated_tries_end_in_the_same_catalogue():
     results = {
         point["result"]["type"]
         for events in groups
-        for told in [Told(settings(datahub_version="1.7"))]
-        if told.tell(events) is not None
-        for urn in told.catalog.entities("dataProcessInstance")
-        for point in told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")
+        for ledger_case in [LedgerCase(settings(datahub_version="1.7"))]
+        if ledger_case.process(events) is not None
+        for urn in ledger_case.catalog.entities("dataProcessInstance")
+        for point in ledger_case.catalog.timeseries(urn, "dataProcessInstanceRunEvent")
         if "result" in point
     }
     assert {"UP_FOR_RETRY", "FAILURE"} <= results
@@ -110,9 +110,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("said", NAMED)
-def test_generated_lineage_and_names_give_one_catalogue(said):
-    chosen = Settings(datahub_version="1.7", **NAMED[said])
+@pytest.mark.parametrize("stated", NAMED)
+def test_generated_lineage_and_names_give_one_catalogue(stated):
+    chosen = Settings(datahub_version="1.7", **NAMED[stated])
     assert [i for i in range(GROUPS // 2) if strays(generated_lineage.group(SEED, i), seed=i, chosen=chosen)] == []
 
 
@@ -146,9 +146,9 @@ def test_producer_examples_give_one_catalogue_in_any_order(producer):
 
 def test_repeated_events_send_nothing():
     events = read([one for i in range(8) for one in group(SEED, i)])
-    told = Told(settings(datahub_version="1.7"), forgetful=True)
-    assert len(told.tell(events)) > 50
-    assert told.tell(events, events[::-1], *([one] for one in events[:20])) == []
+    ledger_case = LedgerCase(settings(datahub_version="1.7"), forgetful=True)
+    assert len(ledger_case.process(events)) > 50
+    assert ledger_case.process(events, events[::-1], *([one] for one in events[:20])) == []
 
 
 # -- what only state can know ------------------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ def at(kind, second, **parts):
     return event(kind, f"2026-11-20T10:00:{second:02}Z", **parts)
 
 
-def aspect(told, run, name):
-    return told.catalog.aspect(f"urn:li:dataProcessInstance:{run}", name)
+def aspect(ledger_case, run, name):
+    return ledger_case.catalog.aspect(f"urn:li:dataProcessInstance:{run}", name)
 
 
 def child(second, kind="START"):
@@ -171,31 +171,31 @@ def child(second, kind="START"):
 
 
 def test_implied_parent_is_completed_by_its_own_events():
-    told = Told()
-    told.tell([child(5)])
-    stub = aspect(told, PARENT, "dataProcessInstanceProperties")
+    ledger_case = LedgerCase()
+    ledger_case.process([child(5)])
+    stub = aspect(ledger_case, PARENT, "dataProcessInstanceProperties")
     assert (stub["name"], stub["created"]["time"]) == (PARENT, 1_795_168_805_000)
-    assert aspect(told, PARENT, "dataProcessInstanceRelationships")["parentTemplate"].endswith(",app.parent)")
-    told.tell([at("START", 1, run=PARENT, job="app.parent")])
-    own = aspect(told, PARENT, "dataProcessInstanceProperties")
+    assert aspect(ledger_case, PARENT, "dataProcessInstanceRelationships")["parentTemplate"].endswith(",app.parent)")
+    ledger_case.process([at("START", 1, run=PARENT, job="app.parent")])
+    own = aspect(ledger_case, PARENT, "dataProcessInstanceProperties")
     assert own["customProperties"]["openlineage.eventType"] == "START"
-    assert told.tell([child(7, "COMPLETE")]) != []
-    assert aspect(told, PARENT, "dataProcessInstanceProperties") == own
+    assert ledger_case.process([child(7, "COMPLETE")]) != []
+    assert aspect(ledger_case, PARENT, "dataProcessInstanceProperties") == own
 
 
 def test_no_stub_where_the_settings_want_none():
-    told = Told(settings(ledger=settings().ledger.model_copy(update={"implied_parents": False})))
-    told.tell([child(5)])
-    assert aspect(told, PARENT, "dataProcessInstanceProperties") is None
+    ledger_case = LedgerCase(settings(ledger=settings().ledger.model_copy(update={"implied_parents": False})))
+    ledger_case.process([child(5)])
+    assert aspect(ledger_case, PARENT, "dataProcessInstanceProperties") is None
 
 
 def test_patch_sends_changed_operations_and_removes_old_ones():
-    told = Told()
+    ledger_case = LedgerCase()
     kind = {"processingType": "BATCH", "jobType": "JOB"}
-    told.tell(
+    ledger_case.process(
         [at("START", 1, run=RUN, job_facets={"jobType": {**kind, "integration": "SPARK"}}, inputs=[dataset("d.s.a")])]
     )
-    sent = told.tell([at("RUNNING", 2, run=RUN, job_facets={"jobType": kind})])
+    sent = ledger_case.process([at("RUNNING", 2, run=RUN, job_facets={"jobType": kind})])
     (info,) = [one.value for one in sent if one.aspect_name == "dataJobInfo"]
     assert [one["path"] for one in info if one["op"] == "remove"] == [
         "/customProperties/openlineage.jobType.integration"
@@ -205,19 +205,19 @@ def test_patch_sends_changed_operations_and_removes_old_ones():
 
 
 def test_dropped_dataset_is_removed_and_restored_by_later_event():
-    told = Told()
+    ledger_case = LedgerCase()
     urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.t,PROD)"
 
-    def word(second, said, run):
-        facets = {"lifecycleStateChange": {"lifecycleStateChange": said}}
+    def word(second, stated, run):
+        facets = {"lifecycleStateChange": {"lifecycleStateChange": stated}}
         return at("COMPLETE", second, run=run, outputs=[dataset("d.s.t", facets=facets)])
 
-    told.tell([word(5, "DROP", RUN)])
-    assert told.catalog.aspect(urn, "status") == {"removed": True}
-    told.tell([word(3, "CREATE", PARENT)])
-    assert told.catalog.aspect(urn, "status") == {"removed": True}
-    told.tell([word(9, "CREATE", PARENT)])
-    assert told.catalog.aspect(urn, "status") == {"removed": False}
+    ledger_case.process([word(5, "DROP", RUN)])
+    assert ledger_case.catalog.aspect(urn, "status") == {"removed": True}
+    ledger_case.process([word(3, "CREATE", PARENT)])
+    assert ledger_case.catalog.aspect(urn, "status") == {"removed": True}
+    ledger_case.process([word(9, "CREATE", PARENT)])
+    assert ledger_case.catalog.aspect(urn, "status") == {"removed": False}
 
 
 def test_temporary_datasets_are_collapsed_in_any_run_order():
@@ -234,10 +234,10 @@ def test_temporary_datasets_are_collapsed_in_any_run_order():
 def test_outputs_left_out_of_a_snapshot_keep_their_schema():
     chosen = Settings(datahub_version="1.7", materialize="outputs", schema={"write": "outputs"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
-    said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
+    stated = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
     schema = {"schema": {"fields": [{"name": "c", "type": "int"}]}}
     first, second = (
-        at("RUNNING", second, run=RUN, job_facets=said, outputs=[dataset(f"d.s.{name}", facets=schema)])
+        at("RUNNING", second, run=RUN, job_facets=stated, outputs=[dataset(f"d.s.{name}", facets=schema)])
         for second, name in enumerate(("left", "kept"))
     )
     whole = catalogue([first, second], chosen=chosen)
@@ -249,41 +249,41 @@ def test_outputs_left_out_of_a_snapshot_keep_their_schema():
 def test_application_snapshot_keeps_the_outputs_of_operations():
     chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
-    said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "emissionPattern": pattern}}
+    stated = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "emissionPattern": pattern}}
     above = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app"}}}
-    story = [
+    history = [
         at("START", 1, run=RUN, job="app.one", run_facets=above, outputs=[dataset("d.s.a")]),
         at("COMPLETE", 9, run=PARENT, job="app", inputs=[dataset("d.s.a")]),
-        at("START", 2, run=PARENT, job="app", job_facets=said, outputs=[dataset("d.s.b")]),
+        at("START", 2, run=PARENT, job="app", job_facets=stated, outputs=[dataset("d.s.b")]),
     ]
-    whole = catalogue(story, chosen=chosen)
+    whole = catalogue(history, chosen=chosen)
     assert sum(b'"operation"' in line for line in whole) == 2
-    for order in itertools.permutations(story):
+    for order in itertools.permutations(history):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
 
 
 def test_runs_of_two_jobs_with_one_id_have_a_point_each():
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": True, "column": "c"}]}}
     written = [dataset("d.s.t", outputFacets={**check, "dataQualityMetrics": {"rowCount": 3}})]
-    story = [at("COMPLETE", 9, run="2026-11-20", job=f"app.{name}", outputs=written) for name in "ab"]
-    whole = catalogue(story)
+    history = [at("COMPLETE", 9, run="2026-11-20", job=f"app.{name}", outputs=written) for name in "ab"]
+    whole = catalogue(history)
     for aspect_name in ("operation", "datasetProfile", "assertionRunEvent"):
         assert sum(f'"{aspect_name}"'.encode() in line for line in whole) == 2
-    assert catalogue([story[1]], [story[0]], forgetful=True) == whole
+    assert catalogue([history[1]], [history[0]], forgetful=True) == whole
 
 
 def test_aliased_dataset_events_share_one_profile_per_time():
     link = {"identifiers": [{"namespace": "hive://h:9083", "name": "db.t", "type": "TABLE"}]}
-    story = [
+    history = [
         dataset_event(
             dataset("/wh/t", place, facets={"symlinks": link, "dataQualityMetrics": {"rowCount": rows}}),
             f"2026-11-20T10:00:00.0000{rows}Z",
         )
         for rows, place in enumerate(("hdfs://nn", "s3://lake"), 1)
     ]
-    whole = catalogue(story)
+    whole = catalogue(history)
     assert [b'"rowCount":2' in line for line in whole if b"datasetProfile" in line] == [True]
-    assert catalogue([story[1]], [story[0]], forgetful=True) == whole
+    assert catalogue([history[1]], [history[0]], forgetful=True) == whole
 
 
 @pytest.mark.parametrize("runs", ["links", "plugin"])
@@ -292,22 +292,22 @@ def test_next_airflow_try_repeats_no_operation_of_the_last(runs):
         datahub_version="1.7",
         identity={"mode": "datahub-airflow-plugin", "airflow_plugin": {"runs": runs, "lineage": "patch"}},
     )
-    said = {"dag": {"dag_id": "d"}, "task": {"task_id": "t"}, "dagRun": {"run_id": "manual__1"}}
+    stated = {"dag": {"dag_id": "d"}, "task": {"task_id": "t"}, "dagRun": {"run_id": "manual__1"}}
     written = [dataset("d.s.t", outputFacets={"outputStatistics": {"rowCount": 3}})]
-    story = [
-        {**at(kind, second, run=run, job="d.t", run_facets={"airflow": said}, outputs=written), "producer": AIRFLOW}
+    history = [
+        {**at(kind, second, run=run, job="d.t", run_facets={"airflow": stated}, outputs=written), "producer": AIRFLOW}
         for second, (kind, run) in enumerate([("START", RUN), ("FAIL", RUN), ("START", PARENT), ("COMPLETE", PARENT)])
     ]
-    whole = catalogue(story, chosen=chosen)
+    whole = catalogue(history, chosen=chosen)
     assert sum(b'"operation"' in line for line in whole) == 2
-    assert catalogue(*([one] for one in story), chosen=chosen, forgetful=True) == whole
+    assert catalogue(*([one] for one in history), chosen=chosen, forgetful=True) == whole
 
 
 ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app"}}}
 
 
 @pytest.mark.parametrize(
-    "story",
+    "history",
     [
         [
             at("COMPLETE", 5, run=PARENT, job="app", outputs=[dataset("d.s.t")]),
@@ -320,10 +320,10 @@ ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name":
     ],
     ids=["that it failed", "without its name"],
 )
-def test_late_operation_facets_give_one_catalogue_in_any_order(story):
+def test_late_operation_facets_give_one_catalogue_in_any_order(history):
     chosen = Settings(datahub_version="1.7", identity={"granularity": "application", "fold_runs": "keep"})
-    whole = catalogue(story, chosen=chosen)
-    for order in itertools.permutations(story):
+    whole = catalogue(history, chosen=chosen)
+    for order in itertools.permutations(history):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
 
 
@@ -332,7 +332,7 @@ def test_result_partition_comes_from_its_own_event(side):
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": False, "column": "c"}]}}
     partition = {"outputCondition": {"type": "partition", "partitions": [{"identifier": "p2"}]}}
     checked, written = {"inputFacets": check}, {"outputFacets": {"subset": partition}}
-    story = [
+    history = [
         at("FAIL", 5, run=RUN, inputs=[dataset("d.s.t", **checked)], outputs=[dataset("d.s.t", **written)]),
         at(
             "START",
@@ -341,10 +341,10 @@ def test_result_partition_comes_from_its_own_event(side):
             **{side: [dataset("d.s.t", **({"outputFacets": check} if side == "outputs" else checked))]},
         ),
     ]
-    whole = catalogue(story)
+    whole = catalogue(history)
     (point,) = [line for line in whole if b'"assertionRunEvent"' in line]
     assert b"FULL_TABLE" in point
-    for order in itertools.permutations(story):
+    for order in itertools.permutations(history):
         assert catalogue(*([one] for one in order), forgetful=True) == whole
 
 
@@ -352,16 +352,16 @@ def test_result_partition_comes_from_its_own_event(side):
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
 def test_endpoint_job_type_survives_flow_level_events(last, alone):
     chosen = Settings(datahub_version="1.7", identity={"mode": "datahub-openlineage"})
-    said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
+    stated = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
     written = {"outputs": [dataset("d.s.t")]}
     other = job_event(f"2026-11-20T10:00:0{last}Z", job="app", **written)
-    story = [
-        at("START", 4, run=RUN, job="app", job_facets=said if alone else {}),
-        other if alone else at("START", last, run="today", job="app", job_facets=said, **written),
+    history = [
+        at("START", 4, run=RUN, job="app", job_facets=stated if alone else {}),
+        other if alone else at("START", last, run="today", job="app", job_facets=stated, **written),
     ]
-    whole = catalogue(story, chosen=chosen)
+    whole = catalogue(history, chosen=chosen)
     assert sum(b'"subTypes"' in line and b",app)" in line for line in whole) == 1
-    for order in itertools.permutations(story):
+    for order in itertools.permutations(history):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
 
 
@@ -391,15 +391,17 @@ FLOW = "urn:li:dataFlow:(spark,nightly,ns)"
 
 def stated_aspects(batches):
     """Return the description, owners, tags and SQL of the flow and of its flow job in the catalogue of the batches."""
-    told = Told(settings(datahub_version="1.7"))
-    told.tell(*batches)
-    assert told.refused == []
+    ledger_case = LedgerCase(settings(datahub_version="1.7"))
+    ledger_case.process(*batches)
+    assert ledger_case.refused == []
     return {
         urn: {
-            "description": (told.catalog.aspect(urn, info) or {}).get("description"),
-            "owners": [one["owner"] for one in (told.catalog.aspect(urn, "ownership") or {}).get("owners", [])],
-            "tags": [one["tag"] for one in (told.catalog.aspect(urn, "globalTags") or {}).get("tags", [])],
-            "language": told.catalog.aspect(urn, info)["customProperties"].get("openlineage.sourceCode.language"),
+            "description": (ledger_case.catalog.aspect(urn, info) or {}).get("description"),
+            "owners": [one["owner"] for one in (ledger_case.catalog.aspect(urn, "ownership") or {}).get("owners", [])],
+            "tags": [one["tag"] for one in (ledger_case.catalog.aspect(urn, "globalTags") or {}).get("tags", [])],
+            "language": ledger_case.catalog.aspect(urn, info)["customProperties"].get(
+                "openlineage.sourceCode.language"
+            ),
         }
         for urn, info in ((FLOW, "dataFlowInfo"), (f"urn:li:dataJob:({FLOW},nightly)", "dataJobInfo"))
     }
@@ -408,15 +410,15 @@ def stated_aspects(batches):
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_facets_of_a_flow_level_job_and_their_removal_are_on_both_entities_in_any_order(order):
     events = [*FLOW_EVENTS, FLOW_REMOVAL]
-    told = stated_aspects([events[i]] for i in order)
+    ledger_case = stated_aspects([events[i]] for i in order)
     expected = {"description": None, "owners": [], "tags": [], "language": "bash"}
-    assert list(told.values()) == [expected, expected]
+    assert list(ledger_case.values()) == [expected, expected]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_facets_of_a_flow_level_job_are_on_both_entities_in_any_order(order):
-    told = stated_aspects([FLOW_EVENTS[i]] for i in order)
+    ledger_case = stated_aspects([FLOW_EVENTS[i]] for i in order)
     expected = {
         "description": "Night", "owners": ["urn:li:corpuser:ann"], "tags": ["urn:li:tag:gold"], "language": "bash",
     }  # fmt: skip
-    assert list(told.values()) == [expected, expected]
+    assert list(ledger_case.values()) == [expected, expected]

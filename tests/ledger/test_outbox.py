@@ -31,10 +31,10 @@ class Moody(MemorySink):
         self.mood = mood
 
     def emit(self, proposals):
-        said = [(one, self.mood(one)) for one in proposals]
-        self.proposals += [one for one, word in said if not word]
-        failed = [Failure(one, f"{word}, said the server", retryable=word == "later") for one, word in said if word]
-        return Delivery(len(said) - len(failed), failed)
+        stated = [(one, self.mood(one)) for one in proposals]
+        self.proposals += [one for one, word in stated if not word]
+        failed = [Failure(one, f"{word}, said the server", retryable=word == "later") for one, word in stated if word]
+        return Delivery(len(stated) - len(failed), failed)
 
 
 def well(_proposal):
@@ -57,8 +57,8 @@ def file():
         yield found
 
 
-def ledger(file, sink, clock=lambda: 1, **said):
-    chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
+def ledger(file, sink, clock=lambda: 1, **stated):
+    chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=stated)})
     return Ledger(file, Options(chosen, is_stateful=True), sink, clock=clock, monotonic_clock=clock)
 
 
@@ -76,15 +76,15 @@ def names(proposals):
 
 def test_waiting_proposal_blocks_only_its_own_entity(file):
     sink = Moody(lambda one: "later" if one.entity_urn == A and not sink.proposals else "")
-    told = ledger(file, sink)
-    written(told, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
-    first = told.relay.deliver()
+    tested_ledger = ledger(file, sink)
+    written(tested_ledger, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
+    first = tested_ledger.relay.deliver()
     assert (first.delivered_count, first.failures) == (1_200, [])
-    assert [one.reason for one in told.relay.outbox.iter_queued()] == ["later, said the server"] * 2
-    second = told.relay.deliver()
+    assert [one.reason for one in tested_ledger.relay.outbox.iter_queued()] == ["later, said the server"] * 2
+    second = tested_ledger.relay.deliver()
     assert second.delivered_count == 2
     assert names(sink.proposals[-2:]) == ["1", "2"]
-    assert told.relay.outbox.count() == (0, 0)
+    assert tested_ledger.relay.outbox.count() == (0, 0)
 
 
 def rows(number, time=1_790_000_000_000):
@@ -92,66 +92,69 @@ def rows(number, time=1_790_000_000_000):
     return upsert("dataset", A, "datasetProfile", value)
 
 
-def given_up(told):
-    return [one.proposal.value["rowCount"] for one in told.relay.outbox.iter_queued(is_dead=True)]
+def given_up(tested_ledger):
+    return [one.proposal.value["rowCount"] for one in tested_ledger.relay.outbox.iter_queued(is_dead=True)]
 
 
 def test_dead_point_is_replaced_only_by_the_same_point(file):
     sink = Moody(lambda _: "never")
-    told = ledger(file, sink)
-    written(told, [rows(1), rows(2, time=1_790_000_000_001)])
-    told.relay.deliver()
+    tested_ledger = ledger(file, sink)
+    written(tested_ledger, [rows(1), rows(2, time=1_790_000_000_001)])
+    tested_ledger.relay.deliver()
     sink.mood = well
-    written(told, [rows(3)])
-    assert told.relay.deliver().delivered_count == 1
-    assert given_up(told) == [2], "retried, the first would bring back what is old"
+    written(tested_ledger, [rows(3)])
+    assert tested_ledger.relay.deliver().delivered_count == 1
+    assert given_up(tested_ledger) == [2], "retried, the first would bring back what is old"
 
 
 def test_refused_point_with_a_waiting_successor_is_dropped(file):
-    told = ledger(file, Moody(lambda one: "" if one.value["rowCount"] == 3 else "never"))
-    written(told, [rows(1), rows(2, time=1_790_000_000_001), rows(3)])
-    assert told.relay.deliver().delivered_count == 1
-    assert given_up(told) == [2]
+    tested_ledger = ledger(file, Moody(lambda one: "" if one.value["rowCount"] == 3 else "never"))
+    written(tested_ledger, [rows(1), rows(2, time=1_790_000_000_001), rows(3)])
+    assert tested_ledger.relay.deliver().delivered_count == 1
+    assert given_up(tested_ledger) == [2]
 
 
 def test_sink_failure_keeps_the_batch_and_its_reason(file):
     sink = Moody(down)
-    told = ledger(file, sink)
-    written(told, [renamed(A, "1"), renamed(A, "2")])
-    assert told.relay.deliver() == Delivery(0, [])
-    assert str(told.relay.last_error) == "does not answer"
-    assert [(one.tries, one.reason, one.is_dead) for one in told.relay.outbox.iter_queued()] == [
+    tested_ledger = ledger(file, sink)
+    written(tested_ledger, [renamed(A, "1"), renamed(A, "2")])
+    assert tested_ledger.relay.deliver() == Delivery(0, [])
+    assert str(tested_ledger.relay.last_error) == "does not answer"
+    assert [(one.tries, one.reason, one.is_dead) for one in tested_ledger.relay.outbox.iter_queued()] == [
         (1, "does not answer", False)
     ] * 2
     sink.mood = well
-    assert told.relay.deliver().delivered_count == 2
-    assert told.relay.last_error is None
+    assert tested_ledger.relay.deliver().delivered_count == 2
+    assert tested_ledger.relay.last_error is None
     assert names(sink.proposals) == ["1", "2"]
 
 
 def test_delivery_stops_after_1000_retryable_refusals(file):
     asked = []
     sink = Moody(lambda one: asked.append(one) or "later")
-    told = ledger(file, sink)
-    written(told, [status(f"{B}{i}") for i in range(2_500)])
-    assert told.relay.deliver() == Delivery(0, [])
+    tested_ledger = ledger(file, sink)
+    written(tested_ledger, [status(f"{B}{i}") for i in range(2_500)])
+    assert tested_ledger.relay.deliver() == Delivery(0, [])
     assert len(asked) == 1_000
-    assert told.relay.outbox.count() == (2_500, 0)
+    assert tested_ledger.relay.outbox.count() == (2_500, 0)
 
 
 def test_newer_proposal_replaces_a_waiting_or_dead_one(file):
     sink = Moody(lambda _one: "never")
-    told = ledger(file, sink)
-    written(told, [status(A), renamed(B, "old")])
-    assert len(told.relay.deliver().failures) == 2
-    assert told.relay.outbox.count() == (0, 2)
-    written(told, [status(A, removed=True), renamed(B, "new"), status(A, removed=False)])
-    assert [one.proposal for one in told.relay.outbox.iter_queued()] == [renamed(B, "new"), status(A, removed=False)]
-    assert told.relay.outbox.retry_dead() == 0
+    tested_ledger = ledger(file, sink)
+    written(tested_ledger, [status(A), renamed(B, "old")])
+    assert len(tested_ledger.relay.deliver().failures) == 2
+    assert tested_ledger.relay.outbox.count() == (0, 2)
+    written(tested_ledger, [status(A, removed=True), renamed(B, "new"), status(A, removed=False)])
+    assert [one.proposal for one in tested_ledger.relay.outbox.iter_queued()] == [
+        renamed(B, "new"),
+        status(A, removed=False),
+    ]
+    assert tested_ledger.relay.outbox.retry_dead() == 0
 
 
 @pytest.mark.parametrize(
-    ("older", "newer", "kept"),
+    ("older", "newer", "retained"),
     [
         (renamed(A, "1"), renamed(A, "2"), 0),
         (renamed(A, "1"), upsert("dataset", A, "datasetProperties", {"customProperties": {}}), 0),
@@ -161,55 +164,55 @@ def test_newer_proposal_replaces_a_waiting_or_dead_one(file):
     ],
     ids=["the same path", "whole after a patch", "a patch after the whole", "another path", "another aspect"],
 )
-def test_refused_proposal_is_never_sent_after_a_newer_one(file, older, newer, kept):
+def test_refused_proposal_is_never_sent_after_a_newer_one(file, older, newer, retained):
     sink = Moody(lambda one: "never" if one == older else "later")
-    told = ledger(file, sink)
+    tested_ledger = ledger(file, sink)
     if newer.change_type == "UPSERT" and newer.aspect_name == older.aspect_name:  # it would take the older one's place
         asked, still = sink.emit, [newer]
-        sink.emit = lambda proposals: (written(told, [still.pop()] if still else []), asked(proposals))[1]
-        written(told, [older])
+        sink.emit = lambda proposals: (written(tested_ledger, [still.pop()] if still else []), asked(proposals))[1]
+        written(tested_ledger, [older])
     else:
-        written(told, [older, newer])
-    assert told.relay.deliver().failures == [Failure(older, "never, said the server")]
+        written(tested_ledger, [older, newer])
+    assert tested_ledger.relay.deliver().failures == [Failure(older, "never, said the server")]
     sink.mood = well
-    assert told.relay.outbox.count()[1] == kept
-    assert told.relay.outbox.retry_dead() == kept
-    told.relay.deliver()
-    assert sink.proposals == ([older, newer] if kept else [newer])
+    assert tested_ledger.relay.outbox.count()[1] == retained
+    assert tested_ledger.relay.outbox.retry_dead() == retained
+    tested_ledger.relay.deliver()
+    assert sink.proposals == ([older, newer] if retained else [newer])
 
 
 def test_every_point_in_time_counts(file):
-    told = ledger(file, Moody(well))
+    tested_ledger = ledger(file, Moody(well))
     points = [upsert("dataset", A, "operation", {"timestampMillis": i}) for i in range(3)]
-    written(told, points)
-    assert [one.proposal for one in told.relay.outbox.iter_queued()] == points
+    written(tested_ledger, points)
+    assert [one.proposal for one in tested_ledger.relay.outbox.iter_queued()] == points
 
 
 def test_pause_stops_all_delivery(file):
     sink = Moody(well)
-    told = ledger(file, sink)
+    tested_ledger = ledger(file, sink)
     with file.transaction():
-        told.relay.outbox.set_paused(is_paused=True)
-    written(told, [status(A)])
-    assert told.relay.deliver() == Delivery(0, [])
+        tested_ledger.relay.outbox.set_paused(is_paused=True)
+    written(tested_ledger, [status(A)])
+    assert tested_ledger.relay.deliver() == Delivery(0, [])
     with file.transaction():
-        told.relay.outbox.set_paused(is_paused=False)
-    assert told.relay.deliver().delivered_count == 1
+        tested_ledger.relay.outbox.set_paused(is_paused=False)
+    assert tested_ledger.relay.deliver().delivered_count == 1
 
 
 def test_full_outbox_processes_nothing_until_there_is_room(file):
     sink = Moody(down)
-    told = ledger(file, sink, outbox_limit=5)
-    assert told.process_and_deliver(read(group(1, 1)))[1] == Delivery(0, [])
+    tested_ledger = ledger(file, sink, outbox_limit=5)
+    assert tested_ledger.process_and_deliver(read(group(1, 1)))[1] == Delivery(0, [])
     before = file.connection.execute("SELECT count(*) FROM run").fetchone()
     with pytest.raises(SinkError, match="the outbox is full: ") as found:
-        told.process_and_deliver(read(group(1, 2)))
+        tested_ledger.process_and_deliver(read(group(1, 2)))
     assert found.value.retryable
     assert file.connection.execute("SELECT count(*) FROM run").fetchone() == before
     sink.mood = well
-    told.relay.deliver()
-    told.process_and_deliver(read(group(1, 2)))
-    assert told.relay.outbox.count() == (0, 0)
+    tested_ledger.relay.deliver()
+    tested_ledger.process_and_deliver(read(group(1, 2)))
+    assert tested_ledger.relay.outbox.count() == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -226,12 +229,12 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
     for chosen in (well, mood):
         with Catalog(":memory:") as file, Catalog(":memory:") as server:
             sink = Moody(chosen)
-            told = ledger(file, sink, count(0, 60).__next__)
+            tested_ledger = ledger(file, sink, count(0, 60).__next__)
             for batch in batches:
-                told.process_and_deliver(batch)
+                tested_ledger.process_and_deliver(batch)
             sink.mood = well
-            told.relay.deliver()
-            assert told.relay.outbox.count() == (0, 0)
+            tested_ledger.relay.deliver()
+            assert tested_ledger.relay.outbox.count() == (0, 0)
             assert CatalogSink(server).emit(sink.proposals).failures == []
             ends.append(list(dump_catalog(server)))
     assert ends[0] == ends[1]
@@ -260,7 +263,7 @@ def test_unavailable_target_is_retried_with_growing_backoff(file):
 
     now = [0.0]
     sink = Moody(noted)
-    told = ledger(file, sink, lambda: now[0], batch=1)
+    tested_ledger = ledger(file, sink, lambda: now[0], batch=1)
 
     def events():
         for number in range(41):
@@ -268,10 +271,10 @@ def test_unavailable_target_is_retried_with_growing_backoff(file):
             yield from read(group(1, number))[:1]
         sink.mood = well
 
-    delivered = sum(delivery.delivered_count for _, delivery in told.stream(events()))
+    delivered = sum(delivery.delivered_count for _, delivery in tested_ledger.stream(events()))
     assert asked == [0.0, 5.0, 15.0, 35.0, 75.0, 135.0, 195.0]
     assert delivered == len(sink.proposals) > 40
-    assert told.relay.outbox.count() == (0, 0)
+    assert tested_ledger.relay.outbox.count() == (0, 0)
 
 
 def test_single_batch_that_breaks_off_is_not_tried_twice(file):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ledger_batches import Told
+from support.ledger_batches import LedgerCase
 from support.sample_events import event
 
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
@@ -15,12 +15,12 @@ JOB = f"urn:li:dataJob:({FLOW},daily.load)"
 
 def app(*, run=None, job=None):
     """Return a Spark application that a task of Airflow has started, in Airflow's own namespace."""
-    said = {
+    stated = {
         "run": {"runId": TASK, "facets": run or {}},
         "job": {"namespace": "ns", "name": "daily.load", "facets": job or {}},
     }
     return {
-        **event("START", "2026-11-20T10:00:05Z", run=APP, job="app", run_facets={"parent": said}),
+        **event("START", "2026-11-20T10:00:05Z", run=APP, job="app", run_facets={"parent": stated}),
         "producer": SPARK,
     }
 
@@ -29,21 +29,24 @@ def task():
     return {**event("START", "2026-11-20T10:00:01Z", run=TASK, job="daily.load"), "producer": AIRFLOW}
 
 
-def template(told):
-    return (told.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceRelationships") or {}).get(
-        "parentTemplate"
-    )
+def template(ledger_case):
+    return (
+        ledger_case.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceRelationships") or {}
+    ).get("parentTemplate")
 
 
 def test_task_that_started_an_application_is_no_job_of_spark():
-    told = Told()
-    told.tell([app()])
-    assert list(told.catalog.entities("dataFlow")) == ["urn:li:dataFlow:(spark,app,ns)"]
-    assert template(told) is None
-    assert told.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceProperties")["name"] == TASK
-    told.tell([task()])
-    assert template(told) == JOB
-    assert list(told.catalog.entities("dataJob")) == [JOB]
+    ledger_case = LedgerCase()
+    ledger_case.process([app()])
+    assert list(ledger_case.catalog.entities("dataFlow")) == ["urn:li:dataFlow:(spark,app,ns)"]
+    assert template(ledger_case) is None
+    assert (
+        ledger_case.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceProperties")["name"]
+        == TASK
+    )
+    ledger_case.process([task()])
+    assert template(ledger_case) == JOB
+    assert list(ledger_case.catalog.entities("dataJob")) == [JOB]
 
 
 @pytest.mark.parametrize(
@@ -55,13 +58,13 @@ def test_task_that_started_an_application_is_no_job_of_spark():
     ],
 )
 def test_forwarded_facets_give_the_implied_parent_a_platform(facets):
-    told = Told()
-    told.tell([app(**facets)])
-    assert template(told) == JOB
-    assert FLOW in told.catalog.entities("dataFlow")
+    ledger_case = LedgerCase()
+    ledger_case.process([app(**facets)])
+    assert template(ledger_case) == JOB
+    assert FLOW in ledger_case.catalog.entities("dataFlow")
 
 
 def test_forwarded_facets_of_wrong_types_are_ignored():
-    told = Told()
-    told.tell([app(run={"processing_engine": {"name": 7}}, job={"jobType": "x"})])
-    assert template(told) is None
+    ledger_case = LedgerCase()
+    ledger_case.process([app(run={"processing_engine": {"name": 7}}, job={"jobType": "x"})])
+    assert template(ledger_case) is None

@@ -26,7 +26,7 @@ def gms(tmp_path):
         yield server
 
 
-def told(gms, place, run):
+def emit_run(gms, place, run):
     """Emit an event with a ledger, as a call of its own, and return how many requests wrote."""
     target = f"rest:{gms.url}"
     destination = open_target(target, Settings(), target_notes=read_notes(place, target), environ={"HOME": "/nowhere"})
@@ -44,8 +44,8 @@ def told(gms, place, run):
 
 def test_form_of_patches_is_remembered_for_the_next_call(gms, tmp_path):
     place = tmp_path / "ledger.db"
-    first = told(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6211")
+    first = emit_run(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6211")
     assert read_notes(place, f"rest:{gms.url}").patch_forms.learned == {"ownership": False}
-    assert first > told(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6212") == 1
+    assert first > emit_run(gms, place, "018cc251-f400-734d-88b3-1e3d63fe6212") == 1
     owners = [each for each in gms.proposals if each.aspect_name == "ownership"]
     assert len(owners) == 2

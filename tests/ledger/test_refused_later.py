@@ -33,8 +33,8 @@ def point(state):
 
 
 def named(*paths, value="x", op="add"):
-    said = {} if op == "remove" else {"value": value}
-    return patch("dataJob", JOB, "dataJobInfo", [{"op": op, "path": path, **said} for path in paths])
+    stated = {} if op == "remove" else {"value": value}
+    return patch("dataJob", JOB, "dataJobInfo", [{"op": op, "path": path, **stated} for path in paths])
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ def test_refused_patch_addition_comes_with_the_next_change(sent):
 
 def test_refused_aspect_is_emptied_when_no_longer_rendered(sent):
     """What was there before it is still there, and a dead letter gives way to what empties it."""
-    said = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": ["a", "b"]})
-    sent.select_changed([said, point("STARTED")], 1, complete_urns=[RUN])
-    sent.mark_unsent(said)
-    assert sent.select_changed([said, point("STARTED")], 2, complete_urns=[RUN]) == [said]
-    sent.mark_unsent(said)
+    stated = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": ["a", "b"]})
+    sent.select_changed([stated, point("STARTED")], 1, complete_urns=[RUN])
+    sent.mark_unsent(stated)
+    assert sent.select_changed([stated, point("STARTED")], 2, complete_urns=[RUN]) == [stated]
+    sent.mark_unsent(stated)
     (emptied,) = sent.select_changed([point("STARTED")], 3, complete_urns=[RUN])
     assert (emptied.aspect_name, emptied.value) == ("dataProcessInstanceInput", {"inputs": []})
     assert sent.select_changed([point("STARTED")], 4, complete_urns=[RUN]) == []

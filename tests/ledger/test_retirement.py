@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from pydantic import ValidationError
-from support.ledger_batches import Told, settings
+from support.ledger_batches import LedgerCase, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.settings import AssertionSettings
@@ -26,28 +26,28 @@ def run(day, *columns, job="app.check", kind="COMPLETE"):
     )
 
 
-def removed(told):
+def removed(ledger_case):
     """Return the columns of the checks that are removed, and those of the checks that are not."""
     found = {True: "", False: ""}
-    for urn in told.catalog.entities("assertion"):
-        (field,) = told.catalog.aspect(urn, "assertionInfo")["datasetAssertion"]["fields"]
-        gone = (told.catalog.aspect(urn, "status") or {}).get("removed", False)
+    for urn in ledger_case.catalog.entities("assertion"):
+        (field,) = ledger_case.catalog.aspect(urn, "assertionInfo")["datasetAssertion"]["fields"]
+        gone = (ledger_case.catalog.aspect(urn, "status") or {}).get("removed", False)
         found[gone] += field[-2]
     return "".join(sorted(found[True])), "".join(sorted(found[False]))
 
 
 def after(rule, *events):
-    told = Told(chosen(rule), forgetful=True)
-    told.tell(*([one] for one in events))
-    assert told.refused == []
-    return told
+    ledger_case = LedgerCase(chosen(rule), forgetful=True)
+    ledger_case.process(*([one] for one in events))
+    assert ledger_case.refused == []
+    return ledger_case
 
 
 def test_check_retires_after_so_many_runs_without_it():
-    story = [run(1, "a", "b"), run(2, "b"), run(3, "b"), run(4, "b")]
-    assert removed(after("runs:3", *story[:3])) == ("", "ab")
-    assert removed(after("runs:3", *story)) == ("a", "b")
-    assert removed(after("off", *story)) == ("", "ab")
+    history = [run(1, "a", "b"), run(2, "b"), run(3, "b"), run(4, "b")]
+    assert removed(after("runs:3", *history[:3])) == ("", "ab")
+    assert removed(after("runs:3", *history)) == ("a", "b")
+    assert removed(after("off", *history)) == ("", "ab")
 
 
 def test_check_retires_after_so_many_days_of_runs_without_it():
@@ -71,48 +71,48 @@ def test_check_that_another_job_makes_stays():
 
 
 def test_nothing_is_sent_twice_for_a_retired_check():
-    told = after("runs:1", run(1, "a"), run(2))
-    sent = told.tell([run(3)])
+    ledger_case = after("runs:1", run(1, "a"), run(2))
+    sent = ledger_case.process([run(3)])
     assert [one for one in sent if one.entity_type == "assertion"] == []
 
 
 def moved(day):
-    """Return a later event of the run of a day, which tells that it was another job's."""
+    """Return a later event of the run of a day, which states that it was another job's."""
     return {**run(day, job="app.other"), "run": run(day)["run"], "eventTime": f"2026-10-{day:02}T11:00:00Z"}
 
 
 @pytest.mark.parametrize("rule", ["runs:1", "age:1d"])
 def test_retired_assertion_returns_when_the_run_left_its_job(rule):
-    story = [run(1, "a"), run(3), moved(3)]
-    assert removed(after(rule, *story[:2])) == ("a", "")
-    assert removed(after(rule, *story)) == ("", "a")
-    assert len({tuple(after(rule, *order).dump()) for order in itertools.permutations(story)}) == 1
+    history = [run(1, "a"), run(3), moved(3)]
+    assert removed(after(rule, *history[:2])) == ("a", "")
+    assert removed(after(rule, *history)) == ("", "a")
+    assert len({tuple(after(rule, *order).dump()) for order in itertools.permutations(history)}) == 1
 
 
 @pytest.mark.parametrize("rule", ["runs:2", "age:1d"])
 def test_order_of_runs_does_not_matter(rule):
-    story = [run(1, "a", "b"), run(2, "b"), run(4, "b", "c"), run(5, "c")]
-    dumps = {tuple(after(rule, *order).dump()) for order in itertools.permutations(story)}
+    history = [run(1, "a", "b"), run(2, "b"), run(4, "b", "c"), run(5, "c")]
+    dumps = {tuple(after(rule, *order).dump()) for order in itertools.permutations(history)}
     assert len(dumps) == 1
-    assert removed(after(rule, *story))[0].startswith("a")
+    assert removed(after(rule, *history))[0].startswith("a")
 
 
 def within(day, most, *, name=None):
     """Return a run that checks that a column has at most so many nulls."""
-    told = run(day, "a")
+    ledger_case = run(day, "a")
     check = {"assertion": "max_nulls", "success": True, "column": "a", "params": {"most": str(most)}}
     if name:
         check["name"] = name
-    told["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"] = [check]
-    return told
+    ledger_case["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"] = [check]
+    return ledger_case
 
 
-def replaced(told):
+def replaced(ledger_case):
     """Return by the bound of each check the bound of the one that it replaces."""
-    infos = {urn: told.catalog.aspect(urn, "assertionInfo") for urn in told.catalog.entities("assertion")}
+    infos = {urn: ledger_case.catalog.aspect(urn, "assertionInfo") for urn in ledger_case.catalog.entities("assertion")}
     bounds = {urn: info["datasetAssertion"]["nativeParameters"]["most"] for urn, info in infos.items()}
-    said = {urn: info["customProperties"].get("openlineage.replaces") for urn, info in infos.items()}
-    return {bounds[urn]: bounds[old] for urn, old in said.items() if old}
+    stated = {urn: info["customProperties"].get("openlineage.replaces") for urn, info in infos.items()}
+    return {bounds[urn]: bounds[old] for urn, old in stated.items() if old}
 
 
 def test_assertion_with_new_threshold_names_the_replaced_one():
@@ -124,8 +124,8 @@ def test_assertion_with_new_threshold_names_the_replaced_one():
     assert replaced(after("runs:2", *gone_on, moved(2))) == {}
     named = [within(day, most, name=f"at_most_{most}") for day, most in ((1, 5), (2, 7), (3, 7))]
     assert replaced(after("runs:2", *named)) == {}
-    story = [within(1, 5), within(2, 7), within(3, 7), within(4, 7)]
-    assert len({tuple(after("runs:2", *order).dump()) for order in itertools.permutations(story)}) == 1
+    history = [within(1, 5), within(2, 7), within(3, 7), within(4, 7)]
+    assert len({tuple(after("runs:2", *order).dump()) for order in itertools.permutations(history)}) == 1
 
 
 @pytest.mark.parametrize("rule", ["runs:0", "runs:100", "age:30", "never"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ledger_batches import NOW, Told, settings
+from support.ledger_batches import NOW, LedgerCase, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.catalog.store import delete_entities
@@ -30,19 +30,19 @@ class Collected:
     def __init__(self, **jobs):
         self.now = NOW
         chosen = settings(jobs=settings().jobs.model_copy(update=jobs))
-        self.told = Told(chosen, clock=lambda: self.now)
-        self.told.tell(run(1, "10-01"))
-        self.ours = [urn for kind in TYPES for urn in self.told.catalog.entities(kind)]
-        self.before = {urn: self.told.catalog.aspects(urn) for urn in self.ours}
+        self.ledger_case = LedgerCase(chosen, clock=lambda: self.now)
+        self.ledger_case.process(run(1, "10-01"))
+        self.ours = [urn for kind in TYPES for urn in self.ledger_case.catalog.entities(kind)]
+        self.before = {urn: self.ledger_case.catalog.aspects(urn) for urn in self.ours}
 
     def soften(self, days=31):
         """Let days pass; then remove the flow and the job softly."""
         self.now += days * DAY
         removal = {"removed": True}
-        self.told.catalog.apply([upsert(urn.split(":")[2], urn, "status", removal) for urn in self.ours])
+        self.ledger_case.catalog.apply([upsert(urn.split(":")[2], urn, "status", removal) for urn in self.ours])
 
     def removed(self):
-        return [urn for urn in self.ours if (self.told.catalog.aspect(urn, "status") or {}).get("removed")]
+        return [urn for urn in self.ours if (self.ledger_case.catalog.aspect(urn, "status") or {}).get("removed")]
 
 
 def test_run_makes_a_flow_and_a_job_visible_again():
@@ -50,18 +50,18 @@ def test_run_makes_a_flow_and_a_job_visible_again():
     assert len(case.ours) == 2
     case.soften()
     assert case.removed() == case.ours
-    case.told.tell(run(2, "11-01"))
+    case.ledger_case.process(run(2, "11-01"))
     assert case.removed() == []
 
 
 def test_run_writes_all_again_that_was_deleted_for_good():
     case = Collected()
     case.soften()
-    catalog = case.told.catalog
+    catalog = case.ledger_case.catalog
     runs = list(catalog.entities("dataProcessInstance"))
     assert delete_entities(catalog, [*case.ours, *runs]) == 3
     assert [urn for kind in (*TYPES, "dataProcessInstance") for urn in catalog.entities(kind)] == []
-    case.told.tell(run(2, "11-01"))
+    case.ledger_case.process(run(2, "11-01"))
     for urn in case.ours:
         assert catalog.aspects(urn).keys() - {"status"} == case.before[urn].keys()
     (urn,) = [urn for urn in case.ours if ":dataJob:" in urn]
@@ -75,14 +75,14 @@ def test_run_writes_all_again_that_was_deleted_for_good():
 def test_daily_written_entity_is_not_revived():
     case = Collected()
     case.soften(days=1)
-    case.told.tell(run(2, "10-02"))
+    case.ledger_case.process(run(2, "10-02"))
     assert case.removed() == case.ours
 
 
 def test_user_who_removes_jobs_can_have_it_stay_so():
     case = Collected(undelete="off")
     case.soften()
-    case.told.tell(run(2, "11-01"))
+    case.ledger_case.process(run(2, "11-01"))
     assert case.removed() == case.ours
 
 
@@ -91,14 +91,14 @@ def test_datasets_are_never_revived(days):
     case = Collected()
     case.now += days * DAY
     urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.a,PROD)"
-    case.told.catalog.apply([upsert("dataset", urn, "status", {"removed": True})])
-    case.told.tell(run(2, "11-01"))
-    assert case.told.catalog.aspect(urn, "status") == {"removed": True}
+    case.ledger_case.catalog.apply([upsert("dataset", urn, "status", {"removed": True})])
+    case.ledger_case.process(run(2, "11-01"))
+    assert case.ledger_case.catalog.aspect(urn, "status") == {"removed": True}
 
 
 def test_catalogue_forgets_only_what_is_deleted():
-    told = Told()
-    told.tell(run(1, "10-01"))
-    before = told.dump()
-    assert delete_entities(told.catalog, ["urn:li:corpuser:nobody"]) == 0
-    assert told.dump() == before
+    ledger_case = LedgerCase()
+    ledger_case.process(run(1, "10-01"))
+    before = ledger_case.dump()
+    assert delete_entities(ledger_case.catalog, ["urn:li:corpuser:nobody"]) == 0
+    assert ledger_case.dump() == before

@@ -41,11 +41,11 @@ def place():
 
 
 @pytest.fixture
-def tell(place):
-    """Return a function that tells of a run, a day, with columns, and returns how often a schema was written for it."""
+def write_day_of(place):
+    """Return a function that processes a run of a day with columns, and returns how often a schema was written for it."""
     with Catalog(":memory:") as file:
 
-        def told(day, *columns, chosen=LEFT, full=False):
+        def write_day(day, *columns, chosen=LEFT, full=False):
             facets = {"schema": {"fields": [{"name": name, "type": "int"} for name in columns]}}
             run = f"018cc251-f400-734d-88b3-{day:012}"
             events = [
@@ -57,21 +57,21 @@ def tell(place):
             assert ledger.process_and_deliver(read(events))[1].failures == []
             return sum(one.aspect_name == "schemaMetadata" for one in place.proposals[before:])
 
-        yield told
+        yield write_day
 
 
-def test_foreign_schema_is_offered_again_when_it_changes(tell, place):
-    assert (tell(1, "a"), place.looks) == (0, 1)
-    assert (tell(2, "a"), place.looks) == (0, 1)
-    assert (tell(3, "a", "b"), place.looks) == (0, 2)
+def test_foreign_schema_is_offered_again_when_it_changes(write_day_of, place):
+    assert (write_day_of(1, "a"), place.looks) == (0, 1)
+    assert (write_day_of(2, "a"), place.looks) == (0, 1)
+    assert (write_day_of(3, "a", "b"), place.looks) == (0, 2)
     place.theirs = False
-    assert (tell(4, "a", "b", "c"), place.looks) == (1, 3)
+    assert (write_day_of(4, "a", "b", "c"), place.looks) == (1, 3)
 
 
 @pytest.mark.parametrize("chosen", [LEFT, ALL], ids=["its owner's is gone", "the setting is"])
 @pytest.mark.parametrize(("day", "full"), [(12, False), (3, True)], ids=["after 7 days", "with --full"])
-def test_schema_is_sent_once_its_owner_filter_is_gone(tell, place, chosen, day, full):
-    assert tell(1, "a") == 0
+def test_schema_is_sent_once_its_owner_filter_is_gone(write_day_of, place, chosen, day, full):
+    assert write_day_of(1, "a") == 0
     place.theirs = False
-    assert tell(2, "a", chosen=chosen) == 0
-    assert tell(day, "a", chosen=chosen, full=full) == 1
+    assert write_day_of(2, "a", chosen=chosen) == 0
+    assert write_day_of(day, "a", chosen=chosen, full=full) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.ledger_batches import Told, settings
+from support.ledger_batches import LedgerCase, settings
 from support.sample_events import dataset, event
 
 from dh_bridge.cli import commands
@@ -25,14 +25,14 @@ def at(kind, second, **parts):
     return event(kind, f"2026-11-20T10:00:{second:02}Z", run=RUN, **parts)
 
 
-def told_of(told, run=RUN):
-    return read_history(told.catalog.connection, run, OPTIONS, location="here")
+def history_of(ledger_case, run=RUN):
+    return read_history(ledger_case.catalog.connection, run, OPTIONS, location="here")
 
 
 def test_run_history_is_in_time_order_with_the_sent_aspects():
-    told = Told()
-    told.tell([at("COMPLETE", 9, outputs=[dataset("d.s.a")])], [at("START", 1)])
-    found = told_of(told)
+    ledger_case = LedgerCase()
+    ledger_case.process([at("COMPLETE", 9, outputs=[dataset("d.s.a")])], [at("START", 1)])
+    found = history_of(ledger_case)
     assert [(one.type, time // 1_000_000 % 60) for time, one in found.events] == [("START", 1), ("COMPLETE", 9)]
     first, last = (one.sent_aspects for _, one in found.events)
     assert "dataProcessInstanceRunEvent" in first[URN]
@@ -43,10 +43,10 @@ def test_run_history_is_in_time_order_with_the_sent_aspects():
 
 
 def test_sent_aspects_belong_to_the_last_event_of_the_run():
-    told = Told()
+    ledger_case = LedgerCase()
     other = event("START", "2026-11-20T10:00:02Z", run=RUN.replace("018", "019"), job="app.other")
-    sent = told.tell([at("START", 1), other, at("COMPLETE", 9)])
-    (_, start), (_, end) = told_of(told, URN).events
+    sent = ledger_case.process([at("START", 1), other, at("COMPLETE", 9)])
+    (_, start), (_, end) = history_of(ledger_case, URN).events
     assert start.sent_aspects == {}
     own = {(urn, name) for urn, names in end.sent_aspects.items() for name in names}
     assert own < {(one.entity_urn, one.aspect_name) for one in sent}
@@ -54,34 +54,38 @@ def test_sent_aspects_belong_to_the_last_event_of_the_run():
 
 
 def test_repeated_event_is_in_the_history_once():
-    told = Told()
-    told.tell([at("START", 1)])
-    before = told_of(told)
-    told.tell([at("START", 1)], [at("START", 1)])
-    assert told_of(told) == before
+    ledger_case = LedgerCase()
+    ledger_case.process([at("START", 1)])
+    before = history_of(ledger_case)
+    ledger_case.process([at("START", 1)], [at("START", 1)])
+    assert history_of(ledger_case) == before
 
 
 def test_run_that_nobody_knows_and_one_that_was_let_go():
-    told = Told()
+    ledger_case = LedgerCase()
     with pytest.raises(EventError, match="here: the ledger has no run x"):
-        told_of(told, "x")
-    told.tell([at("COMPLETE", 1)])
-    connection = told.catalog.connection
+        history_of(ledger_case, "x")
+    ledger_case.process([at("COMPLETE", 1)])
+    connection = ledger_case.catalog.connection
     connection.execute("UPDATE run SET state = NULL")
     with pytest.raises(EventError, match=f"here: the ledger has deleted run {RUN}"):
-        told_of(told)
+        history_of(ledger_case)
 
 
 def test_story_goes_with_its_run():
     chosen = settings(ledger=settings().ledger.model_copy(update={"retention_days": 1}))
     days = iter([1_795_168_800, 1_795_168_800 + 90 * 86_400, 1_795_168_800 + 180 * 86_400])
-    told = Told(chosen, clock=lambda: next(days))
-    told.tell([at("COMPLETE", 1)])
+    ledger_case = LedgerCase(chosen, clock=lambda: next(days))
+    ledger_case.process([at("COMPLETE", 1)])
     for second in (1, 2):
-        told.tell([event("START", f"2026-11-20T11:00:0{second}Z", run=RUN.replace("018", "019"), job="app.other")])
-    (gone,) = told.catalog.connection.execute("SELECT id FROM run WHERE state IS NULL").fetchone()
-    assert told.catalog.connection.execute("SELECT count(*) FROM run_history WHERE run = ?", (gone,)).fetchone() == (0,)
-    assert told.catalog.connection.execute("SELECT count(*) FROM run_history").fetchone() == (2,)
+        ledger_case.process(
+            [event("START", f"2026-11-20T11:00:0{second}Z", run=RUN.replace("018", "019"), job="app.other")]
+        )
+    (gone,) = ledger_case.catalog.connection.execute("SELECT id FROM run WHERE state IS NULL").fetchone()
+    assert ledger_case.catalog.connection.execute(
+        "SELECT count(*) FROM run_history WHERE run = ?", (gone,)
+    ).fetchone() == (0,)
+    assert ledger_case.catalog.connection.execute("SELECT count(*) FROM run_history").fetchone() == (2,)
 
 
 def ran(*arguments):

@@ -25,8 +25,8 @@ def file():
         yield found
 
 
-def ledger(file, **said):
-    chosen = settings(ledger=settings().ledger.model_copy(update=said))
+def ledger(file, **stated):
+    chosen = settings(ledger=settings().ledger.model_copy(update=stated))
     return Ledger(file, Options(chosen, is_stateful=True), MemorySink(), clock=lambda: NOW)
 
 
@@ -44,7 +44,7 @@ def runs(file, number):
     file.connection.executemany("INSERT INTO run (key, state, ended, touched) VALUES (?, ?, ?, ?)", rows)
 
 
-def steps(file, told, number):
+def steps(file, tested_ledger, number):
     """Return how many hundreds of steps SQLite takes for a batch."""
     taken = [0]
 
@@ -52,7 +52,7 @@ def steps(file, told, number):
         taken[0] += 1
 
     file.connection.set_progress_handler(step, _STEP)
-    told.process_and_deliver(start(number))
+    tested_ledger.process_and_deliver(start(number))
     file.connection.set_progress_handler(None, 0)
     return taken[0]
 
@@ -62,11 +62,11 @@ def test_batch_costs_the_same_in_a_large_file(file, fill, monkeypatch):
     monkeypatch.setattr(
         "dh_bridge.ledger.compression.TRAINING_RUNS", 1 << 40
     )  # a dictionary is made once, whatever it costs
-    told = ledger(file)
-    told.process_and_deliver(start(1))
-    small = steps(file, told, 2)
+    tested_ledger = ledger(file)
+    tested_ledger.process_and_deliver(start(1))
+    small = steps(file, tested_ledger, 2)
     fill(file, 30_000)
-    assert steps(file, told, 3) < small + 10
+    assert steps(file, tested_ledger, 3) < small + 10
 
 
 @pytest.mark.parametrize("fill", [letters, runs])
@@ -75,11 +75,11 @@ def test_rows_over_the_limit_are_not_counted_repeatedly(file, fill):
     fill(file, 20_000)
     file.connection.execute("DELETE FROM outbox WHERE id > 9000")
     file.connection.execute("UPDATE run SET state = NULL WHERE id > 9000")
-    said = {"outbox_limit": 10_000, "max_runs": 10_000}
+    stated = {"outbox_limit": 10_000, "max_runs": 10_000}
     asked = []
     file.connection.set_trace_callback(asked.append)
     for number in range(3):
-        ledger(file, **said).process_and_deliver(start(number))
+        ledger(file, **stated).process_and_deliver(start(number))
     assert sum("count(*)" in one and "new_entity" not in one for one in asked) == 1
 
 
@@ -99,28 +99,28 @@ def test_open_runs_are_selected_through_an_index(file):
 
 def test_run_is_pruned_fast_despite_many_siblings(file):
     parent = {"run": {"runId": "118cc251-f400-734d-88b3-000000000001"}, "job": {"namespace": "ns", "name": "up"}}
-    told = ledger(file, max_runs=1)
+    tested_ledger = ledger(file, max_runs=1)
     moment, run = "2026-11-20T10:00:00Z", "218cc251-f400-734d-88b3-000000000001"
-    told.process_and_deliver(read([event("COMPLETE", moment, run=run, run_facets={"parent": parent})]))
+    tested_ledger.process_and_deliver(read([event("COMPLETE", moment, run=run, run_facets={"parent": parent})]))
     query = "INSERT INTO contribution SELECT shared.id, ? FROM shared WHERE urn LIKE '%118cc251%'"
     file.connection.executemany(query, ((number + 1000,) for number in range(20_000)))
-    assert steps(file, told, 1) < 100
+    assert steps(file, tested_ledger, 1) < 100
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (1,)
 
 
 def test_outbox_limit_applies_across_writers(file):
     for number in range(40):
-        told = ledger(file, outbox_limit=60)
+        tested_ledger = ledger(file, outbox_limit=60)
         with file.transaction():
-            told.relay.outbox.set_paused(is_paused=True)
+            tested_ledger.relay.outbox.set_paused(is_paused=True)
         try:
-            told.process_and_deliver(start(number))
+            tested_ledger.process_and_deliver(start(number))
         except SinkError:
             break
         if number == 3:
             with file.transaction():
-                told.relay.outbox.delete(is_dead=False)
-    waits, _ = told.relay.outbox.count()
+                tested_ledger.relay.outbox.delete(is_dead=False)
+    waits, _ = tested_ledger.relay.outbox.count()
     assert 60 <= waits < 80
 
 
@@ -132,14 +132,14 @@ def test_run_limit_applies_across_writers_and_pruning(file):
             keys = [key for (key,) in file.connection.execute("SELECT key FROM run ORDER BY id DESC LIMIT 4")]
             with file.transaction():
                 prune_runs(file, keys, chosen)
-        (kept,) = file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone()
-        assert kept <= 10
-        assert kept == 10 or number % 7 < 4 or number < 15
+        (retained,) = file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone()
+        assert retained <= 10
+        assert retained == 10 or number % 7 < 4 or number < 15
 
 
 def test_hundredth_more_goes_than_must(file):
-    told = ledger(file, max_runs=200)
-    told.process_and_deliver([one for number in range(250) for one in start(number, "COMPLETE")])
+    tested_ledger = ledger(file, max_runs=200)
+    tested_ledger.process_and_deliver([one for number in range(250) for one in start(number, "COMPLETE")])
     assert file.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (198,)
 
 
@@ -159,17 +159,17 @@ def test_number_is_never_too_low(file):
 
 
 def test_dead_letters_that_fill_the_outbox_name_the_remedy(file):
-    told = ledger(file, outbox_limit=1)
+    tested_ledger = ledger(file, outbox_limit=1)
     with file.transaction():
-        told.relay.outbox.add([upsert("dataset", "urn:li:dataset:a", "status", {"removed": False})], 1)
+        tested_ledger.relay.outbox.add([upsert("dataset", "urn:li:dataset:a", "status", {"removed": False})], 1)
     with pytest.raises(SinkError) as waits:
-        told.process_and_deliver(start(1))
+        tested_ledger.process_and_deliver(start(1))
     assert "queue drop" not in str(waits.value)
     file.connection.execute("UPDATE outbox SET dead = 1")
     with pytest.raises(SinkError, match="1 were given up") as dead:
-        told.process_and_deliver(start(1))
+        tested_ledger.process_and_deliver(start(1))
     assert "`dh-bridge queue drop --dead`" in str(dead.value)
     assert "`dh-bridge queue retry`" in str(dead.value)
     with file.transaction():
-        told.relay.outbox.delete(is_dead=True)
-    told.process_and_deliver(start(1))
+        tested_ledger.relay.outbox.delete(is_dead=True)
+    tested_ledger.process_and_deliver(start(1))

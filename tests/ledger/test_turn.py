@@ -160,8 +160,8 @@ def emit(folder, url, events):
     """Start an ``emit`` of a batch for every few events."""
     call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", events, "--to", f"rest:{url}"]
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
-    told = [*call, "--ledger", "ledger.db", "--set", "ledger.batch=3", "--datahub-version", "1.4"]
-    return subprocess.Popen(told, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    command = [*call, "--ledger", "ledger.db", "--set", "ledger.batch=3", "--datahub-version", "1.4"]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
 
 
 def test_two_emits_at_once_send_everything_once_and_end_as_one(tmp_path):
@@ -179,8 +179,8 @@ def test_two_emits_at_once_send_everything_once_and_end_as_one(tmp_path):
             started = [emit(tmp_path, gms.url, f"{number}.ndjson") for number in (0, 1)] if both else []
             for number in (0, 1):
                 process = started[number] if both else emit(tmp_path, gms.url, f"{number}.ndjson")
-                _, said = process.communicate(timeout=60)
-                assert process.returncode == 0, said.decode()
+                _, stated = process.communicate(timeout=60)
+                assert process.returncode == 0, stated.decode()
             ends.append(gms.dump())
             times = Counter(map(ndjson_line, gms.proposals))
             assert [line for line, number in times.items() if number > 1 and b"PATCH" not in line] == []

@@ -33,7 +33,7 @@ def under(writes):
     return Settings(datahub_version="1.7", writes=writes)
 
 
-def told(file, events, chosen=ALL):
+def stream_events(file, events, chosen=ALL):
     """Stream events into the ledger of a catalogue; return what its batches came to."""
     ledger = Ledger(file, compiled(chosen), CatalogSink(file), clock=lambda: NOW)
     return [translation for translation, _ in ledger.stream(read(events))]
@@ -55,11 +55,11 @@ def test_without_the_list_the_end_is_as_if_there_had_been_none(file, writes, aga
     monkeypatch.setattr("dh_bridge.ledger.ledger.RERENDERED_PER_BATCH", 7)
     events = groups(0)
     whole = catalogue(events, chosen=ALL)
-    told(file, events, under(writes))
+    stream_events(file, events, under(writes))
     assert list(dump_catalog(file)) != whole
-    told(file, events if again else [])
+    stream_events(file, events if again else [])
     assert list(dump_catalog(file)) == whole
-    assert all(not translation.proposals for translation in told(file, events))
+    assert all(not translation.proposals for translation in stream_events(file, events))
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 10))
@@ -70,8 +70,8 @@ def test_lists_may_come_and_go(file, seed, monkeypatch):
     chance.shuffle(events)
     step = len(events) // 6 + 1
     for start in range(0, len(events), step):
-        told(file, events[start : start + step], under(chance.choice([{}, *LISTS])))
-    told(file, [])
+        stream_events(file, events[start : start + step], under(chance.choice([{}, *LISTS])))
+    stream_events(file, [])
     assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
@@ -79,30 +79,30 @@ def test_removal_during_write_filtering_is_sent_later(file):
     first = [event("COMPLETE", outputs=[dataset("d.s.a"), dataset("d.s.b")])]
     second = [event("COMPLETE", "2026-11-21T10:00:00Z", run=OTHER, outputs=[dataset("d.s.a")])]
     chosen = Settings(datahub_version="1.7", edges="last_run")
-    told(file, first, chosen)
+    stream_events(file, first, chosen)
     before = list(dump_catalog(file))
-    told(file, second, Settings(datahub_version="1.7", edges="last_run", writes={"entities": ["tag"]}))
+    stream_events(file, second, Settings(datahub_version="1.7", edges="last_run", writes={"entities": ["tag"]}))
     assert list(dump_catalog(file)) == before
-    told(file, [], chosen)
+    stream_events(file, [], chosen)
     assert list(dump_catalog(file)) == catalogue(first, second, chosen=chosen)
 
 
 def test_same_list_renders_nothing_again(file):
     events = groups(0)
-    told(file, events, under(LISTS[0]))
-    assert told(file, [], under(LISTS[0])) == []
+    stream_events(file, events, under(LISTS[0]))
+    assert stream_events(file, [], under(LISTS[0])) == []
     assert Outbox(file.connection).read_note("render again") is None
 
 
 def test_list_that_withheld_nothing_is_not_noted(file):
-    told(file, groups(0), under({"aspects": ["*"]}))
+    stream_events(file, groups(0), under({"aspects": ["*"]}))
     assert Outbox(file.connection).read_note("writes") is None
 
 
 def test_write_filtered_proposals_are_counted_by_rule(file):
-    (translation,) = told(file, groups(0), under({"aspects": ["status"]}))
+    (translation,) = stream_events(file, groups(0), under({"aspects": ["status"]}))
     with Catalog(":memory:") as other:
-        (whole,) = told(other, groups(0))
+        (whole,) = stream_events(other, groups(0))
     left_out = translation.counts.filtered
     assert {rule.partition(":")[0] for rule in left_out} == {"writes.aspects"}
     assert left_out.total() == len(whole.proposals) - len(translation.proposals) > 0
@@ -111,7 +111,7 @@ def test_write_filtered_proposals_are_counted_by_rule(file):
 
 def test_rejected_batch_neither_counts_nor_releases_aspects(file):
     events = groups(0)
-    told(file, events, under(LISTS[0]))
+    stream_events(file, events, under(LISTS[0]))
 
     class Refusal:
         is_asking = True
@@ -122,7 +122,7 @@ def test_rejected_batch_neither_counts_nor_releases_aspects(file):
     ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, approve_batch=Refusal())
     with pytest.raises(SinkError, match="no"):
         list(ledger.stream([]))
-    told(file, [])
+    stream_events(file, [])
     assert list(dump_catalog(file)) == catalogue(events, chosen=ALL)
 
 
@@ -143,9 +143,9 @@ def test_write_filter_also_postpones_waiting_proposals(file, writes):
     with Catalog(":memory:") as place:
         sink = Down(CatalogSink(place))
 
-        def streamed(chosen, said):
+        def streamed(chosen, stated):
             guarded = WriteFilterSink(sink, chosen.writes)
-            list(Ledger(file, compiled(chosen), guarded, clock=lambda: NOW).stream(read(said)))
+            list(Ledger(file, compiled(chosen), guarded, clock=lambda: NOW).stream(read(stated)))
             return guarded.dropped_counts
 
         streamed(ALL, events)
@@ -159,9 +159,9 @@ def test_write_filter_also_postpones_waiting_proposals(file, writes):
 
 
 def test_released_aspects_are_sent_alone_despite_their_age(file):
-    """What nobody told of anew is not sent again, revived or kept longer: that is for runs to do."""
+    """What no new event states is not sent again, restored or retained longer: only runs do that."""
     events = groups(0)
-    told(file, events, under({"aspects": ["data*", "status"]}))
+    stream_events(file, events, under({"aspects": ["data*", "status"]}))
     touched = file.connection.execute("SELECT id, touched FROM run ORDER BY id").fetchall()
     later = NOW + 30 * 86_400
     ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: later)

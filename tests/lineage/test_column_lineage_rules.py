@@ -92,8 +92,10 @@ def test_descriptions_of_all_outputs_are_kept_once_per_pair():
     events = event(
         "COMPLETE", inputs=[dataset(IN)], outputs=[dataset(OUT, facets=one), dataset("shop.public.b", facets=one)]
     )
-    kept = json.loads(added(made(events), "dataJobInfo")["/customProperties/openlineage.columnLineage.descriptions"])
-    assert kept == {
+    retained = json.loads(
+        added(made(events), "dataJobInfo")["/customProperties/openlineage.columnLineage.descriptions"]
+    )
+    assert retained == {
         "shop.public.totals.a<-shop.public.orders.x": "f(x); x > 1",
         "shop.public.b.a<-shop.public.orders.x": "f(x); x > 1",
     }
@@ -147,12 +149,12 @@ def test_dataset_of_a_dropped_entry_stays_an_input():
     paths = added(found, "dataJobInputOutput")
     assert {f"/inputDatasetEdges/{OTHER}", f"/inputDatasetEdges/{ORDERS}"} <= paths.keys()
     assert not [path for path in paths if path.startswith(("/inputDatasetFields", "/fineGrainedLineages"))]
-    said = {line["path"]: (line["outcome"], line["target"] or line["reason"]) for line in found.report.lines()}
+    stated = {line["path"]: (line["outcome"], line["target"] or line["reason"]) for line in found.report.lines()}
     start = "$.outputs[0].facets.columnLineage."
     for source in ("fields.a.inputFields[0]", "dataset[0]"):
-        assert said[f"{start}{source}.name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
-        assert said[f"{start}{source}.field"] == ("dropped", "policy:column_lineage.indirect")
-        assert said[f"{start}{source}.transformations[0].type"] == ("dropped", "policy:column_lineage.indirect")
+        assert stated[f"{start}{source}.name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+        assert stated[f"{start}{source}.field"] == ("dropped", "policy:column_lineage.indirect")
+        assert stated[f"{start}{source}.transformations[0].type"] == ("dropped", "policy:column_lineage.indirect")
 
 
 def test_dataset_that_only_column_lineage_names_becomes_an_input():
@@ -229,13 +231,13 @@ def upstreams(found, urn=TOTALS):
 
 
 def test_all_inputs_are_upstreams_only_without_other_lineage():
-    # what the run reads is told at its start, what it wrote and from what at its end
+    # what the run reads is stated at its start, what it wrote and from what at its end
     start = event("START", inputs=[dataset(IN), dataset("shop.public.other")])
-    told = lineage({"a": [of("x")]})
+    output = lineage({"a": [of("x")]})
     explicit = {"lineage": {"inputs": [{"type": "DATASET", "namespace": PG, "name": "shop.public.other"}]}}
     nothing = {"lineage": {"inputs": []}}
     names = ("plain", "columns", "explicit", "nothing")
-    bags = ({}, told, explicit, nothing)
+    bags = ({}, output, explicit, nothing)
     outputs = [dataset(f"shop.public.{name}", facets=bag) for name, bag in zip(names, bags, strict=True)]
     events = [start, event("COMPLETE", time="2026-11-20T10:01:00Z", outputs=outputs)]
     for order in permutations(events):

@@ -1,4 +1,4 @@
-"""What the leaf report says of the older way of telling of a transformation."""
+"""What the field report states about the older form of a transformation."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def test_transformations_of_dropped_columns_are_reported(source, settings):
 
 
 def test_transformation_type_of_mapped_columns_is_a_duplicate():
-    told = orders(field="a", transformations=[{"type": "DIRECT", "subtype": "IDENTITY"}])
-    assert outcomes(told, orders())[0] == ("dropped", "duplicate-of:transformations")
+    output = orders(field="a", transformations=[{"type": "DIRECT", "subtype": "IDENTITY"}])
+    assert outcomes(output, orders())[0] == ("dropped", "duplicate-of:transformations")

@@ -46,7 +46,7 @@ ENTRIES = st.fixed_dictionaries(
 )
 
 
-def said(table, fields, *columns):
+def stated(table, fields, *columns):
     schema = {"schema": {"fields": [{"name": column, "type": "int"} for column in columns]}} if columns else {}
     return json.dumps(
         {
@@ -69,7 +69,7 @@ def said(table, fields, *columns):
     st.sampled_from([(), ("a", "A_1", "x" * 60)]),
 )
 def test_together_is_as_one_by_one(table, fields, columns):
-    event = said(table, fields, *columns)
+    event = stated(table, fields, *columns)
     assert BRIDGE.translate(event).proposals == BRIDGE.translate(event, report=True).proposals
 
 
@@ -82,5 +82,5 @@ def test_plain_columns_alone_are_looked_at_together(monkeypatch, column, found):
         return seen[-1]
 
     monkeypatch.setattr("dh_bridge.facets.column_lineage.plain_pairs", watched)
-    BRIDGE.translate(said(TABLES[0], {column: {"inputFields": [source(TABLES[0], "b", HOW[2])]}}))
+    BRIDGE.translate(stated(TABLES[0], {column: {"inputFields": [source(TABLES[0], "b", HOW[2])]}}))
     assert (seen[0] is not None) is found

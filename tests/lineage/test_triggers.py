@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import AIRFLOW, PARENT, SPARK, event, facet, told, totals
+from support.facet_cases import AIRFLOW, PARENT, SPARK, event, facet, totals, translate_events
 
 ON = {"identity": {"parent_job_edge": True}}
 TASK = "urn:li:dataJob:(urn:li:dataFlow:(airflow,daily,shop),daily.load)"
@@ -32,13 +32,13 @@ def edges(found):
 
 
 def test_application_is_downstream_of_the_submitting_task():
-    said = started(outputs=[totals()], facets=FORWARDED)
-    assert edges(told(said, **ON)) == {"app": {TASK}}
-    assert edges(told(said)) == {"app": set()}
+    stated = started(outputs=[totals()], facets=FORWARDED)
+    assert edges(translate_events(stated, **ON)) == {"app": {TASK}}
+    assert edges(translate_events(stated)) == {"app": set()}
 
 
 def test_application_that_is_no_job_has_no_edges():
-    assert edges(told(started(facets=FORWARDED), **ON)) == {}
+    assert edges(translate_events(started(facets=FORWARDED), **ON)) == {}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_application_that_is_no_job_has_no_edges():
     [("app", "daily.load", SPARK), ("daily.load", "daily", AIRFLOW), ("app.sql", "app", SPARK), ("daily.load.query.1", "daily.load", AIRFLOW)],
 )  # fmt: skip
 def test_containing_or_ambiguous_job_is_no_upstream(name, by, producer):
-    found = told(started(name, by=by, producer=producer, outputs=[totals()]), **ON)
+    found = translate_events(started(name, by=by, producer=producer, outputs=[totals()]), **ON)
     assert set().union(*edges(found).values()) == set()
 
 
@@ -57,15 +57,15 @@ def test_triggered_dag_is_downstream_of_the_triggering_task():
             upstream=[{"job": {"namespace": "shop", "name": "assets.make"}}, {"job": {"name": ""}}]
         )
     }
-    said = started("daily", by="other.trigger", producer=AIRFLOW, job={"airflow": facet(tasks=tasks)}, run=upstream)
+    stated = started("daily", by="other.trigger", producer=AIRFLOW, job={"airflow": facet(tasks=tasks)}, run=upstream)
     trigger, make = (
         f"urn:li:dataJob:(urn:li:dataFlow:(airflow,{dag},shop),{dag}.{task})"
         for dag, task in (("other", "trigger"), ("assets", "make"))
     )
     first = "urn:li:dataJob:(urn:li:dataFlow:(airflow,daily,shop),daily.first)"
-    assert edges(told(said, **ON)) == {
+    assert edges(translate_events(stated, **ON)) == {
         "daily.first": {trigger, make},
         "daily.also": {trigger, make},
         "daily.last": {first},
     }
-    assert edges(told(said)) == {"daily.last": {first}}
+    assert edges(translate_events(stated)) == {"daily.last": {first}}

@@ -24,7 +24,7 @@ def stamps():
     return st.tuples(st.integers(0, 2), st.integers(0, 2), digests, st.integers(0, 1))
 
 
-def told(values):
+def distinct_cells(values):
     """Return cells in which one stamp carries one value, as one place of one event says one thing."""
 
     def distinct(cells):
@@ -41,7 +41,7 @@ def actors():
 
 
 LAWS = {
-    "latest": (functions.latest, told(TEXTS | st.none())),
+    "latest": (functions.latest, distinct_cells(TEXTS | st.none())),
     "largest": (functions.maximum, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
     "span": (functions.interval, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
     "collected": (
@@ -55,7 +55,7 @@ LAWS = {
     "joined": (functions.union, st.lists(st.tuples(stamps(), st.frozensets(TEXTS)), min_size=1, max_size=6)),
     "edge": (
         functions.edge_interval,
-        told(TEXTS).flatmap(
+        distinct_cells(TEXTS).flatmap(
             lambda cells: st.tuples(*(st.tuples(actors(), actors()) for _ in cells)).map(
                 lambda times: [
                     (stamp, (*time, {"rows": text} if text else {}))
@@ -76,8 +76,8 @@ def test_every_merge_function_is_tested():
 @given(data=st.data())
 def test_law_is_commutative(name, data):
     law, cells = LAWS[name]
-    told = data.draw(cells)
-    a, b = told[0], told[-1]
+    drawn = data.draw(cells)
+    a, b = drawn[0], drawn[-1]
     assert law(a, b) == law(b, a)
 
 
@@ -85,8 +85,8 @@ def test_law_is_commutative(name, data):
 @given(data=st.data())
 def test_law_is_associative(name, data):
     law, cells = LAWS[name]
-    told = data.draw(cells)
-    a, b, c = told[0], told[len(told) // 2], told[-1]
+    drawn = data.draw(cells)
+    a, b, c = drawn[0], drawn[len(drawn) // 2], drawn[-1]
     assert law(law(a, b), c) == law(a, law(b, c))
 
 
@@ -94,19 +94,19 @@ def test_law_is_associative(name, data):
 @given(data=st.data())
 def test_law_is_idempotent(name, data):
     law, cells = LAWS[name]
-    told = data.draw(cells)
-    folded = reduce(law, told)
-    assert law(told[0], told[0]) == told[0]
-    assert [law(folded, cell) for cell in told] == [folded] * len(told)
+    drawn = data.draw(cells)
+    folded = reduce(law, drawn)
+    assert law(drawn[0], drawn[0]) == drawn[0]
+    assert [law(folded, cell) for cell in drawn] == [folded] * len(drawn)
 
 
 @pytest.mark.parametrize("name", LAWS)
 @given(data=st.data())
 def test_any_order_with_doubles_ends_in_the_same_cell(name, data):
     law, cells = LAWS[name]
-    told = data.draw(cells)
-    shuffled = data.draw(st.permutations([*told, *data.draw(st.lists(st.sampled_from(told), max_size=3))]))
-    assert reduce(law, shuffled) == reduce(law, told)
+    drawn = data.draw(cells)
+    shuffled = data.draw(st.permutations([*drawn, *data.draw(st.lists(st.sampled_from(drawn), max_size=3))]))
+    assert reduce(law, shuffled) == reduce(law, drawn)
 
 
 # -- what each law keeps ---------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ EARLY, LATE = (1, 0), (2, 0)
 
 
 @pytest.mark.parametrize(
-    ("law", "old", "new", "kept"),
+    ("law", "old", "new", "retained"),
     [
         (functions.latest, (EARLY, "x"), (LATE, None), (LATE, None)),
         (functions.maximum, (LATE, 3), (EARLY, 5), (EARLY, 5)),
@@ -137,8 +137,8 @@ EARLY, LATE = (1, 0), (2, 0)
         ),
     ],
 )
-def test_merge_function_keeps_the_expected_value(law, old, new, kept):
-    assert law(old, new) == kept
+def test_merge_function_keeps_the_expected_value(law, old, new, retained):
+    assert law(old, new) == retained
 
 
 def test_edge_keeps_the_properties_of_the_last_run_with_any():

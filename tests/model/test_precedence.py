@@ -1,4 +1,4 @@
-"""The ladders: whichever facets tell a thing, the lowest rung wins, in any order of events."""
+"""Precedence: of several facets that state a fact, the first in the order of precedence wins, in any order of events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from support.facet_cases import DPI, event, facet, pair, told, totals
+from support.facet_cases import DPI, event, facet, pair, totals, translate_events
 from support.public_data import CORPUS, needs_corpus
 
 from dh_bridge.model import precedence
@@ -51,7 +51,11 @@ USERS = [
 def both(lower, upper, **parts):
     """Two events, each with the facets of one rung, in both orders."""
     events = [event("START", run=upper, **parts), event(run=lower, **parts)]
-    return [told(events), told(events[::-1]), told(event("START", run=lower, **parts), event(run=upper, **parts))]
+    return [
+        translate_events(events),
+        translate_events(events[::-1]),
+        translate_events(event("START", run=lower, **parts), event(run=upper, **parts)),
+    ]
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(NAMES)), ids=lambda one: one[1])
@@ -59,17 +63,19 @@ def test_first_name_wins(lower, upper):
     for found in both(lower[0], upper[0], job=APPLICATION, name="daily"):
         assert found.one(DPI, "dataProcessInstanceProperties")["name"] == lower[1]
     assert (
-        told(pair(run=upper[0], job=APPLICATION, name="daily")).one(DPI, "dataProcessInstanceProperties")["name"]
+        translate_events(pair(run=upper[0], job=APPLICATION, name="daily")).one(DPI, "dataProcessInstanceProperties")[
+            "name"
+        ]
         == upper[1]
     )
 
 
 def test_id_of_a_query_names_runs_of_queries_only():
     run = {"externalQuery": facet(externalQueryId="q-1", source="bigquery")}
-    assert told(pair(run=run, job=QUERY)).one(DPI, "dataProcessInstanceProperties")["name"] == "q-1"
-    assert told(pair(run=run)).one(DPI, "dataProcessInstanceProperties")["name"] != "q-1"
+    assert translate_events(pair(run=run, job=QUERY)).one(DPI, "dataProcessInstanceProperties")["name"] == "q-1"
+    assert translate_events(pair(run=run)).one(DPI, "dataProcessInstanceProperties")["name"] != "q-1"
     beside = {**run, "trino_metadata": facet(query_id="t-1")}
-    assert told(pair(run=beside, job=QUERY)).one(DPI, "dataProcessInstanceProperties")["name"] == "t-1"
+    assert translate_events(pair(run=beside, job=QUERY)).one(DPI, "dataProcessInstanceProperties")["name"] == "t-1"
 
 
 @pytest.mark.parametrize(
@@ -101,8 +107,8 @@ def test_first_page_wins(lower, upper):
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(USERS)), ids=lambda one: one[1])
 def test_first_user_wins(lower, upper):
     for found in both(lower[0], upper[0]):
-        assert found.kept(DPI)["user"] == lower[1]
-    assert told(pair(run=upper[0])).kept(DPI)["user"] == upper[1]
+        assert found.properties(DPI)["user"] == lower[1]
+    assert translate_events(pair(run=upper[0])).properties(DPI)["user"] == upper[1]
 
 
 #: First to last
@@ -121,7 +127,9 @@ TYPES = [
 def test_type_of_a_run_is_that_of_the_first_hint(position):
     run = {key: body for one in reversed(TYPES[position:]) for key, body in one[0].items()}
     job = {key: body for one in reversed(TYPES[position:]) for key, body in one[1].items()}
-    assert told(pair(run=run, job=job)).one(DPI, "dataProcessInstanceProperties")["type"] == TYPES[position][2]
+    assert (
+        translate_events(pair(run=run, job=job)).one(DPI, "dataProcessInstanceProperties")["type"] == TYPES[position][2]
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,7 +162,7 @@ def test_operation_type_follows_the_precedence():
         (trino, sql, {}, "DELETE"),
         (trino, {}, {}, "INSERT"),
     ):
-        found = told(pair(run=run, job=job, outputs=[totals(facets=output)]))
+        found = translate_events(pair(run=run, job=job, outputs=[totals(facets=output)]))
         (operation,) = [one.value for one in found.proposals if one.aspect_name == "operation"]
         assert operation["operationType"] == kind
 
@@ -168,11 +176,11 @@ def test_real_runs_are_named_by_their_native_ids(folder, key, leaf):
     seen = 0
     for path in sorted((CORPUS / folder).glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
-        said = found.get("run", {}).get("facets", {}).get(key, {}).get(leaf)
-        if said is None:
+        stated = found.get("run", {}).get("facets", {}).get(key, {}).get(leaf)
+        if stated is None:
             continue
         seen += 1
-        proposals = told({**found, "eventType": "START"}).proposals
+        proposals = translate_events({**found, "eventType": "START"}).proposals
         (named,) = [one.value["name"] for one in proposals if one.aspect_name == "dataProcessInstanceProperties"]
-        assert named == said
+        assert named == stated
     assert seen

@@ -56,8 +56,8 @@ def test_null_becomes_no_property():
 
 
 def test_members_become_paths_and_lists_stay_one_value():
-    said = {"a": {"b": {"c": 1}}, "d": [{"e": 2}], "g": ""}
-    assert flatten("p", said) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.g": ""}
+    stated = {"a": {"b": {"c": 1}}, "d": [{"e": 2}], "g": ""}
+    assert flatten("p", stated) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.g": ""}
 
 
 def test_empty_values_become_no_property():

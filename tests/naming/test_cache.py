@@ -31,7 +31,7 @@ def test_long_names_and_namespaces_are_not_kept(namespace, name):
         for number in range(40):
             filler = f"{number}".ljust(100_000, "x")
             naming(namespace.format(filler), name.format(filler))
-        kept, _ = tracemalloc.get_traced_memory()
+        retained, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < 1_000_000
+    assert retained < 1_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.facet_cases import facet, told
+from support.facet_cases import facet, translate_events
 from support.sample_events import event
 
 CLIENT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/client/python"
@@ -13,7 +13,7 @@ FILE = {"namespace": "shop", "name": "/data/features.csv"}
 
 def test_hamilton_default_name_is_no_dataset():
     """Every loader and saver without a file or a table is called so: it would join jobs that share nothing."""
-    found = told(
+    found = translate_events(
         event("RUNNING", inputs=[UNTOLD], outputs=[UNTOLD], **HAMILTON),
         event("RUNNING", outputs=[FILE], **HAMILTON),
         event("COMPLETE", **HAMILTON),

@@ -88,7 +88,7 @@ def test_systems_are_listed_by_the_names_of_their_files():
 
 
 def test_no_platform_is_both_registered_and_not():
-    said: dict[str | None, set[bool]] = {}
+    stated: dict[str | None, set[bool]] = {}
     for sheet in SHEETS.values():
-        said.setdefault(sheet["platform"], set()).add(sheet["registered"])
-    assert {platform for platform, words in said.items() if len(words) > 1} == set()
+        stated.setdefault(sheet["platform"], set()).add(sheet["registered"])
+    assert {platform for platform, words in stated.items() if len(words) > 1} == set()

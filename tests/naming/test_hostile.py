@@ -127,9 +127,9 @@ def test_cut_name_is_the_longest_prefix_with_a_digest():
     name = "a" * 600
     named = PLAIN("kafka://b", name)
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
-    kept, mark, tail = named.dataset_name.partition("--")
+    retained, mark, tail = named.dataset_name.partition("--")
     assert (mark, tail) == ("--", digest)
-    assert name.startswith(kept)
+    assert name.startswith(retained)
     assert named.urn is not None
     assert parse_urn(named.urn)[1][1] == named.dataset_name
     assert not is_urn(named.urn.replace("--", "a--"))

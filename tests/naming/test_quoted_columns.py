@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.facet_cases import facet, pair, told
+from support.facet_cases import facet, pair, translate_events
 
 from dh_bridge.naming import Naming
 from dh_bridge.naming.names import unquote_identifier
@@ -71,7 +71,7 @@ def test_schema_and_column_lineage_name_the_same_columns():
             "columnLineage": lineage,
         },
     }
-    found = told(pair(inputs=[source], outputs=[target]))
+    found = translate_events(pair(inputs=[source], outputs=[target]))
     left, right = (
         "urn:li:dataset:(urn:li:dataPlatform:mysql,crm.buyers,PROD)",
         "urn:li:dataset:(urn:li:dataPlatform:postgres,dwh.public.buyers,PROD)",

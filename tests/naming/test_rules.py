@@ -15,8 +15,8 @@ def naming(*rules: NamingRule, **settings) -> Naming:
     return Naming(NamingSettings(rules=rules, **settings))
 
 
-def rule(namespace: str, **said) -> NamingRule:
-    return NamingRule(namespace=namespace, **said)
+def rule(namespace: str, **stated) -> NamingRule:
+    return NamingRule(namespace=namespace, **stated)
 
 
 def urn(platform: str, name: str, env: str = "PROD") -> str:
@@ -260,9 +260,9 @@ RENAMES = [
 ]
 
 
-@pytest.mark.parametrize(("namespace", "name", "said", "expected"), RENAMES)
-def test_names_paths_and_systems_by_rule(namespace, name, said, expected):
-    assert naming(rule(namespace, **said))(namespace, name).endpoint == expected
+@pytest.mark.parametrize(("namespace", "name", "stated", "expected"), RENAMES)
+def test_names_paths_and_systems_by_rule(namespace, name, stated, expected):
+    assert naming(rule(namespace, **stated))(namespace, name).endpoint == expected
 
 
 def test_catalogue_by_rule_makes_the_second_part_a_database():
@@ -328,9 +328,9 @@ SWITCHES = [
 ]
 
 
-@pytest.mark.parametrize(("said", "namespace", "name", "expected"), SWITCHES)
-def test_compatibility_switches(said, namespace, name, expected):
-    assert naming(**said)(namespace, name).urn == expected
+@pytest.mark.parametrize(("stated", "namespace", "name", "expected"), SWITCHES)
+def test_compatibility_switches(stated, namespace, name, expected):
+    assert naming(**stated)(namespace, name).urn == expected
 
 
 def test_instance_keeps_its_case_when_urns_are_lowered():
@@ -339,8 +339,8 @@ def test_instance_keeps_its_case_when_urns_are_lowered():
 
 
 def test_dataset_in_memory_has_a_name_by_choice():
-    kept = Naming(NamingSettings(), keep_in_memory=True)
-    assert kept("inmemory://", "step 1").urn == urn("unknown", "inmemory:///step 1")
+    retained = Naming(NamingSettings(), keep_in_memory=True)
+    assert retained("inmemory://", "step 1").urn == urn("unknown", "inmemory:///step 1")
 
 
 def test_memory_and_queries_have_no_dataset():
@@ -350,8 +350,8 @@ def test_memory_and_queries_have_no_dataset():
 
 
 def test_unknown_namespaces_are_kept_dropped_or_refused():
-    kept = naming()("food_delivery", "public.orders")
-    assert (kept.urn, kept.notes, kept.system) == (
+    retained = naming()("food_delivery", "public.orders")
+    assert (retained.urn, retained.notes, retained.system) == (
         urn("unknown", "food_delivery/public.orders"),
         ("unknown-namespace",),
         None,
@@ -382,15 +382,15 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("said", "message"), BROKEN)
-def test_broken_rule_is_refused_at_the_start_by_its_key(said, message):
+@pytest.mark.parametrize(("stated", "message"), BROKEN)
+def test_broken_rule_is_refused_at_the_start_by_its_key(stated, message):
     with pytest.raises(SettingsError, match=message):
-        naming(NamingRule(**said))
+        naming(NamingRule(**stated))
 
 
 def test_rename_uses_parts_of_both_patterns_and_defaults():
-    said = rule("postgres://{host}", name="{schema}.{table}", rename="{host}.{schema}.{*table}_{kind=raw}")
-    assert naming(said)("postgres://db", "s.t").urn == urn("postgres", "db.s.t_raw")
+    stated = rule("postgres://{host}", name="{schema}.{table}", rename="{host}.{schema}.{*table}_{kind=raw}")
+    assert naming(stated)("postgres://db", "s.t").urn == urn("postgres", "db.s.t_raw")
 
 
 def test_every_part_of_a_system_can_be_set_by_a_rule():
@@ -405,12 +405,12 @@ def test_broken_location_is_refused_at_the_start_by_its_key():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [{"env": "LIVE"}, {"rules": [{"namespace": "x", "instance": "y"}]}, {"rules": [{"case": "lower"}]}, {"ruls": []}],
 )
-def test_settings_refuse_what_they_do_not_know(said):
+def test_settings_refuse_what_they_do_not_know(stated):
     with pytest.raises(ValidationError):
-        NamingSettings.model_validate(said)
+        NamingSettings.model_validate(stated)
 
 
 def test_every_setting_has_a_description():

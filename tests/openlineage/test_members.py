@@ -22,8 +22,8 @@ def test_array_members_are_split_up_to_the_limit(member):
     if member == "ü".encode():
         member = b'"%s"' % member
     array = b"[%s]" % b" , ".join([member] * 100)
-    kept = {b"NaN": b"null", b'"\\udce9"': b'"\\\\udce9"'}.get(member, member)
-    assert list(map(bytes, split_array(array, "here", 100))) == [kept] * 100
+    retained = {b"NaN": b"null", b'"\\udce9"': b'"\\\\udce9"'}.get(member, member)
+    assert list(map(bytes, split_array(array, "here", 100))) == [retained] * 100
     with pytest.raises(EventError, match=r"^here: more than 99 events in one array \(send fewer at once\)$"):
         split_array(array, "here", 99)
 

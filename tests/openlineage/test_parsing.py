@@ -23,19 +23,19 @@ def without(document, *keys):
 
 
 def test_run_event_is_typed_and_its_facets_stay_raw():
-    said = event(
+    stated = event(
         "complete",
         run_facets={"a": {"x": 1}},
         job_facets={"b": {}},
         inputs=[dataset("s.t", facets={"c": [1]}, inputFacets={"d": 2})],
         outputs=[dataset("s.u", outputFacets={"e": None})],
     )
-    found = parsed(said, "f.ndjson:3")
+    found = parsed(stated, "f.ndjson:3")
     assert (found.kind, found.type, found.run_id, found.namespace, found.name) == (
-        "run", "COMPLETE", said["run"]["runId"], "ns", "etl.load",
+        "run", "COMPLETE", stated["run"]["runId"], "ns", "etl.load",
     )  # fmt: skip
     assert (found.location, found.notes, found.is_terminal) == ("f.ndjson:3", (), True)
-    assert json.loads(found.raw) == said
+    assert json.loads(found.raw) == stated
     assert bytes(found.run_facets["a"]) == b'{"x": 1}'
     assert [list(bag) for bag in (found.job_facets, found.inputs[0].facets, found.inputs[0].input_facets)] == [
         ["b"], ["c"], ["d"],
@@ -64,16 +64,16 @@ def test_job_event_has_no_run_and_dataset_event_one_dataset():
     ],
 )
 def test_event_kind_follows_the_schema_url_if_it_fits(url, shape, kind):
-    said = {"eventTime": T0, **shape}
-    assert parsed(said if url is None else {**said, "schemaURL": url}).kind == kind
+    stated = {"eventTime": T0, **shape}
+    assert parsed(stated if url is None else {**stated, "schemaURL": url}).kind == kind
 
 
 @pytest.mark.parametrize("missing", ["schemaURL", "eventType", "producer", "inputs", "outputs"])
 def test_whatever_is_optional_may_be_missing_or_null(missing):
-    said = event(inputs=[], outputs=[])
-    for one in (without(said, missing), {**said, missing: None}):
+    stated = event(inputs=[], outputs=[])
+    for one in (without(stated, missing), {**stated, missing: None}):
         found = parsed(one)
-        assert (found.kind, found.run_id, found.notes) == ("run", said["run"]["runId"], ())
+        assert (found.kind, found.run_id, found.notes) == ("run", stated["run"]["runId"], ())
     attribute = {"schemaURL": "schema_url", "eventType": "type"}.get(missing, missing)
     assert not getattr(found, attribute)
 
@@ -95,7 +95,7 @@ def test_time_without_a_zone_leaves_a_note():
 
 
 @pytest.mark.parametrize(
-    ("said", "read"),
+    ("stated", "read"),
     [
         ("caf\udce9", "caf\\udce9"),
         ("cut \ud83d", "cut \\ud83d"),
@@ -105,8 +105,8 @@ def test_time_without_a_zone_leaves_a_note():
         ("\ud83dx\U0001f600\ud83d\U0001f600", "\\ud83dx\U0001f600\\ud83d\U0001f600"),
     ],
 )
-def test_lone_surrogate_is_escaped_and_the_rest_is_kept(said, read):
-    found = parsed(event(job=f"job {said}", run_facets={"m": {"message": said, "mean": float("nan")}}))
+def test_lone_surrogate_is_escaped_and_the_rest_is_kept(stated, read):
+    found = parsed(event(job=f"job {stated}", run_facets={"m": {"message": stated, "mean": float("nan")}}))
     assert found.name == f"job {read}"
     assert json.loads(bytes(found.run_facets["m"])) == {"message": read, "mean": None}
 
@@ -142,10 +142,10 @@ MENDED = {
 
 @pytest.mark.parametrize("case", MENDED)
 def test_malformed_part_is_noted_and_the_rest_is_kept(case):
-    said, notes = MENDED[case]
-    found = parsed(said)
+    stated, notes = MENDED[case]
+    found = parsed(stated)
     assert found.notes == notes
-    assert (found.kind, found.run_id) == ("run", said["run"]["runId"])
+    assert (found.kind, found.run_id) == ("run", stated["run"]["runId"])
 
 
 def test_numeric_name_is_text_and_a_bad_input_has_no_name():

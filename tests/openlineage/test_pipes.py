@@ -23,10 +23,10 @@ def ends():
 def test_pipe_data_is_read_at_once_until_the_end():
     reading, writing = os.pipe()
     pipe = io.BufferedReader(InterruptiblePipe(reading), 1024)
-    for said in (b"one\n", b"two\n" * 1000):
-        os.write(writing, said)
-        assert pipe.peek(4)[:4] == said[:4]
-        assert b"".join(pipe.readline() for _ in range(said.count(b"\n"))) == said
+    for stated in (b"one\n", b"two\n" * 1000):
+        os.write(writing, stated)
+        assert pipe.peek(4)[:4] == stated[:4]
+        assert b"".join(pipe.readline() for _ in range(stated.count(b"\n"))) == stated
     os.close(writing)
     assert pipe.read() == b""
     os.close(reading)  # closing is the owner's: the pipe left it open

@@ -25,15 +25,15 @@ BOM = b"\xef\xbb\xbf"
 
 
 @pytest.fixture
-def told(tmp_path):
-    """Return a function that writes bytes to a file, reads it, and tells (place, run id or reason) of each item."""
+def read_content(tmp_path):
+    """Return a function that writes bytes to a file, reads it, and returns (location, run id or reason) of each item."""
 
-    def tell(content, name="events.json"):
+    def summary_of(content, name="events.json"):
         path = tmp_path / name
         path.write_bytes(content)
         return summary(read_events([path]), tmp_path)
 
-    return tell
+    return summary_of
 
 
 def summary(items, root=""):
@@ -91,16 +91,16 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_every_file_format_yields_events_with_locations(told, form, packed):
+def test_every_file_format_yields_events_with_locations(read_content, form, packed):
     content, places = FORMS[form]
-    found = told(gzip.compress(content) if packed else content)
+    found = read_content(gzip.compress(content) if packed else content)
     assert [place for place, _ in found] == places
     assert [run for _, run in found] == [f"run-{number}" for number in range(len(places))]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", BOM, b"[]", b"[ ]\n", gzip.compress(b"", mtime=0)])
-def test_empty_file_is_no_event_and_no_dead_letter(told, content):
-    assert told(content) == []
+def test_empty_file_is_no_event_and_no_dead_letter(read_content, content):
+    assert read_content(content) == []
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -108,9 +108,9 @@ def test_empty_file_is_no_event_and_no_dead_letter(told, content):
 @pytest.mark.parametrize(
     "broken", [b'{"eventTime": "2026', b"}", b"not json at all", b'{"a": }', b"\xff\xfe{}", b"7", b"{}"]
 )
-def test_broken_line_is_a_dead_letter_between_its_neighbours(told, broken, at, packed):
+def test_broken_line_is_a_dead_letter_between_its_neighbours(read_content, broken, at, packed):
     content = b"\n".join([*LINES[:at], broken, *LINES[at:]])
-    found = told(gzip.compress(content) if packed else content)
+    found = read_content(gzip.compress(content) if packed else content)
     assert [place for place, _ in found] == [f"events.json:{n}" for n in (1, 2, 3, 4)]
     assert [run for _, run in found[:at] + found[at + 1 :]] == ["run-0", "run-1", "run-2"]
     assert f"events.json:{at + 1}" in found[at][1]
@@ -144,72 +144,72 @@ def test_dead_letter_keeps_the_original_bytes(tmp_path):
     assert letter.row() == {"place": letter.location, "reason": letter.reason, "event": "\\xff broken"}
 
 
-def test_broken_member_of_an_array_leaves_the_others(told):
-    found = told(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
+def test_broken_member_of_an_array_leaves_the_others(read_content):
+    found = read_content(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
     assert [place for place, _ in found] == [f"events.json:1[{n}]" for n in range(5)]
     assert [found[0][1], found[4][1]] == ["run-0", "run-1"]
     assert ["a number, not an object" in found[1][1], "eventTime is missing" in found[3][1]] == [True, True]
 
 
 @pytest.mark.parametrize("content", [PRETTY[:-20], b"[" + LINES[0] + b",\n", b"[1,\n2", b'{\n"a": 1\n}\n}'])
-def test_document_that_breaks_off_is_one_dead_letter(told, content):
-    ((place, reason),) = told(content)
+def test_document_that_breaks_off_is_one_dead_letter(read_content, content):
+    ((place, reason),) = read_content(content)
     assert place == "events.json"
     assert "not" in reason
 
 
-def test_truncated_gzip_yields_the_events_before_the_break(told):
+def test_truncated_gzip_yields_the_events_before_the_break(read_content):
     noise = random.Random(1)  # noqa: S311 - noise, not secrets
     events = [event(run=f"run-{n}", run_facets={"noise": {"x": noise.random()}}) for n in range(2000)]
     content = gzip.compress("\n".join(map(json.dumps, events)).encode())
-    found = told(content[: len(content) // 2], "events.ndjson.gz")
+    found = read_content(content[: len(content) // 2], "events.ndjson.gz")
     assert 100 < len(found) < 2000
     assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(len(found) - 1)]
     assert found[-1][0] == "events.ndjson.gz"
     assert found[-1][1].startswith("cannot read the file: ")
 
 
-def test_truncated_gzip_loses_no_complete_event(told):
+def test_truncated_gzip_loses_no_complete_event(read_content):
     lines = b"".join(json.dumps(event(run=f"run-{n}")).encode() + b"\n" for n in range(2000))
-    found = told(gzip.compress(lines)[:-8], "events.ndjson.gz")  # all but the check at its end
+    found = read_content(gzip.compress(lines)[:-8], "events.ndjson.gz")  # all but the check at its end
     assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(2000)]
     assert found[-1][1].startswith("cannot read the file: ")
 
 
 @pytest.mark.parametrize("cut", [3, 12, 40])
-def test_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
-    ((place, reason),) = told(gzip.compress(LINES[0])[:cut])
+def test_gzip_that_is_hardly_begun_is_one_dead_letter(read_content, cut):
+    ((place, reason),) = read_content(gzip.compress(LINES[0])[:cut])
     assert (place, reason[:22]) == ("events.json", "cannot read the file: ")
 
 
-def test_damaged_gzip_is_one_dead_letter(told):
+def test_damaged_gzip_is_one_dead_letter(read_content):
     content = bytearray(gzip.compress(LINES[0]))
     content[12:40] = b"\xff" * 28
-    assert [reason[:22] for _, reason in told(bytes(content))] == ["cannot read the file: "]
+    assert [reason[:22] for _, reason in read_content(bytes(content))] == ["cannot read the file: "]
 
 
 @pytest.mark.parametrize(
     ("form", "indent"),
     [("{}", None), ("{}", 1), ("[{},{}]", None), ("[{},{}]", 1), ("[\n{},\n{}\n]", None), ("{}\n{}", None)],
 )
-def test_event_with_a_number_that_json_does_not_know_is_read(told, form, indent):
-    said = json.dumps(event(run="r", run_facets={"m": {"mean": float("nan"), "note": "NaN"}}), indent=indent)
-    found = told(form.replace("{}", said).encode())
+def test_event_with_a_number_that_json_does_not_know_is_read(read_content, form, indent):
+    stated = json.dumps(event(run="r", run_facets={"m": {"mean": float("nan"), "note": "NaN"}}), indent=indent)
+    found = read_content(form.replace("{}", stated).encode())
     assert [run for _, run in found] == ["r"] * form.count("{}")
 
 
 @pytest.mark.parametrize("form", ["{}", "[{},{}]", "{}\n{}", "[\n{}\n,{}]"])
-def test_event_with_half_a_character_is_read(told, form):
-    said = json.dumps(event(run="r", run_facets={"m": {"message": "caf\udce9"}}))
-    assert [run for _, run in told(form.replace("{}", said).encode())] == ["r"] * form.count("{}")
+def test_event_with_half_a_character_is_read(read_content, form):
+    stated = json.dumps(event(run="r", run_facets={"m": {"message": "caf\udce9"}}))
+    assert [run for _, run in read_content(form.replace("{}", stated).encode())] == ["r"] * form.count("{}")
 
 
-def test_dead_letters_can_be_read_again(told):
+def test_dead_letters_can_be_read_again(read_content):
     bad = [b'{"eventTime": 1}', b"[1, {]", b'{"a": "caf\xe9"}', b""]
     letters = [
         DeadLetter(f"old:{number}", "why", raw).row() for number, raw in enumerate([LINES[0], *bad, b"[%s]" % LINES[1]])
     ]
-    again = told("\n".join(json.dumps(one) for one in letters).encode())
+    again = read_content("\n".join(json.dumps(one) for one in letters).encode())
     assert [place for place, _ in again] == [
         "events.json:1", "events.json:2", "events.json:3", "events.json:4", "events.json:5", "events.json:6[0]",
     ]  # fmt: skip
@@ -225,15 +225,15 @@ def test_dead_letters_can_be_read_again(told):
 def test_dead_letter_is_not_opened_where_there_is_a_bound():
     letter = json.dumps(DeadLetter("old", "why", b"[%s]" % b",".join([LINES[0]] * 5)).row()).encode()
     assert len(list(events_of(letter, "x"))) == 5
-    (kept,) = events_of(letter, "x", max_events=3)
-    assert kept.raw == letter
+    (retained,) = events_of(letter, "x", max_events=3)
+    assert retained.raw == letter
 
 
-def test_letter_in_a_letter_and_what_only_looks_like_one(told):
+def test_letter_in_a_letter_and_what_only_looks_like_one(read_content):
     twice = DeadLetter("a", "b", json.dumps(DeadLetter("c", "d", LINES[0]).row()).encode()).row()
-    assert told(json.dumps(twice).encode()) == [("events.json:1", "run-0")]
+    assert read_content(json.dumps(twice).encode()) == [("events.json:1", "run-0")]
     for other in ({**twice, "more": 1}, {**twice, "event": 1}, {"event": twice["event"]}):
-        ((_, reason),) = told(json.dumps(other).encode())
+        ((_, reason),) = read_content(json.dumps(other).encode())
         assert "run, job and dataset are missing" in reason
 
 
@@ -243,9 +243,9 @@ def test_broken_document_ends_the_input_as_one_dead_letter():
     assert (letter.location, letter.raw) == ("x[2]", b'{"eventTime": "2026' + LINES[2])
 
 
-def test_documents_that_are_dead_letters_are_opened(told):
+def test_documents_that_are_dead_letters_are_opened(read_content):
     letters = [DeadLetter("old", "why", one).row() for one in LINES[:2]]
-    again = told(b"\n".join(json.dumps(one, indent=2).encode() for one in letters))
+    again = read_content(b"\n".join(json.dumps(one, indent=2).encode() for one in letters))
     assert again == [("events.json[0]", "run-0"), ("events.json[1]", "run-1")]
 
 
@@ -316,8 +316,8 @@ def test_skipped_files_of_a_folder_are_reported(tmp_path):
     assert passed == [tmp_path / "sub" / "b.parquet"]
 
 
-def test_file_that_is_named_is_read_whatever_its_suffix(told):
-    assert told(LINES[0], "events.out") == [("events.out:1", "run-0")]
+def test_file_that_is_named_is_read_whatever_its_suffix(read_content):
+    assert read_content(LINES[0], "events.out") == [("events.out:1", "run-0")]
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -350,15 +350,15 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("reason", STRANGE)
-def test_file_of_another_kind_is_one_message(told, reason):
-    assert told(STRANGE[reason]) == [("events.json", reason)]
+def test_file_of_another_kind_is_one_message(read_content, reason):
+    assert read_content(STRANGE[reason]) == [("events.json", reason)]
 
 
 @pytest.mark.parametrize("document", [RUNS[0], RUNS])
 @pytest.mark.parametrize("coding", ["UTF-16", "UTF-16-LE", "UTF-16-BE", "UTF-32", "UTF-32-LE", "UTF-32-BE"])
-def test_file_in_utf_16_or_utf_32_is_one_dead_letter(told, coding, document):
+def test_file_in_utf_16_or_utf_32_is_one_dead_letter(read_content, coding, document):
     reason = f"{coding[:6]} text, not JSON (save it as UTF-8)"
-    assert told("\n".join([json.dumps(document)] * 3).encode(coding)) == [("events.json", reason)]
+    assert read_content("\n".join([json.dumps(document)] * 3).encode(coding)) == [("events.json", reason)]
 
 
 def test_pipe_that_breaks_off_is_a_dead_letter():
@@ -401,6 +401,6 @@ def test_bytes_are_an_event_or_an_array_of_them():
     assert letter.reason.startswith("not a JSON array of events")
 
 
-def test_job_and_dataset_events_are_read_beside_run_events(told):
-    found = told(LINES[0] + b"\n" + json.dumps(job_event()).encode())
+def test_job_and_dataset_events_are_read_beside_run_events(read_content):
+    found = read_content(LINES[0] + b"\n" + json.dumps(job_event()).encode())
     assert found == [("events.json:1", "run-0"), ("events.json:2", "")]

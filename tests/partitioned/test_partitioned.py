@@ -151,14 +151,14 @@ def test_silent_tasks_have_their_runs_in_parts_too():
     """What their DAG's run says of them is shared, as jobs and datasets are."""
     tasks = {"a": {"emits_ol_events": False}, "b": {}}
     states = {"tasksState": {"a": "success", "b": "skipped"}, "dagRunState": "success"}
-    story = [
+    history = [
         event(job="daily", producer=AIRFLOW, job_facets={"airflow": {"tasks": tasks}}),
         event("COMPLETE", "2026-11-20T20:00:00Z", job="daily", producer=AIRFLOW, run_facets={"airflowState": states}),
     ]
     settings = Settings(airflow={"tasks_without_events": "runs"})
-    whole = bridge(settings).translate(json.dumps(story)).proposals
+    whole = bridge(settings).translate(json.dumps(history)).proposals
     assert len({one.entity_urn for one in whole if one.entity_type == "dataProcessInstance"}) == 3
-    found, _ = in_parts(sent(story), settings)
+    found, _ = in_parts(sent(history), settings)
     assert dumped(found) == dumped(whole)
 
 

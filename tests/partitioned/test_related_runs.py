@@ -73,12 +73,12 @@ def test_run_links_only_to_a_parent_it_may_merge_into():
 
 def test_operation_with_a_late_parent_joins_its_related_runs():
     above = {"parent": {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}}
-    story = [
+    history = [
         event("RUNNING", "2026-11-20T10:00:05Z", job="unknown", producer=AIRFLOW, run_facets=above),
         event("COMPLETE", "2026-11-20T10:00:07Z", job="etl.load.query.1", producer=AIRFLOW, outputs=[dataset("d.s.t")]),
         event("COMPLETE", "2026-11-20T10:00:09Z", run=ABOVE, job="etl.load", producer=AIRFLOW),
     ]
-    assert not differs(sent(story), Settings(datahub_version="1.7", identity=TASK))
+    assert not differs(sent(history), Settings(datahub_version="1.7", identity=TASK))
 
 
 @pytest.mark.parametrize(

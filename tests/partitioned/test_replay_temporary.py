@@ -9,14 +9,14 @@ from support.sample_events import packed as sent
 
 from dh_bridge import Bridge, Settings
 
-SAID = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
+STATED = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
 #: (reads, writes, what it calls temporary) of each run
-STORY = [("ab", "x", "x"), ("x", "y", ""), ("cy", "d", ""), ("yq", "e", "y"), ("d", "f", "")]
+HISTORY = [("ab", "x", "x"), ("x", "y", ""), ("cy", "d", ""), ("yq", "e", "y"), ("d", "f", "")]
 
 
-def run(number, reads, writes, said):
+def run(number, reads, writes, stated):
     sides = (
-        [dataset(f"d.s.{name}", facets=SAID if name in said else {}) for name in names] for names in (reads, writes)
+        [dataset(f"d.s.{name}", facets=STATED if name in stated else {}) for name in names] for names in (reads, writes)
     )
     inputs, outputs = sides
     key = f"018cc251-f400-734d-88b3-{number:012}"
@@ -29,7 +29,7 @@ def run(number, reads, writes, said):
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_temporary_mark_applies_across_partitions(mode, parts):
     settings = Settings(temporary={"dataset_type": mode}, datahub_version="1.7")
-    raws = sent([run(number, *told) for number, told in enumerate(STORY, 1)])
+    raws = sent([run(number, *output) for number, output in enumerate(HISTORY, 1)])
     whole = dumped(Bridge(settings).translate(raws).proposals)
     assert dumped(in_parts(raws, settings, parts=parts)[0]) == whole
     edges = [line for line in whole if b'"dataJobInputOutput"' in line]

@@ -67,8 +67,8 @@ def kafka(parts_folder: Path) -> Iterator[Kafka]:
         return broker.program, {"bootstrap": broker.bootstrap, "safe": broker.safe, "authority": broker.authority}
 
     need_parts(KAFKA)
-    with shared(parts_folder / "kafka", start) as said:
-        yield Kafka(**said)
+    with shared(parts_folder / "kafka", start) as stated:
+        yield Kafka(**stated)
 
 
 @pytest.fixture(scope="session")
@@ -83,8 +83,8 @@ def registry(parts_folder: Path) -> Iterator[Registry]:
         return own.program, {"url": own.url}
 
     need_parts(REGISTRY)
-    with shared(parts_folder / "registry", start) as said:
-        yield Registry(said["url"])
+    with shared(parts_folder / "registry", start) as stated:
+        yield Registry(stated["url"])
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ class Program:
                 start_new_session=True,  # Ctrl-C is for the tests
             )
         assert self._guard.stdout is not None
-        with self._guard.stdout as said:
-            self.pid = int(said.readline() or 0)
+        with self._guard.stdout as stated:
+            self.pid = int(stated.readline() or 0)
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
         """Return when ``ready()``; a NotReadyError when the program ends, or after PATIENCE seconds."""
@@ -82,11 +82,11 @@ def shared(folder: Path, start: Callable[[Path], tuple[Program, dict[str, str]]]
             fcntl.flock(lock, fcntl.LOCK_SH)  # waits while a guard ends the program that nobody used
             program = None
             if not state.exists():
-                program, said = start(folder)
-                state.write_bytes(msgspec.json.encode(said))
-            said = msgspec.json.decode(state.read_bytes())
+                program, stated = start(folder)
+                state.write_bytes(msgspec.json.encode(stated))
+            stated = msgspec.json.decode(state.read_bytes())
         try:
-            yield said
+            yield stated
         finally:
             fcntl.flock(lock, fcntl.LOCK_UN)
             if program is not None:

@@ -101,16 +101,16 @@ def test_shared_process_starts_once_and_ends_with_its_last_user(tmp_path):
         f"with shared(Path({str(tmp_path)!r}), None) as said: print(said['pid'], flush=True); sys.stdin.read()"
     )
     with ExitStack() as stack:
-        with started_in(tmp_path, starts) as said:
+        with started_in(tmp_path, starts) as stated:
             other = stack.enter_context(
                 subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
-            assert other.stdout.readline().strip() == said["pid"]
+            assert other.stdout.readline().strip() == stated["pid"]
             other.kill()  # it drops its share however it ends
         assert len(starts) == 1
         assert not running(starts[0])
-        with started_in(tmp_path, starts) as said:
-            assert said == {"pid": str(starts[1])}
+        with started_in(tmp_path, starts) as stated:
+            assert stated == {"pid": str(starts[1])}
     assert not running(starts[1])
 
 

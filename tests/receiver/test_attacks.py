@@ -69,15 +69,15 @@ def test_silent_connections_keep_nobody_out(tmp_path, monkeypatch, data, limit):
     monkeypatch.setattr(web, "max_connections", lambda: 20 if limit == "_most" else 1000)
     monkeypatch.setattr(web, "MAX_CLIENT_CONNECTIONS", 20 if limit == "CLIENT_CONNECTIONS" else 1000)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
-        (kept,) = opened(stack, found, 1)
-        kept.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
-        assert answered(kept).startswith(b"HTTP/1.1 200")
+        (retained,) = opened(stack, found, 1)
+        retained.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
+        assert answered(retained).startswith(b"HTTP/1.1 200")
         for _ in range(3):
             opened(stack, found, 40, data)
             assert healthy(found)
             assert post(found, event())[0] == 200
-        kept.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
-        assert answered(kept).startswith(b"HTTP/1.1 200"), "it sent whole requests"
+        retained.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
+        assert answered(retained).startswith(b"HTTP/1.1 200"), "it sent whole requests"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_slow_server_delays_no_sender_and_its_delay_is_shown(server, tmp_path):
 
 @pytest.mark.parametrize("until_then", [True, False])
 def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkeypatch, until_then):
-    """Of the sinks only that of REST can be told until when to send."""
+    """Of the sinks only that of REST has a deadline."""
     if not until_then:
         monkeypatch.setattr(RestSink, "kind", replace(RestSink.kind, has_deadline=False))
     monkeypatch.setattr(sending, "_LAST_DELIVERY_SECONDS", 0.5)
@@ -157,8 +157,8 @@ def test_lasting_failure_is_logged_at_start_and_end(tmp_path, monkeypatch, caplo
         with monkeypatch.context() as patched:
             patched.setattr(EventLog, "append", full)
             assert [post(found, START)[0] for _ in range(5)] == [503] * 5
-            told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
-            assert health(found) == told
+            output = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
+            assert health(found) == output
             assert caplog.messages == ["events are rejected with status 503: runs.db: cannot be written: no room"]
             patched.setattr(outage_log, "REPEAT_SECONDS", 0.0)
             monkeypatch.setattr(outage_log.time, "monotonic", lambda now=time.monotonic: now() + 1_000)

@@ -136,8 +136,8 @@ def test_unreadable_request_gets_a_json_error_and_is_counted(catalogue, request_
 
 
 def test_oversized_body_gets_413_while_it_is_still_sent(catalogue):
-    status, said, _ = ask(catalogue, b" " * 20_000_000)  # more than the sockets hold
-    assert (status, said) == (413, {"error": "the body has more than 100,000 bytes (receiver.body_bytes)"})
+    status, stated, _ = ask(catalogue, b" " * 20_000_000)  # more than the sockets hold
+    assert (status, stated) == (413, {"error": "the body has more than 100,000 bytes (receiver.body_bytes)"})
 
 
 def test_connection_of_an_endless_sender_is_closed(catalogue, monkeypatch):
@@ -180,9 +180,9 @@ def test_body_that_cannot_be_buffered_gets_503(tmp_path, monkeypatch, caplog, fi
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
             patched.setattr(tempfile, "TemporaryFile", lambda *_: file())
-            status, said, headers = ask(found, body)
+            status, stated, headers = ask(found, body)
             assert (status, headers["Retry-After"]) == (503, "5")
-            assert why in said["error"]
+            assert why in stated["error"]
             assert ask(found, BODY.ljust(400_000))[0] == 200, "what is smaller needs no file"
         assert ask(found, body)[0] == 200
         assert metrics(found)['requests_total{status="503"}'] == 1
@@ -196,8 +196,8 @@ def test_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, receiver={"body_bytes": 1_000_000}) as found:
         for body in (b"[" + b" " * 2_000_000 + b"]", b"[" + b"{}," * 1000 + b"{}]"):
             for encoding, zipped in (("gzip", gzip.compress), ("deflate", zlib.compress)):
-                status, said, _ = ask(found, zipped(body), Content_Encoding=encoding)
-                assert (status, "more than 1,0" in said["error"]) == (413, True)
+                status, stated, _ = ask(found, zipped(body), Content_Encoding=encoding)
+                assert (status, "more than 1,0" in stated["error"]) == (413, True)
         assert not letters
         assert post(found, *[event()] * 1000)[0] == 200
 

@@ -107,8 +107,8 @@ class Always:
 
 def resident(server):
     """Return the megabytes that a process holds."""
-    said = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", said)[1]) / 1024
+    stated = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", stated)[1]) / 1024
 
 
 def runs(gms):
@@ -158,7 +158,7 @@ def test_full_disk_accepts_no_event_and_loses_none(gms, tmp_path, scheme):
         with serving(*to, *FREE) as server:
             with Load().on(server) as load:
                 until(load.seen(503))  # a smaller batch may still fit, and be taken
-                why = until(lambda: (told := health(server))["status"] == "refusing" and told["why"])
+                why = until(lambda: (output := health(server))["status"] == "refusing" and output["why"])
                 assert "full" in why
                 until(lambda: load.answers[503] > 200)  # and what is left of room is used up
                 grow()
@@ -171,10 +171,10 @@ def test_full_disk_accepts_no_event_and_loses_none(gms, tmp_path, scheme):
             counted = metrics(server)
             assert counted["events_total"] == load.answers[200] == len(load.taken)
             assert counted['requests_total{status="503"}'] == load.answers[503]
-            code, said = server.end()
+            code, stated = server.end()
         assert code == 0
-        assert len([line for line in said if "events are sent away" in line]) <= 5, "not one for each request"
-        assert [line for line in said if "events are accepted again" in line]
+        assert len([line for line in stated if "events are sent away" in line]) <= 5, "not one for each request"
+        assert [line for line in stated if "events are accepted again" in line]
         if scheme == "rest":
             assert load.taken == runs(gms)
         else:
@@ -187,9 +187,9 @@ def test_end_in_the_middle_loses_nothing_that_was_answered(gms, tmp_path):
     with serving(*ledger, *FREE) as server:
         with Load().on(server) as load:
             until(lambda: load.answers[200] > 300)
-            code, said = server.end()
+            code, stated = server.end()
         assert code == 0
-        assert not [line for line in said if "ERROR" in line or "Traceback" in line]
+        assert not [line for line in stated if "ERROR" in line or "Traceback" in line]
     assert set(load.answers) <= {200, 503}
     with serving(*ledger, *FREE) as server:
         until(lambda: is_delivered(server))

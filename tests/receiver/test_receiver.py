@@ -73,10 +73,10 @@ def test_single_events_and_one_batch_give_the_same_catalogue(catalogue, tmp_path
 def test_batch_accepts_good_events_and_names_the_bad_ones(tmp_path):
     letters = []
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
-        status, said, _ = post(found, START, {"eventTime": "yesterday"}, END)
+        status, stated, _ = post(found, START, {"eventTime": "yesterday"}, END)
         assert status == 207
-        assert (said["received"], said["successful"]) == (3, 2)
-        ((at, why),) = [(one["index"], one["error"]) for one in said["failed"]]
+        assert (stated["received"], stated["successful"]) == (3, 2)
+        ((at, why),) = [(one["index"], one["error"]) for one in stated["failed"]]
         assert at == 1
         assert "eventTime" in why or "not an OpenLineage event" in why
         assert found.metrics["dead_letters"] == 1
@@ -89,9 +89,9 @@ def test_batch_accepts_good_events_and_names_the_bad_ones(tmp_path):
 def test_ndjson_is_accepted_under_any_content_type(tmp_path, kind, path):
     lines = b"\r\n".join([*packed([START]), b"", b'{"eventTime": "yesterday"}', *packed([END]), b"[]", b"{"])
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
-        status, said, _ = ask(found, lines, path=path, Content_Type=kind)
-    assert (status, said["received"], said["successful"]) == (207, 5, 2)
-    assert [(one["index"], one["error"].split(": ")[0]) for one in said["failed"]] == [
+        status, stated, _ = ask(found, lines, path=path, Content_Type=kind)
+    assert (status, stated["received"], stated["successful"]) == (207, 5, 2)
+    assert [(one["index"], one["error"].split(": ")[0]) for one in stated["failed"]] == [
         (1, "request 1:3"), (3, "request 1:5"), (4, "request 1:6"),
     ]  # fmt: skip
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
@@ -100,17 +100,17 @@ def test_ndjson_is_accepted_under_any_content_type(tmp_path, kind, path):
 def test_event_that_the_settings_refuse_is_named_like_the_rest(tmp_path):
     letters, odd = [], event(outputs=[dataset("t", "nowhere://x")])
     with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, naming={"unknown": "fail"}) as found:
-        status, said, _ = post(found, START, odd)
-    assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
+        status, stated, _ = post(found, START, odd)
+    assert (status, [one["index"] for one in stated["failed"]]) == (207, [1])
     assert [letter.raw for letter in letters] == packed([odd])
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[", b"3", b'"x"', b"\xff\xfe", b'[{"a": 1}]', b"[" * 100_000])
 def test_request_without_a_valid_event_gets_400_and_a_reason(catalogue, body):
-    status, said, _ = ask(catalogue, body)
+    status, stated, _ = ask(catalogue, body)
     assert status == 400
-    assert said["successful"] == 0
-    assert said["failed"][0]["error"]
+    assert stated["successful"] == 0
+    assert stated["failed"][0]["error"]
 
 
 def test_request_that_brings_nothing_is_no_mistake(catalogue):
@@ -153,9 +153,9 @@ def test_body_that_cannot_be_unzipped_is_refused(tmp_path, encoding, body, statu
 def test_senders_show_their_key(tmp_path):
     with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"token": "kéy"}) as found:
         for shown in ({}, {"Authorization": "Bearer key"}, {"Authorization": "Basic kéy"}, {"Authorization": "kéy"}):
-            status, said, headers = post(found, START, **shown)
+            status, stated, headers = post(found, START, **shown)
             assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
-            assert "kéy" not in json.dumps(said, ensure_ascii=False)
+            assert "kéy" not in json.dumps(stated, ensure_ascii=False)
         assert metrics(found)["accepted_total"] == 0
         assert post(found, START, Authorization="bearer k\u00c3\u00a9y")[0] == 200, "UTF-8, as HTTP hands it on"
         assert ask(found, path="/health", method="GET")[0] == 200
@@ -189,12 +189,12 @@ def test_health_and_metrics_report_the_state(catalogue):
     status, text, headers = ask(catalogue, path="/metrics", method="GET")
     assert status == 200
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    told = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert told['dh_bridge_requests_total{status="200"}'] == told['dh_bridge_requests_total{status="400"}'] == "1"
-    assert told["dh_bridge_events_total"] == told["dh_bridge_dead_letters_total"] == "1"
-    assert int(told["dh_bridge_proposals_total"]) == int(told["dh_bridge_delivered_total"]) > 5
+    output = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert output['dh_bridge_requests_total{status="200"}'] == output['dh_bridge_requests_total{status="400"}'] == "1"
+    assert output["dh_bridge_events_total"] == output["dh_bridge_dead_letters_total"] == "1"
+    assert int(output["dh_bridge_proposals_total"]) == int(output["dh_bridge_delivered_total"]) > 5
     named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
-    assert named == {name.partition("{")[0] for name in told}
+    assert named == {name.partition("{")[0] for name in output}
 
 
 def test_concurrent_requests_are_accepted_in_one_batch(tmp_path, monkeypatch):
@@ -258,8 +258,8 @@ def test_full_log_gets_503_with_retry_after(tmp_path, monkeypatch):
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         with monkeypatch.context() as patched:
             patched.setattr(EventLog, "append", full_log)
-            status, said, headers = post(found, START)
-        assert (status, said["error"], headers["Retry-After"]) == (503, "the event log is full", "5")
+            status, stated, headers = post(found, START)
+        assert (status, stated["error"], headers["Retry-After"]) == (503, "the event log is full", "5")
         assert post(found, START)[0] == 200
 
 
@@ -381,8 +381,8 @@ def test_head_has_no_body_that_the_next_answer_would_begin_with(catalogue):
 def test_body_of_many_gzip_members_is_refused_quickly(catalogue):
     parts = gzip.compress(b"") * 200_000  # 4 MB
     began = time.monotonic()
-    status, said, _ = ask(catalogue, parts + gzip.compress(packed([START])[0]), Content_Encoding="gzip")
-    assert (status, "parts" in said["error"]) == (400, True)
+    status, stated, _ = ask(catalogue, parts + gzip.compress(packed([START])[0]), Content_Encoding="gzip")
+    assert (status, "parts" in stated["error"]) == (400, True)
     assert time.monotonic() - began < 2.0
 
 
@@ -405,10 +405,10 @@ def test_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "stated"),
     [(SinkError("no room"), "wait in the event log: no room"), (ValueError("oh"), "the folding process ended")],
 )
-def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypatch, caplog, error, said):
+def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypatch, caplog, error, stated):
     def stuck(*_):
         raise error
 
@@ -416,8 +416,8 @@ def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypat
         with monkeypatch.context() as patched:
             patched.setattr(Ledger, "render_withheld", stuck)
             assert post(found, START)[0] == 200
-            until(lambda: said in caplog.text)
-            assert said in until(lambda: health(found).get("why"))
+            until(lambda: stated in caplog.text)
+            assert stated in until(lambda: health(found).get("why"))
             assert post(found, END)[0] == 200
         settle(found)
         until(lambda: ask(found, path="/health", method="GET")[1] == WELL)
@@ -428,8 +428,8 @@ def test_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
     held = hold_log(monkeypatch)
     monkeypatch.setattr(app, "_ACCEPT_TIMEOUT", 0.3)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
-        status, said, _ = post(found, START)
-        assert (status, "busy" in said["error"]) == (503, True)
+        status, stated, _ = post(found, START)
+        assert (status, "busy" in stated["error"]) == (503, True)
         held.set()
         until(lambda: metrics(found)["accepted_total"] == 1)
         settle(found)
@@ -539,8 +539,8 @@ def test_ledger_used_for_another_target_is_logged(tmp_path, caplog):
     for name in ("one", "two"):
         with served(f"file:{tmp_path / name}.ndjson", tmp_path / "runs.db") as found:
             assert post(found, event(job=name))[0] == 200
-    said = f"this ledger belongs to the target file:{tmp_path / 'one.ndjson'}: proposals that were sent there are not sent again"
-    assert caplog.messages == [f"{said} (use one ledger for each target)"]
+    stated = f"this ledger belongs to the target file:{tmp_path / 'one.ndjson'}: proposals that were sent there are not sent again"
+    assert caplog.messages == [f"{stated} (use one ledger for each target)"]
 
 
 def test_that_another_process_delivers_is_no_news(tmp_path, caplog):
@@ -594,14 +594,14 @@ def leave(found, held):
 
 def test_any_wsgi_server_can_run_it():
     app = Receiver(_Taking(), running.ReceiverMetrics(), Settings().receiver)
-    said = {}
+    stated = {}
     body = packed([event(T0)])[0]
     environ = {
         "REQUEST_METHOD": "POST", "PATH_INFO": "/lineage", "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body),
     }  # fmt: skip
-    (answer,) = app(environ, lambda status, headers: said.update(status=status, **dict(headers)))
-    assert (said["status"], json.loads(answer)["successful"]) == ("200 OK", 1)
-    assert said["Content-Length"] == str(len(answer))
+    (answer,) = app(environ, lambda status, headers: stated.update(status=status, **dict(headers)))
+    assert (stated["status"], json.loads(answer)["successful"]) == ("200 OK", 1)
+    assert stated["Content-Length"] == str(len(answer))
 
 
 class _Taking:

@@ -55,11 +55,11 @@ def test_columns_with_names_of_secrets_stay():
         name: {"inputFields": [{"namespace": "postgres://db:5432", "name": "s.p.source", "field": name}]}
         for name in COLUMNS
     }
-    said = event(
+    stated = event(
         inputs=[dataset(name="s.p.source")],
         outputs=[dataset(schema=facet(fields=fields), columnLineage=facet(fields=lineage))],
     )
-    found = b"".join(map(ndjson_line, Bridge().translate(said).proposals)).decode()
+    found = b"".join(map(ndjson_line, Bridge().translate(stated).proposals)).decode()
     assert "***" not in found
     assert "[REDACTED]" not in found
     for name in COLUMNS:
@@ -68,14 +68,14 @@ def test_columns_with_names_of_secrets_stay():
 
 
 def test_text_is_redacted_once():
-    said = [
+    stated = [
         "password=hunter2x",
         "postgres://ann:hunter2@db/x",
         "Bearer abcdef123456",
         '{"token": "x1y2z3"}',
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
     ]
-    for text in said:
+    for text in stated:
         assert redact(redact(text)) == redact(text) != text
 
 

@@ -90,7 +90,7 @@ def test_mode_off_masks_nothing():
 def folder(tmp_path_factory):
     """Return a folder of the files that two deliveries leave: catalogue, ledger, proposals, reports, dead letters."""
     folder = tmp_path_factory.mktemp("markers")
-    lines = [json.dumps(said) for one in PLANTED[::6] for said in whole(one.event)]
+    lines = [json.dumps(stated) for one in PLANTED[::6] for stated in whole(one.event)]
     lines += [json.dumps({**one.event, "eventTime": None}) for one in PLANTED[::40]]
     lines += [f"no JSON, {text}".replace("\n", " ") for _, text, _ in BROKEN]
     events = folder / "events.in"
@@ -189,7 +189,7 @@ def test_urn_of_a_dataset_is_the_one_without_its_password():
 
 
 def test_ties_are_broken_without_the_secret():
-    def told(secrets, order):
+    def proposals_of(secrets, order):
         events = [
             event(job={"documentation": facet(description=f"{name} password={secret}"), "ownership": facet(owners=[{"name": name}])}, job_name="load")
             for name, secret in zip("ab", secrets, strict=True)
@@ -198,7 +198,7 @@ def test_ties_are_broken_without_the_secret():
             one["run"]["runId"] = "00000000-0000-4000-8000-00000000000b"
         return written(Bridge().translate([events[number] for number in order]))
 
-    results = {told((marker(), marker()), order) for order in ((0, 1), (1, 0)) for _ in range(5)}
+    results = {proposals_of((marker(), marker()), order) for order in ((0, 1), (1, 0)) for _ in range(5)}
     assert len(results) == 1
 
 

@@ -57,8 +57,8 @@ def test_text_of_many_names_of_secrets_costs_little():
 
 
 def test_event_with_a_long_name_is_translated_soon():
-    said = event(job_name="jdbc:" * 200_000, job={"documentation": facet(description="password='" * 100_000)})
-    assert cost(Bridge().translate, said) < 20
+    stated = event(job_name="jdbc:" * 200_000, job={"documentation": facet(description="password='" * 100_000)})
+    assert cost(Bridge().translate, stated) < 20
 
 
 def test_longest_texts_are_cut_before_patterns_see_them():

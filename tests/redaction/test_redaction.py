@@ -58,7 +58,7 @@ def test_name_that_only_resembles_one_is_not(name):
     assert not is_secret_name(name)
 
 
-SAID = {
+STATED = {
     f'psql "host=db user=ann password={SECRET} dbname=shop"': 'psql "host=db user=ann password=*** dbname=shop"',
     f"connect(host='db', password='{SECRET}')": "connect(host='db', password=***)",
     f'{{"user": "ann", "apiKey": "{SECRET}", "n": 1}}': '{"user": "ann", "apiKey": ***, "n": 1}',
@@ -84,21 +84,21 @@ PROSE = [
 ]
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_secrets_in_program_output_are_masked(said):
-    assert redact(said) == SAID[said]
+@pytest.mark.parametrize("stated", STATED)
+def test_secrets_in_program_output_are_masked(stated):
+    assert redact(stated) == STATED[stated]
     with redaction_mode("off"):
-        assert redact(said) == said
+        assert redact(stated) == stated
 
 
-@pytest.mark.parametrize("said", PROSE)
-def test_prose_about_secrets_stays(said):
-    assert redact(said) == said
+@pytest.mark.parametrize("stated", PROSE)
+def test_prose_about_secrets_stays(stated):
+    assert redact(stated) == stated
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_secrets_in_kept_properties_are_masked(said):
-    facets = {"spark_properties": {"properties": {"spark.told": said}}, "acme": {"told": said, "more": [said]}}
+@pytest.mark.parametrize("stated", STATED)
+def test_secrets_in_kept_properties_are_masked(stated):
+    facets = {"spark_properties": {"properties": {"spark.told": stated}}, "acme": {"told": stated, "more": [stated]}}
     assert SECRET.encode() not in b"".join(lines(translate([event("START"), event("COMPLETE", run_facets=facets)])))
 
 
@@ -215,14 +215,14 @@ def test_texts_without_secrets_are_unchanged(text):
 
 
 def test_json_is_redacted_by_name_and_by_shape():
-    said = {
+    stated = {
         "password": SECRET,
         "n": {"api_key": [SECRET, 7, True, None]},
         "masked": {"password": "***"},
         "empty": {"password": ""},
         "x": 1,
     }
-    assert redact_json(said) == {
+    assert redact_json(stated) == {
         "password": REDACTED, "n": {"api_key": [REDACTED, REDACTED, True, None]}, "masked": {"password": "***"},
         "empty": {"password": ""}, "x": 1,
     }  # fmt: skip
@@ -242,12 +242,12 @@ def test_every_key_on_a_json_path_can_mark_a_secret(path):
         for step in reversed(path):
             found = [*[None] * step, found] if isinstance(step, int) else {step: found, "plain": "x", "flag": True}
             expected = [*[None] * step, expected] if isinstance(step, int) else {step: expected}
-        told = redact_json(found)
-        assert str(secret) not in json.dumps(told)
+        redacted = redact_json(found)
+        assert str(secret) not in json.dumps(redacted)
         for step in path:
-            assert isinstance(told, list) or told["flag"] is True
-            told, expected = told[step], expected[step]
-        assert told == expected == REDACTED
+            assert isinstance(redacted, list) or redacted["flag"] is True
+            redacted, expected = redacted[step], expected[step]
+        assert redacted == expected == REDACTED
 
 
 @pytest.mark.parametrize(
@@ -266,31 +266,31 @@ def test_nested_secret_in_a_property_is_hidden_and_reported():
     strange = {"vault": {"tokens": {"of": {"ann": SECRET}}}, "x": "seen"}
     found = translate(event(run_facets={"spark_properties": {"properties": deep}, "strange": strange}), report=True)
     assert SECRET not in repr([one.value for one in found.proposals])
-    told = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
+    redacted = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
     inner = "spark_properties.properties.list[0]"
-    assert {path: told[path] for path in (f"{inner}.secrets.db.prod", f"{inner}.api.key", f"{inner}.x")} == {
+    assert {path: redacted[path] for path in (f"{inner}.secrets.db.prod", f"{inner}.api.key", f"{inner}.x")} == {
         f"{inner}.secrets.db.prod": "secret", f"{inner}.api.key": "secret", f"{inner}.x": None,
     }  # fmt: skip
-    assert told["strange.vault.tokens.of.ann"] == "secret"
-    assert told["strange.x"] is None
+    assert redacted["strange.vault.tokens.of.ann"] == "secret"
+    assert redacted["strange.x"] is None
 
 
 def test_properties_by_path_are_hidden_below_a_secret_name_too():
-    said = {"secrets": {"db": {"prod": SECRET, "n": 4711, "on": True, "list": [{"x": SECRET}]}}, "x": {"y": "seen"}}
-    found = translate(event("COMPLETE", run_facets={"dbt_version": said}), report=True)
+    stated = {"secrets": {"db": {"prod": SECRET, "n": 4711, "on": True, "list": [{"x": SECRET}]}}, "x": {"y": "seen"}}
+    found = translate(event("COMPLETE", run_facets={"dbt_version": stated}), report=True)
     values = repr([one.value for one in found.proposals])
     assert SECRET not in values
     assert "4711" not in values
     assert "seen" in values
-    told = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
+    redacted = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
     below = "dbt_version.secrets.db"
-    assert [told[f"{below}.{leaf}"] for leaf in ("prod", "n", "list[0].x")] == ["secret"] * 3
-    assert told["dbt_version.x.y"] is None
+    assert [redacted[f"{below}.{leaf}"] for leaf in ("prod", "n", "list[0].x")] == ["secret"] * 3
+    assert redacted["dbt_version.x.y"] is None
 
 
 def test_list_property_name_and_inner_key_mark_a_secret():
-    said = event(run_facets={"hive_properties": {"properties": {"x": 1}, "connection": [{"string": SECRET}]}})
-    assert SECRET not in repr([one.value for one in translate(said).proposals])
+    stated = event(run_facets={"hive_properties": {"properties": {"x": 1}, "connection": [{"string": SECRET}]}})
+    assert SECRET not in repr([one.value for one in translate(stated).proposals])
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_no_secret_of_any_facet_reaches_a_property(place, key):
     "namespace", [f"postgres://ann:{SECRET}@db:5432", f"mysql://:{SECRET}@db", f"https://h?token={SECRET}"]
 )
 def test_no_secret_of_a_namespace_reaches_a_proposal(namespace):
-    said = event(inputs=[dataset("d.s.a", namespace)], outputs=[dataset("d.s.b", namespace)])
-    found = b"".join(lines(translate(said)))
+    stated = event(inputs=[dataset("d.s.a", namespace)], outputs=[dataset("d.s.b", namespace)])
+    found = b"".join(lines(translate(stated)))
     assert SECRET.encode() not in found
 
 
@@ -435,8 +435,8 @@ def test_strict_hides_secrets_too():
 
 @pytest.mark.parametrize(("setting", "reason"), [("default", "secret"), ("off", None), ("strict", "secret")])
 def test_hidden_values_are_reported_by_the_redaction_mode(setting, reason):
-    said = {"acme": facet_of(password=SECRET, list=[{"token": SECRET}, URL], word=JWT)}
-    _, reasons = written(said, redaction=setting)
+    stated = {"acme": facet_of(password=SECRET, list=[{"token": SECRET}, URL], word=JWT)}
+    _, reasons = written(stated, redaction=setting)
     path = "$.run.facets.acme"
     assert {reasons[f"{path}.password"], reasons[f"{path}.list[0].token"], reasons[f"{path}.word"]} == {reason}
     assert reasons[f"{path}.list[1]"] is None, "of a URL only the password is gone"

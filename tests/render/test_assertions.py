@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.facet_cases import event, facet, orders, told
+from support.facet_cases import event, facet, orders, translate_events
 
 from dh_bridge.render import assertions
 
@@ -17,7 +17,7 @@ def checked():
         "dataQualityMetrics": facet(rowCount=90, columnMetrics=metrics),
         "dataQualityAssertions": facet(assertions=checks),
     }
-    return told(event(inputs=[orders(inputFacets=bags)]))
+    return translate_events(event(inputs=[orders(inputFacets=bags)]))
 
 
 def test_each_result_has_the_row_count_and_its_null_count():

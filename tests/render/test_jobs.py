@@ -20,8 +20,8 @@ from support.facet_cases import (
     job_event,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 
@@ -30,13 +30,13 @@ def patches(found, urn, aspect):
 
 
 def test_info_of_a_flow():
-    found = told(pair())
+    found = translate_events(pair())
     assert found.patched(FLOW, "dataFlowInfo") == {"/name": "daily", "/project": "shop"}
     assert found.one(FLOW, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:openlineage"}
 
 
 def test_info_of_a_job():
-    info = told(pair()).patched(JOB, "dataJobInfo")
+    info = translate_events(pair()).patched(JOB, "dataJobInfo")
     assert info == {
         "/name": "load",
         "/type": {"string": "openlineage"},
@@ -49,7 +49,7 @@ def test_info_of_a_job():
 def test_info_patches_include_the_fields_of_a_new_entity():
     """The server's template of a missing aspect has no name, and a dataJob's has no type."""
     for events in (pair(), pair(name="daily", outputs=[totals()]), [job_event(outputs=[totals()])]):
-        found = told(events)
+        found = translate_events(events)
         for one in found.proposals:
             if one.aspect_name in ("dataFlowInfo", "dataJobInfo"):
                 paths = {operation["path"] for operation in one.value}
@@ -58,7 +58,7 @@ def test_info_patches_include_the_fields_of_a_new_entity():
 
 
 def test_shared_aspects_are_patched_and_others_replaced():
-    found = told(
+    found = translate_events(
         pair(
             job={
                 "ownership": facet(owners=[{"name": "ann"}]),
@@ -80,7 +80,7 @@ def test_shared_aspects_are_patched_and_others_replaced():
 
 
 def test_cluster_that_is_an_environment_is_written_as_env():
-    found = told(pair(namespace="prod"))
+    found = translate_events(pair(namespace="prod"))
     (flow,) = found.entities("dataFlow")
     assert found.patched(flow, "dataFlowInfo")["/env"] == "PROD"
     (job,) = found.entities("dataJob")
@@ -89,30 +89,30 @@ def test_cluster_that_is_an_environment_is_written_as_env():
 
 def test_job_type_is_the_platform_despite_job_facets():
     """No event can flap it."""
-    found = told(pair(job={"jobType": facet(jobType="QUERY", integration="SPARK")}, producer=AIRFLOW))
+    found = translate_events(pair(job={"jobType": facet(jobType="QUERY", integration="SPARK")}, producer=AIRFLOW))
     (job,) = found.entities("dataJob")
     assert found.patched(job, "dataJobInfo")["/type"] == {"string": "airflow"}
 
 
 def test_sql_job_name_is_shortened_and_kept_as_a_property():
     name = "select a,\n  b from c where " + "d = 1 and " * 30
-    found = told(pair(name=name, namespace="trino://h:8080"))
+    found = translate_events(pair(name=name, namespace="trino://h:8080"))
     (job,) = found.entities("dataJob") or found.entities("dataFlow")
     info = found.patched(job, "dataJobInfo" if job.startswith("urn:li:dataJob") else "dataFlowInfo")
     if job.startswith("urn:li:dataJob"):
         assert len(info["/name"]) <= 121
         assert "\n" not in info["/name"]
-    assert found.kept(job)["job.name"] == name
+    assert found.properties(job)["job.name"] == name
 
 
 # -- flow and twin ---------------------------------------------------------------------------------------------------
 
 
 def test_flow_level_job_without_datasets_is_only_a_flow():
-    found = told(pair(name="daily", job={"documentation": facet(description="Night")}))
+    found = translate_events(pair(name="daily", job={"documentation": facet(description="Night")}))
     assert found.entities("dataJob") == set()
     assert found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
-    assert found.kept(FLOW)["job.name"] == "daily"
+    assert found.properties(FLOW)["job.name"] == "daily"
 
 
 def test_facets_of_a_flow_level_job_are_written_on_the_flow_and_on_its_flow_job():
@@ -121,11 +121,11 @@ def test_facets_of_a_flow_level_job_are_written_on_the_flow_and_on_its_flow_job(
         "ownership": facet(owners=[{"name": "ann"}]),
         "sourceCode": facet(language="bash", sourceCode="x"),
     }
-    found = told(pair(name="daily", job=facets, inputs=[orders()], outputs=[totals()]))
+    found = translate_events(pair(name="daily", job=facets, inputs=[orders()], outputs=[totals()]))
     flow_job = found.patched(TWIN, "dataJobInfo")
     assert (flow_job["/name"], flow_job["/flowUrn"]) == ("daily", FLOW)
     assert flow_job["/description"] == found.patched(FLOW, "dataFlowInfo")["/description"] == "Night"
-    assert found.kept(TWIN)["sourceCode.language"] == found.kept(FLOW)["sourceCode.language"] == "bash"
+    assert found.properties(TWIN)["sourceCode.language"] == found.properties(FLOW)["sourceCode.language"] == "bash"
     assert found.patched(TWIN, "ownership") == found.patched(FLOW, "ownership")
     assert found.has(TWIN, "dataJobInputOutput")
 
@@ -133,18 +133,20 @@ def test_facets_of_a_flow_level_job_are_written_on_the_flow_and_on_its_flow_job(
 def test_facets_of_a_task_are_not_written_on_its_flow_nor_those_of_the_flow_on_the_task():
     flow_event = pair(name="daily", job={"documentation": facet(description="Night")})
     task_events = pair(name="daily.load", job={"ownership": facet(owners=[{"name": "ann"}])}, outputs=[totals()])
-    found = told(flow_event, task_events)
+    found = translate_events(flow_event, task_events)
     assert "/description" not in found.patched(JOB, "dataJobInfo")
     assert not found.has(FLOW, "ownership")
 
 
 def test_twin_always_exists_by_setting():
-    found = told(pair(name="daily"), identity={"flow_level_jobs": "flow+task"})
+    found = translate_events(pair(name="daily"), identity={"flow_level_jobs": "flow+task"})
     assert found.entities("dataJob") == {TWIN}
 
 
 def test_job_event_declares_a_job_and_its_lineage():
-    found = told(job_event(inputs=[orders()], outputs=[totals()], job={"documentation": facet(description="x")}))
+    found = translate_events(
+        job_event(inputs=[orders()], outputs=[totals()], job={"documentation": facet(description="x")})
+    )
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["created"] == edge["lastModified"] == {"time": END_MS, "actor": DATAHUB}
     assert found.patched(JOB, "dataJobInfo")["/description"] == "x"
@@ -153,7 +155,7 @@ def test_job_event_declares_a_job_and_its_lineage():
 
 def test_same_job_event_twice_is_one():
     one = job_event(outputs=[totals()])
-    assert [p.value for p in told(one, one).proposals] == [p.value for p in told(one).proposals]
+    assert [p.value for p in translate_events(one, one).proposals] == [p.value for p in translate_events(one).proposals]
 
 
 # -- inputs and outputs ----------------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ def edges(found, urn=JOB):
 
 
 def test_edge_has_the_times_of_first_and_last_event():
-    found = told(pair(inputs=[orders()], outputs=[totals()]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals()]))
     times = {
         "created": {"time": START_MS, "actor": DATAHUB},
         "lastModified": {"time": END_MS, "actor": DATAHUB},
@@ -180,7 +182,7 @@ def test_edge_has_the_times_of_first_and_last_event():
 
 
 def test_edge_of_an_unfinished_run_has_only_its_created_time():
-    found = told(event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})]))
+    found = translate_events(event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})]))
     assert edges(found) == {
         f"inputDatasetEdges/{ORDERS}": {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": DATAHUB}}
     }
@@ -196,24 +198,24 @@ def test_edge_spans_all_runs_with_the_last_statistics(reverse):
         ]
 
     events = run(PARENT, 1, 100) + run(PARENT.replace("aa", "bb"), 5, 7)
-    edge = edges(told(events[::-1] if reverse else events))[f"inputDatasetEdges/{ORDERS}"]
+    edge = edges(translate_events(events[::-1] if reverse else events))[f"inputDatasetEdges/{ORDERS}"]
     assert edge["created"]["time"] == START_MS + 30 * 60_000
     assert edge["lastModified"]["time"] == START_MS + 4 * 3_600_000 + 30 * 60_000
     assert edge["properties"] == {"openlineage.inputStatistics.rowCount": "7"}
 
 
 def test_dataset_that_is_read_and_written_is_both():
-    found = told(pair(inputs=[orders()], outputs=[orders()]))
+    found = translate_events(pair(inputs=[orders()], outputs=[orders()]))
     assert set(edges(found)) == {f"inputDatasetEdges/{ORDERS}", f"outputDatasetEdges/{ORDERS}"}
 
 
 def test_no_edges_are_no_aspect():
-    assert not told(pair(inputs=[], outputs=[])).has(JOB, "dataJobInputOutput")
+    assert not translate_events(pair(inputs=[], outputs=[])).has(JOB, "dataJobInputOutput")
 
 
 def test_lineage_runs_through_temporary_datasets():
     tmp = {"namespace": "postgres://db:5432", "name": "shop.tmp.x"}
-    found = told(
+    found = translate_events(
         pair(inputs=[orders()], outputs=[tmp], run_id=PARENT, name="daily.first"),
         pair(inputs=[tmp], outputs=[totals()], name="daily.second"),
         temporary={"datasets": ["shop.tmp.*"]},
@@ -224,27 +226,31 @@ def test_lineage_runs_through_temporary_datasets():
 
 
 def test_slashes_in_urns_are_escaped_in_paths():
-    found = told(pair(outputs=[{"namespace": "s3://b", "name": "a/b~c"}]))
+    found = translate_events(pair(outputs=[{"namespace": "s3://b", "name": "a/b~c"}]))
     (path,) = edges(found)
     assert path == "outputDatasetEdges/urn:li:dataset:(urn:li:dataPlatform:s3,b~1a~1b~0c,PROD)"
 
 
 def test_pandas_frames_are_no_datasets():
-    found = told(pair(inputs=[{"namespace": "memory://pandas", "name": "dataframe"}], outputs=[totals()]), report=True)
+    found = translate_events(
+        pair(inputs=[{"namespace": "memory://pandas", "name": "dataframe"}], outputs=[totals()]), report=True
+    )
     assert found.entities("dataset") == {TOTALS}
     assert found.outcomes()["$.inputs[0].name"][0] == "dropped"
 
 
 def test_job_that_unrelated_runs_share_has_no_lineage_of_its_own():
     shared = "http://localhost:3000"
-    found = told(pair(name="dbt-run-shop", producer=DBT, inputs=[orders()], outputs=[totals()], namespace=shared))
+    found = translate_events(
+        pair(name="dbt-run-shop", producer=DBT, inputs=[orders()], outputs=[totals()], namespace=shared)
+    )
     for urn in found.entities("dataJob"):
         assert found.has(urn, "dataJobInfo")
 
 
 def test_at_most_2000_pairs_are_written():
     fields = {f"c{number}": {"inputFields": [{**orders(), "field": f"c{number}"}]} for number in range(2100)}
-    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": facet(fields=fields)})]))
+    found = translate_events(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": facet(fields=fields)})]))
     paths = found.patched(JOB, "dataJobInputOutput")
     assert sum(path.startswith("/fineGrainedLineages/") for path in paths) == 2000
     assert f"/inputDatasetEdges/{ORDERS}" in paths
@@ -252,5 +258,5 @@ def test_at_most_2000_pairs_are_written():
 
 def test_two_hundred_properties_at_most():
     many = {f"custom{number:03}": facet(a=1) for number in range(300)}
-    kept = told(pair(job=many)).kept(JOB)
-    assert len([key for key in kept if key.startswith("facet.")]) <= 200
+    properties = translate_events(pair(job=many)).properties(JOB)
+    assert len([key for key in properties if key.startswith("facet.")]) <= 200

@@ -18,8 +18,8 @@ from support.facet_cases import (
     job_event,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 
@@ -28,7 +28,9 @@ def operation(found):
 
 
 def test_operation_field_by_field():
-    found = operation(told(pair(inputs=[orders()], outputs=[totals()], job={"sql": facet(query="insert into x")})))
+    found = operation(
+        translate_events(pair(inputs=[orders()], outputs=[totals()], job={"sql": facet(query="insert into x")}))
+    )
     assert found == {
         "timestampMillis": END_MS,
         "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
@@ -47,19 +49,19 @@ def test_operation_field_by_field():
 
 
 def test_only_what_is_written_has_one_and_only_when_the_run_ends():
-    assert not told(pair(inputs=[orders()])).has(ORDERS, "operation")
-    assert not told(event("START", outputs=[totals()])).has(TOTALS, "operation")
-    assert not told(job_event(outputs=[totals()])).has(TOTALS, "operation")
-    assert not told(dataset_event(totals())).has(TOTALS, "operation")
+    assert not translate_events(pair(inputs=[orders()])).has(ORDERS, "operation")
+    assert not translate_events(event("START", outputs=[totals()])).has(TOTALS, "operation")
+    assert not translate_events(job_event(outputs=[totals()])).has(TOTALS, "operation")
+    assert not translate_events(dataset_event(totals())).has(TOTALS, "operation")
 
 
 def test_output_that_only_the_start_names_has_one_at_the_end():
-    found = told(event("START", outputs=[totals()]), event())
+    found = translate_events(event("START", outputs=[totals()]), event())
     assert operation(found)["timestampMillis"] == END_MS
 
 
 def test_inferred_operation_is_marked_as_inferred():
-    properties = operation(told(pair(outputs=[totals()])))["customProperties"]
+    properties = operation(translate_events(pair(outputs=[totals()])))["customProperties"]
     assert properties["openlineage.operation.inferred"] == "true"
 
 
@@ -74,12 +76,12 @@ def test_inferred_operation_is_marked_as_inferred():
     ],
 )
 def test_failed_run_writes_only_reported_operations(kind, bags, written):
-    found = told(event("START", outputs=[totals()]), event(kind, outputs=[totals(**bags)]))
+    found = translate_events(event("START", outputs=[totals()]), event(kind, outputs=[totals(**bags)]))
     assert found.has(TOTALS, "operation") is written
 
 
 def test_each_terminal_event_is_a_point_and_one_a_millisecond():
-    found = told(
+    found = translate_events(
         event("START", outputs=[totals(facets={"lifecycleStateChange": facet(lifecycleStateChange="CREATE")})]),
         event("FAIL", time="2026-11-20T01:00:10Z"),
         event("COMPLETE", time="2026-11-20T01:00:10.014Z"),
@@ -90,7 +92,7 @@ def test_each_terminal_event_is_a_point_and_one_a_millisecond():
 
 
 def test_fail_is_no_operation_where_only_the_complete_is():
-    found = told(
+    found = translate_events(
         event("START", outputs=[totals()]),
         event("FAIL", time="2026-11-20T01:00:10Z"),
         event("COMPLETE", time="2026-11-20T01:00:10.014Z"),
@@ -99,10 +101,10 @@ def test_fail_is_no_operation_where_only_the_complete_is():
 
 
 def test_operation_id_is_stable_for_a_run_and_differs_by_run():
-    one = operation(told(pair(outputs=[totals()])))["messageId"]
+    one = operation(translate_events(pair(outputs=[totals()])))["messageId"]
     changed = {"lifecycleStateChange": facet(lifecycleStateChange="CREATE")}
-    assert operation(told(pair(outputs=[totals(facets=changed)])))["messageId"] == one
-    other = told(pair(outputs=[totals()], run_id=RUN.replace("1", "2")))
+    assert operation(translate_events(pair(outputs=[totals(facets=changed)])))["messageId"] == one
+    other = translate_events(pair(outputs=[totals()], run_id=RUN.replace("1", "2")))
     assert operation(other)["messageId"] != one
 
 
@@ -114,7 +116,7 @@ def test_operation_type_precedence():
     sql = {"sql": facet(query="alter table x")}
 
     def kind(facets, run, job):
-        return operation(told(pair(outputs=[totals(facets=facets)], run=run, job=job)))["operationType"]
+        return operation(translate_events(pair(outputs=[totals(facets=facets)], run=run, job=job)))["operationType"]
 
     assert kind({**lifecycle, **model}, hive, sql) == "DELETE"
     assert kind(model, hive, sql) == "CREATE"
@@ -123,15 +125,15 @@ def test_operation_type_precedence():
     assert kind({}, {}, {}) == "INSERT"
 
 
-def commit(sql, said, **facets):
+def commit(sql, stated, **facets):
     """Return the operation of a commit to an Iceberg table."""
-    report = {"icebergCommitReport": facet(operation=said, commitMetrics={"addedRecords": 2, "removedRecords": 3})}
+    report = {"icebergCommitReport": facet(operation=stated, commitMetrics={"addedRecords": 2, "removedRecords": 3})}
     parts = {"outputs": [totals(facets=facets, outputFacets=report)], "job": {"sql": facet(query=sql)}}
-    return operation(told(pair(**parts)))
+    return operation(translate_events(pair(**parts)))
 
 
 @pytest.mark.parametrize(
-    ("sql", "said", "kind"),
+    ("sql", "stated", "kind"),
     [
         ("delete from totals where a < 0", "overwrite", "DELETE"),
         ("update totals set a = 1", "overwrite", "UPDATE"),
@@ -140,8 +142,8 @@ def commit(sql, said, **facets):
         ("call system.rewrite_data_files('totals')", "replace", "UPDATE"),
     ],
 )
-def test_iceberg_overwrite_can_be_a_delete(sql, said, kind):
-    assert commit(sql, said)["operationType"] == kind
+def test_iceberg_overwrite_can_be_a_delete(sql, stated, kind):
+    assert commit(sql, stated)["operationType"] == kind
 
 
 @pytest.mark.parametrize("word", ["ALTER", "RENAME", "DROP"])
@@ -153,18 +155,20 @@ def test_ddl_operation_has_no_affected_rows(word):
 
 def test_unknown_lifecycle_value_defers_to_the_next_source():
     facets = {"lifecycleStateChange": facet(lifecycleStateChange="MYSTERY")}
-    found = told(pair(outputs=[totals(facets=facets)], run={"hive_query": facet(operationName="DROPTABLE")}))
+    found = translate_events(
+        pair(outputs=[totals(facets=facets)], run={"hive_query": facet(operationName="DROPTABLE")})
+    )
     assert operation(found)["operationType"] == "DROP"
 
 
 def test_profile_is_a_point_of_every_terminal_event():
     metrics = {"dataQualityMetrics": facet(rowCount=3)}
-    found = told(
+    found = translate_events(
         event("START", inputs=[orders(facets=metrics)]), event("FAIL"), event("COMPLETE", time="2026-11-20T01:00:31Z")
     )
     assert [one["timestampMillis"] for one in found.all(ORDERS, "datasetProfile")] == [END_MS, END_MS + 1000]
-    assert not told(event("START", inputs=[orders(facets=metrics)])).has(ORDERS, "datasetProfile")
-    assert not told(job_event(inputs=[orders(facets=metrics)])).has(ORDERS, "datasetProfile")
+    assert not translate_events(event("START", inputs=[orders(facets=metrics)])).has(ORDERS, "datasetProfile")
+    assert not translate_events(job_event(inputs=[orders(facets=metrics)])).has(ORDERS, "datasetProfile")
 
 
 def test_profile_has_the_metrics_of_the_last_measuring_event():
@@ -173,13 +177,13 @@ def test_profile_has_the_metrics_of_the_last_measuring_event():
 
     events = [event("START", inputs=measured(rowCount=1, bytes=5)), event(inputs=measured(rowCount=2))]
     for order in (events, events[::-1]):
-        profile = told(order).one(ORDERS, "datasetProfile")
+        profile = translate_events(order).one(ORDERS, "datasetProfile")
         assert (profile["rowCount"], profile["sizeInBytes"]) == (2, 5)
 
 
 def test_sum_that_is_larger_than_datahub_s_long_is_left_out():
     metrics = {"addedRecords": 2**62, "removedRecords": 2**62}
     commit = {"icebergCommitReport": facet(operation="overwrite", commitMetrics=metrics)}
-    found = operation(told(pair(outputs=[totals(outputFacets=commit)])))
+    found = operation(translate_events(pair(outputs=[totals(outputFacets=commit)])))
     assert "numAffectedRows" not in found
     assert found["customProperties"]["openlineage.icebergCommitReport.commitMetrics.addedRecords"] == str(2**62)

@@ -31,8 +31,8 @@ from support.facet_cases import (
     job_event,
     orders,
     pair,
-    told,
     totals,
+    translate_events,
 )
 
 VECTORS = yaml.safe_load(
@@ -62,7 +62,7 @@ def airflow(**instance):
 def test_run_has_five_aspects_and_two_more_on_new_servers():
     def names(profile):
         events = pair(inputs=[orders()], outputs=[totals()], job={"jobType": facet(jobType="TASK")})
-        found = told(events, datahub_version=profile)
+        found = translate_events(events, datahub_version=profile)
         return [one.aspect_name for one in found.proposals if one.entity_urn == DPI]
 
     five = ["Properties", "Relationships", "Input", "Output", "RunEvent", "RunEvent"]
@@ -71,7 +71,7 @@ def test_run_has_five_aspects_and_two_more_on_new_servers():
 
 
 def test_run_never_has_unsupported_aspects():
-    found = told(
+    found = translate_events(
         pair(run={"tags": facet(tags=[{"key": "a"}])}, job={"ownership": facet(owners=[{"name": "ann"}])}),
         datahub_version="1.7",
     )
@@ -83,7 +83,7 @@ def test_run_never_has_unsupported_aspects():
 def test_without_the_start_an_event_adds_and_never_overwrites():
     """A call that knows less must not replace what another call wrote."""
     for kind in ("RUNNING", "COMPLETE", "FAIL", "OTHER"):
-        found = told(event(kind, inputs=[orders()], outputs=[totals()]))
+        found = translate_events(event(kind, inputs=[orders()], outputs=[totals()]))
         changes = {one.aspect_name: one.change_type for one in found.proposals if one.entity_urn == DPI}
         assert changes["dataProcessInstanceProperties"] == "CREATE"
         assert changes["dataProcessInstanceRelationships"] == "CREATE"
@@ -92,18 +92,18 @@ def test_without_the_start_an_event_adds_and_never_overwrites():
 
 
 def test_job_or_dataset_event_has_no_run():
-    assert told(job_event(outputs=[totals()])).entities("dataProcessInstance") == set()
-    assert told(dataset_event(totals())).entities("dataProcessInstance") == set()
+    assert translate_events(job_event(outputs=[totals()])).entities("dataProcessInstance") == set()
+    assert translate_events(dataset_event(totals())).entities("dataProcessInstance") == set()
 
 
 def test_no_empty_input_or_output_is_written():
-    found = told(pair(inputs=[], outputs=None))
+    found = translate_events(pair(inputs=[], outputs=None))
     assert not found.has(DPI, "dataProcessInstanceInput")
     assert not found.has(DPI, "dataProcessInstanceOutput")
 
 
 def test_proposals_are_ordered_by_their_dependencies():
-    found = told(pair(outputs=[totals()], job={"tags": facet(tags=[{"key": "a"}])}))
+    found = translate_events(pair(outputs=[totals()], job={"tags": facet(tags=[{"key": "a"}])}))
     kinds = list(dict.fromkeys(one.entity_type for one in found.proposals))
     assert kinds == ["dataPlatform", "tag", "dataFlow", "dataJob", "dataset", "dataProcessInstance"]
     assert found.proposals[-1].aspect_name == "operation"
@@ -113,10 +113,10 @@ def test_proposals_are_ordered_by_their_dependencies():
 
 
 def test_properties_of_a_run():
-    found = told(pair(inputs=[orders()]))
+    found = translate_events(pair(inputs=[orders()]))
     assert properties(found)["name"] == RUN
     assert properties(found)["created"] == {"time": START_MS, "actor": DATAHUB}
-    assert found.kept(DPI) == {
+    assert found.properties(DPI) == {
         "runId": RUN,
         "producer": OWN,
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -130,28 +130,32 @@ def test_properties_of_a_run():
 
 
 def test_run_that_goes_on_has_no_end():
-    kept = told(event("START")).kept(DPI)
-    assert kept["eventType"] == "START"
-    assert not {"endTime", "durationMillis", "attempt"} & kept.keys()
+    run_properties = translate_events(event("START")).properties(DPI)
+    assert run_properties["eventType"] == "START"
+    assert not {"endTime", "durationMillis", "attempt"} & run_properties.keys()
 
 
 @pytest.mark.parametrize("run_id", ["build-42", "7" * 36, "01938a9c-0000-4000-8000-000000000001"])
 def test_only_a_uuid_version_7_run_id_has_a_time(run_id):
-    found = told(event("START", run_id=run_id))
+    found = translate_events(event("START", run_id=run_id))
     (urn,) = found.entities("dataProcessInstance")
-    assert found.kept(urn)["runId"] == run_id
-    assert ("runIdTime" in found.kept(urn)) is False
+    assert found.properties(urn)["runId"] == run_id
+    assert ("runIdTime" in found.properties(urn)) is False
 
 
 def test_fractions_of_seconds_are_kept():
-    kept = told(event("START", time="2026-11-20T01:00:00.120500Z"), event()).kept(DPI)
-    assert kept["startTime"] == "2026-11-20T01:00:00.1205Z"
-    assert kept["durationMillis"] == "29879"
+    run_properties = translate_events(event("START", time="2026-11-20T01:00:00.120500Z"), event()).properties(DPI)
+    assert run_properties["startTime"] == "2026-11-20T01:00:00.1205Z"
+    assert run_properties["durationMillis"] == "29879"
 
 
 def test_later_producer_and_schema_win_in_any_order():
     events = [event("START", producer="https://a"), event("COMPLETE", producer="https://b")]
-    assert told(events).kept(DPI)["producer"] == told(events[::-1]).kept(DPI)["producer"] == "https://b"
+    assert (
+        translate_events(events).properties(DPI)["producer"]
+        == translate_events(events[::-1]).properties(DPI)["producer"]
+        == "https://b"
+    )
 
 
 NAMES = [
@@ -170,7 +174,7 @@ def test_run_name_precedence_ignores_event_order(upper, lower):
         _, first, name = NAMES[upper]
         for runs in ((first, NAMES[lower][1]), (NAMES[lower][1], first)):
             events = [event("START", run=runs[0], name="daily"), event(run=runs[1], name="daily")]
-            assert properties(told(events))["name"] == name
+            assert properties(translate_events(events))["name"] == name
 
 
 URLS = [
@@ -187,7 +191,7 @@ def test_run_url_precedence(rung):
     for first, last in ((upper, lower), (lower, upper)):
         merged = {**first, **last} if set(first) != set(last) else None
         events = [event("START", run=merged or first), event(run=merged or last)]
-        found = told(events)
+        found = translate_events(events)
         assert properties(found)["externalUrl"] == url
         assert {point["externalUrl"] for point in points(found)} == {url}
 
@@ -198,19 +202,19 @@ def test_run_user_precedence():
         {"environment-properties": facet(user="databricks-ann")},
     )
     for last, name in ((spark(userName="spark-ann"), "spark-ann"), ({}, "hive-ann")):
-        found = told(event("START", run={**hive, **databricks}), event(run=last))
+        found = translate_events(event("START", run={**hive, **databricks}), event(run=last))
         assert properties(found)["created"]["actor"] == f"urn:li:corpuser:{name}"
-        assert found.kept(DPI)["user"] == name
+        assert found.properties(DPI)["user"] == name
 
 
 def test_actor_is_datahub_if_the_event_names_no_user():
-    found = told(pair(outputs=[totals()]))
+    found = translate_events(pair(outputs=[totals()]))
     assert properties(found)["created"]["actor"] == "urn:li:corpuser:datahub"
     assert found.one(TOTALS, "operation")["actor"] == "urn:li:corpuser:datahub"
 
 
 def test_prefix_of_properties_is_a_setting_everywhere():
-    found = told(
+    found = translate_events(
         pair(inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})], outputs=[totals()]),
         properties={"prefix": "ol"},
     )
@@ -234,7 +238,7 @@ def test_first_rule_that_matches_is_the_type(job_type, run_type, nominal, kind):
     run = {"airflow": facet(dagRun={"run_type": run_type})} if run_type else {}
     if nominal:
         run["nominalTime"] = facet(nominalStartTime="2026-11-20T00:00:00Z")
-    found = told(pair(run=run, job={"jobType": facet(**job_type)} if job_type else {}))
+    found = translate_events(pair(run=run, job={"jobType": facet(**job_type)} if job_type else {}))
     assert properties(found).get("type") == kind
 
 
@@ -243,11 +247,11 @@ def test_run_statistics_are_summed_over_datasets_not_events():
         return orders(inputFacets={"inputStatistics": facet(rowCount=rows, size=size)})
 
     more = {**read(5, 50), "name": "shop.public.more"}
-    found = told(event("START", inputs=[read(1, 10)]), event(inputs=[read(3, 30), more]))
-    kept = found.kept(DPI)
-    assert (kept["inputs.rowCount"], kept["inputs.size"]) == ("8", "80")
-    assert "inputs.fileCount" not in kept
-    assert "outputs.statistics" not in kept
+    found = translate_events(event("START", inputs=[read(1, 10)]), event(inputs=[read(3, 30), more]))
+    run_properties = found.properties(DPI)
+    assert (run_properties["inputs.rowCount"], run_properties["inputs.size"]) == ("8", "80")
+    assert "inputs.fileCount" not in run_properties
+    assert "outputs.statistics" not in run_properties
 
 
 def test_long_run_statistics_are_capped_and_summed_in_full():
@@ -255,14 +259,14 @@ def test_long_run_statistics_are_capped_and_summed_in_full():
         {**totals(outputFacets={"outputStatistics": facet(rowCount=2)}), "name": f"shop.public.t{at}"}
         for at in range(99)
     ]
-    kept = told(pair(outputs=many)).kept(DPI)
-    assert len(kept["outputs.statistics"]) == 4000
-    assert kept["outputs.rowCount"] == "198"
+    run_properties = translate_events(pair(outputs=many)).properties(DPI)
+    assert len(run_properties["outputs.statistics"]) == 4000
+    assert run_properties["outputs.rowCount"] == "198"
 
 
 def test_name_is_no_longer_than_any_other_text():
     run = {"dataRentgen_run": facet(external_id="x" * 9000)}
-    assert len(properties(told(pair(run=run)))["name"]) == 4000
+    assert len(properties(translate_events(pair(run=run)))["name"]) == 4000
 
 
 # -- relationships ---------------------------------------------------------------------------------------------------
@@ -273,26 +277,28 @@ def relationships(found):
 
 
 def test_run_template_is_the_job_the_flow_or_the_flow_job():
-    assert relationships(told(pair())) == {"parentTemplate": JOB, "upstreamInstances": []}
-    assert relationships(told(pair(name="daily"))) == {"parentTemplate": FLOW, "upstreamInstances": []}
-    assert relationships(told(pair(name="daily", outputs=[totals()])))["parentTemplate"] == TWIN
+    assert relationships(translate_events(pair())) == {"parentTemplate": JOB, "upstreamInstances": []}
+    assert relationships(translate_events(pair(name="daily"))) == {"parentTemplate": FLOW, "upstreamInstances": []}
+    assert relationships(translate_events(pair(name="daily", outputs=[totals()])))["parentTemplate"] == TWIN
 
 
 def test_outputs_of_another_job_of_the_run_make_no_flow_job():
     """Those of this run's events that belong to that job."""
-    found = told(event("START", name="daily"), event("RUNNING", name=NAME, outputs=[totals()]), event(name="daily"))
+    found = translate_events(
+        event("START", name="daily"), event("RUNNING", name=NAME, outputs=[totals()]), event(name="daily")
+    )
     assert relationships(found)["parentTemplate"] == FLOW
     assert not found.has(TWIN, "dataJobInfo")
 
 
 def test_placeholder_that_names_nothing_writes_no_relationships():
     """An aspect that says only that there is nothing upstream would erase what another call wrote."""
-    found = told(pair(name="unknown", outputs=[totals()]))
+    found = translate_events(pair(name="unknown", outputs=[totals()]))
     assert not found.has(DPI, "dataProcessInstanceRelationships")
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
     assert found.entities("dataJob") == found.entities("dataFlow") == set()
     parent = {"parent": facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "x"})}
-    assert relationships(told(pair(name="unknown", run=parent))) == {
+    assert relationships(translate_events(pair(name="unknown", run=parent))) == {
         "parentInstance": PARENT_DPI,
         "upstreamInstances": [],
     }
@@ -305,17 +311,17 @@ def test_placeholder_facets_belong_to_the_named_job(reverse):
         event("START", name="unknown", inputs=[orders()], job={"sql": facet(query="select 1")}),
         event("COMPLETE", name="daily", outputs=[totals()]),
     ]
-    found = told(events[::-1] if reverse else events)
+    found = translate_events(events[::-1] if reverse else events)
     assert set(found.patched(TWIN, "dataJobInputOutput")) == {
         f"/inputDatasetEdges/{ORDERS}",
         f"/outputDatasetEdges/{TOTALS}",
     }
     assert relationships(found)["parentTemplate"] == TWIN
-    assert found.kept(FLOW)["sql.query"] == "select 1"
+    assert found.properties(FLOW)["sql.query"] == "select 1"
 
 
 def test_flow_job_exists_for_inputs_of_a_placeholder():
-    found = told(event("START", name="unknown", inputs=[orders()]), event(name="daily"))
+    found = translate_events(event("START", name="unknown", inputs=[orders()]), event(name="daily"))
     assert relationships(found)["parentTemplate"] == TWIN
     assert found.patched(TWIN, "dataJobInfo")["/flowUrn"] == FLOW
     assert found.has(TWIN, "dataJobInputOutput")
@@ -325,7 +331,7 @@ def test_flow_job_exists_for_inputs_of_a_placeholder():
 
 
 def test_start_and_end_are_points_of_their_own_time():
-    start, end = points(told(pair()))
+    start, end = points(translate_events(pair()))
     assert start == {
         "timestampMillis": START_MS,
         "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
@@ -345,10 +351,10 @@ def test_start_and_end_are_points_of_their_own_time():
 
 
 def test_run_event_id_ignores_the_result():
-    complete, fail = points(told(pair()))[-1], points(told(event("START"), event("FAIL")))[-1]
+    complete, fail = points(translate_events(pair()))[-1], points(translate_events(event("START"), event("FAIL")))[-1]
     assert complete["messageId"] == fail["messageId"]
-    assert complete["messageId"] != points(told(pair()))[0]["messageId"]
-    other = told(pair(run_id=PARENT))
+    assert complete["messageId"] != points(translate_events(pair()))[0]["messageId"]
+    other = translate_events(pair(run_id=PARENT))
     assert points(other, PARENT_DPI)[-1]["messageId"] != complete["messageId"]
 
 
@@ -357,7 +363,7 @@ def test_run_event_id_ignores_the_result():
     [("COMPLETE", "SUCCESS"), ("FAIL", "FAILURE"), ("ABORT", "SKIPPED"), ("complete", "SUCCESS")],
 )
 def test_result_of_a_terminal_event(kind, result):
-    last = points(told(event("START", producer=AIRFLOW), event(kind, producer=AIRFLOW)))[-1]
+    last = points(translate_events(event("START", producer=AIRFLOW), event(kind, producer=AIRFLOW)))[-1]
     assert last["result"] == {"type": result, "nativeResultType": "airflow"}
 
 
@@ -374,14 +380,16 @@ FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
 )  # fmt: skip
 def test_failed_airflow_try_is_up_for_retry_while_tries_are_left(tries, retries, asked, expected):
     run = {"airflow": facet(task={"retries": retries}, taskInstance={"try_number": tries})}
-    found = told(event("FAIL", run=run, producer=AIRFLOW), runs={"up_for_retry": asked})
+    found = translate_events(event("FAIL", run=run, producer=AIRFLOW), runs={"up_for_retry": asked})
     assert points(found)[-1]["result"] == expected
 
 
 def test_try_that_did_not_fail_is_not_up_for_retry():
     run = {"airflow": facet(task={"retries": 2}, taskInstance={"try_number": 1})}
     kinds = [
-        points(told(event(kind, run=run, producer=AIRFLOW), runs={"up_for_retry": True}))[-1]["result"]["type"]
+        points(translate_events(event(kind, run=run, producer=AIRFLOW), runs={"up_for_retry": True}))[-1]["result"][
+            "type"
+        ]
         for kind in ("COMPLETE", "ABORT")
     ]
     assert kinds == ["SUCCESS", "SKIPPED"]
@@ -404,18 +412,18 @@ def test_try_that_did_not_fail_is_not_up_for_retry():
     ],
 )
 def test_run_trigger_reason_is_the_creation_message(facets, word, profile):
-    found = told(pair(run=facets, producer=AIRFLOW), datahub_version=profile)
+    found = translate_events(pair(run=facets, producer=AIRFLOW), datahub_version=profile)
     assert properties(found)["created"].get("message") == word
 
 
 def test_abort_is_a_failure_by_setting():
-    last = points(told(event("START"), event("ABORT"), runs={"abort": "failure"}))[-1]
+    last = points(translate_events(event("START"), event("ABORT"), runs={"abort": "failure"}))[-1]
     assert last["result"]["type"] == "FAILURE"
 
 
 @pytest.mark.parametrize("kind", ["RUNNING", "OTHER", None, "SOMETHING"])
 def test_other_events_are_no_points(kind):
-    assert points(told(event(kind))) == []
+    assert points(translate_events(event(kind))) == []
 
 
 def at(seconds):
@@ -434,22 +442,22 @@ def test_run_attempts_and_results_match_the_vectors(vector, turn):
             "result": point.get("result", {}).get("type"),
             "attempt": point["attempt"],
         }
-        for point in points(told(events))
+        for point in points(translate_events(events))
     ]
     assert found == vector["expect"]
 
 
 def test_start_and_end_in_one_millisecond_are_one_ended_point():
-    (point,) = points(told(event("START", time=END), event(time=END)))
+    (point,) = points(translate_events(event("START", time=END), event(time=END)))
     assert (point["status"], point["durationMillis"]) == ("COMPLETE", 0)
-    skipped = points(told(event("START", time=END), event("ABORT", time=END)))
+    skipped = points(translate_events(event("START", time=END), event("ABORT", time=END)))
     assert [one["result"]["type"] for one in skipped] == ["SKIPPED"]
 
 
 def test_end_before_the_start_has_no_duration():
-    found = told(event("START", time="2026-11-20T01:05:00Z"), event(time=END))
+    found = translate_events(event("START", time="2026-11-20T01:05:00Z"), event(time=END))
     assert all("durationMillis" not in point for point in points(found))
-    assert "durationMillis" not in found.kept(DPI)
+    assert "durationMillis" not in found.properties(DPI)
 
 
 @pytest.mark.parametrize(
@@ -460,7 +468,7 @@ def test_stream_s_running_events_beat_by_setting(heartbeat, expected):
     job = {"jobType": facet(processingType="STREAMING")}
     times = ["2026-11-20T02:10:00Z", "2026-11-20T02:50:00Z", "2026-11-20T03:00:00Z"]
     events = [event("START", job=job), *(event("RUNNING", time=time, job=job) for time in times)]
-    found = told(events, runs={"heartbeat": heartbeat})
+    found = translate_events(events, runs={"heartbeat": heartbeat})
     midnight = START_MS - 3_600_000
     at = [f"{(point['timestampMillis'] - midnight) // 3_600_000:02}:00" for point in points(found)]
     assert at == expected
@@ -468,19 +476,23 @@ def test_stream_s_running_events_beat_by_setting(heartbeat, expected):
 
 
 def test_try_number_is_the_attempt_of_every_point():
-    found = told(pair(run=airflow(try_number=3), producer=AIRFLOW))
+    found = translate_events(pair(run=airflow(try_number=3), producer=AIRFLOW))
     assert {point["attempt"] for point in points(found)} == {3}
-    assert found.kept(DPI)["attempt"] == "3"
+    assert found.properties(DPI)["attempt"] == "3"
 
 
 def test_second_attempt_of_one_run_id_is_counted():
-    found = told(
+    found = translate_events(
         event("START"), event("FAIL"), event("START", time="2026-11-20T02:00:00Z"), event(time="2026-11-20T02:00:05Z")
     )
     assert [point["attempt"] for point in points(found)] == [1, 1, 2, 2]
     assert [point.get("durationMillis") for point in points(found)] == [None, 30000, None, 5000]
-    kept = found.kept(DPI)
-    assert (kept["attempt"], kept["eventType"], kept["durationMillis"]) == ("2", "COMPLETE", "5000")
+    run_properties = found.properties(DPI)
+    assert (run_properties["attempt"], run_properties["eventType"], run_properties["durationMillis"]) == (
+        "2",
+        "COMPLETE",
+        "5000",
+    )
     assert properties(found)["created"]["time"] == START_MS
 
 
@@ -489,7 +501,7 @@ def test_second_attempt_of_one_run_id_is_counted():
 
 def test_platform_instance_of_a_rule_is_on_flow_job_and_run():
     rules = {"rules": [{"namespace": "shop", "instance": "eu"}]}
-    found = told(pair(producer=AIRFLOW), identity=rules, datahub_version="1.7")
+    found = translate_events(pair(producer=AIRFLOW), identity=rules, datahub_version="1.7")
     instances = [one.value for one in found.proposals if one.aspect_name == "dataPlatformInstance"]
     assert len(instances) == 3
     assert {str(one) for one in instances} == {
@@ -504,7 +516,7 @@ def test_platform_instance_of_a_rule_is_on_flow_job_and_run():
 
 def test_run_of_a_placeholder_has_the_platform_of_what_ran_it():
     """The platform comes of the producer, whatever the job is called."""
-    found = told(pair(name="unknown", producer=AIRFLOW), datahub_version="1.7")
+    found = translate_events(pair(name="unknown", producer=AIRFLOW), datahub_version="1.7")
     assert found.one(DPI, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
     assert found.one(DPI, "dataProcessInstanceProperties")["customProperties"]["openlineage.orchestrator"] == "airflow"
     events = [one.value for one in found.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]

@@ -38,10 +38,10 @@ def test_value_at_the_depth_limit_is_not_cut():
 
 
 def test_field_has_the_nearest_note_and_its_datasets():
-    said = {"inputs": [{"name": "a", "facets": {"odd.key": {"x": 1, "y": []}}}, {}], "producer": "p"}
+    stated = {"inputs": [{"name": "a", "facets": {"odd.key": {"x": 1, "y": []}}}, {}], "producer": "p"}
     noted = {"$.inputs[0]": "far", "$.inputs[0].facets.odd.key.x": "near"}
     about = {"$.inputs[0]": "outer", "$.inputs[0].facets.odd.key": "inner", "$.producer": "own"}
-    assert [field[1:5] for field in iter_fields(said, noted, about)] == [
+    assert [field[1:5] for field in iter_fields(stated, noted, about)] == [
         ("$.inputs[0].name", "far", ("outer",), "a"),
         ('$.inputs[0].facets["odd.key"].x', "near", ("outer", "inner"), 1),
         ('$.inputs[0].facets["odd.key"].y', "far", ("outer", "inner"), []),

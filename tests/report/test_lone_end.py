@@ -78,7 +78,7 @@ def test_lone_end_loses_no_leaf_that_an_end_with_its_start_keeps(bridge, name, k
 
 
 def test_single_end_event_maps_nearly_all_standard_facets(bridge):
-    lines = [said for _, key, event in SAMPLES for said in leaves(bridge, key, event).values()]
+    lines = [stated for _, key, event in SAMPLES for stated in leaves(bridge, key, event).values()]
     outcomes = Counter(outcome for outcome, _ in lines)
     assert {reason for outcome, reason in lines if outcome == "dropped"} <= WITHHELD
     assert outcomes["mapped"] + outcomes["property"] >= 0.95 * len(lines)

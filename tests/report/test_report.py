@@ -1,4 +1,4 @@
-"""The leaf report tells every leaf once, and tells the truth."""
+"""The field report has every field once, and is true."""
 
 from __future__ import annotations
 
@@ -45,9 +45,13 @@ def test_every_field_of_a_real_event_is_reported_once(profile):
 def test_counts_are_those_of_the_lines():
     translation = bridge().translate(list(examples()), report=True)
     counts = Counter(line["outcome"] for line in translation.report.lines())
-    told, report = translation.counts, translation.report
-    assert (told.mapped, told.properties, told.dropped) == (counts["mapped"], counts["property"], counts["dropped"])
-    assert (report.mapped, report.properties, report.dropped) == (told.mapped, told.properties, told.dropped)
+    output, report = translation.counts, translation.report
+    assert (output.mapped, output.properties, output.dropped) == (
+        counts["mapped"],
+        counts["property"],
+        counts["dropped"],
+    )
+    assert (report.mapped, report.properties, report.dropped) == (output.mapped, output.properties, output.dropped)
     assert list(Report().lines()) == []
 
 
@@ -77,9 +81,9 @@ def test_leaf_is_not_compared_with_every_note():
 
 def test_fields_with_odd_names_or_no_value_are_reported():
     facets = {"odd": ODD_LEAVES, "empty": {}, "text": "t", "null": None}
-    said = event(run_facets=facets, extra={"x": 1}, inputs=[], outputs=None)
-    lines = reported([said])
-    assert len(lines) == walked(said)
+    stated = event(run_facets=facets, extra={"x": 1}, inputs=[], outputs=None)
+    lines = reported([stated])
+    assert len(lines) == walked(stated)
     assert '$.run.facets.odd["a.b"]' in lines
     assert {path: lines[path]["reason"] for path in ("$.inputs", "$.outputs", "$.extra.x", "$.run.facets.text")} == {
         "$.inputs": "empty",
@@ -138,20 +142,20 @@ TOLD = {
 
 @pytest.mark.parametrize("case", TOLD)
 def test_field_is_reported_with_its_outcome(case):
-    said, path, expected = TOLD[case]
-    line = reported([said])[path]
+    stated, path, expected = TOLD[case]
+    line = reported([stated])[path]
     assert expected in (line["outcome"], line["reason"])
 
 
 def test_run_id_maps_to_the_platform_instance_without_creates():
-    for version, said in (
+    for version, stated in (
         ("1.7", ("mapped", "dataPlatformInstance.urn", None)),
         ("0.15.0", ("dropped", None, "pending-terminal")),
     ):
         bridge = Bridge(Settings(datahub_version=version))
         bridge.options.can_create = False
         line = reported([event("RUNNING")], bridge)["$.run.runId"]
-        assert (line["outcome"], line["target"], line["reason"]) == said
+        assert (line["outcome"], line["target"], line["reason"]) == stated
 
 
 def test_namespace_of_a_collapsed_operation_maps_to_the_flow():
@@ -161,12 +165,12 @@ def test_namespace_of_a_collapsed_operation_maps_to_the_flow():
 
 
 def test_dbt_node_fields_map_to_the_operation_in_dbt_mode():
-    said = next(
+    stated = next(
         json.loads(one.raw)
         for one in examples()
         if "dbt_node" in one.job_facets and one.outputs and one.type == "COMPLETE"
     )
-    lines = reported([said], Bridge(Settings(identity={"mode": "datahub-dbt-source"})))
+    lines = reported([stated], Bridge(Settings(identity={"mode": "datahub-dbt-source"})))
     found = {path: lines[f"$.{path}"]["target"] for path in ("eventTime", "eventType", "job.namespace", "job.name")}
     named = "operation.customProperties[openlineage.job]"
     assert found == {
@@ -191,8 +195,8 @@ def test_what_a_pattern_of_temporary_datasets_leaves_out_is_told():
 
 def test_fields_of_a_filtered_event_are_reported_with_the_rule():
     using = Bridge(Settings(filters={"jobs": ["!tmp_*"]}))
-    said = [event(job="tmp_x"), event(job="etl")]
-    lines = list(using.translate(packed(said), report=True).report.lines())
+    stated = [event(job="tmp_x"), event(job="etl")]
+    lines = list(using.translate(packed(stated), report=True).report.lines())
     assert {line["reason"] for line in lines if line["event"] == "event[0]"} == {"filtered:jobs: !tmp_*"}
     assert [line for line in lines if line["event"] == "event[1]" and "filtered" in (line["reason"] or "")] == []
 

@@ -1,4 +1,4 @@
-"""Facets at places that they are not made for: the report tells where their leaves really went."""
+"""Facets in locations that they are not made for: the report states where their fields really went."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ OPAQUE = {"kafkaTopic": {"partitions": 6, "isInternal": False}, "mystery": {"x":
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
 @pytest.mark.parametrize("facets", ["scan", "subset", "opaque"])
 def test_facet_on_the_wrong_side_is_reported_truthfully(facets, side, bag, whole):
-    said = {"scan": {"icebergScanReport": SCAN}, "subset": SUBSETS[side], "opaque": OPAQUE}[facets]
-    for document in (event("COMPLETE", **{side: [dataset("d.s.t", **{bag: said})]}),
-                     job_event(**{side: [dataset("d.s.t", **{bag: said})]})):  # fmt: skip
+    stated = {"scan": {"icebergScanReport": SCAN}, "subset": SUBSETS[side], "opaque": OPAQUE}[facets]
+    for document in (event("COMPLETE", **{side: [dataset("d.s.t", **{bag: stated})]}),
+                     job_event(**{side: [dataset("d.s.t", **{bag: stated})]})):  # fmt: skip
         found, tried = lies([(facets, document)], 1, lambda path: "producer" not in path[0], whole=whole, profile="1.7")
         assert found == []
         assert tried["property"] + tried["mapped"] > 2
 
 
 def test_projected_fields_of_an_output_scan_are_properties():
-    told = reported([event("START"), event("COMPLETE", outputs=[dataset("d.s.t", facets={"icebergScanReport": SCAN})])])
-    line = told["$.outputs[0].facets.icebergScanReport.projectedFieldNames[0]"]
+    output = reported(
+        [event("START"), event("COMPLETE", outputs=[dataset("d.s.t", facets={"icebergScanReport": SCAN})])]
+    )
+    line = output["$.outputs[0].facets.icebergScanReport.projectedFieldNames[0]"]
     assert (line["outcome"], line["target"]) == (
         "property",
         "dataProcessInstanceProperties.customProperties[openlineage.outputs.icebergScanReport]",
@@ -44,24 +46,24 @@ def test_source_with_dropped_transformations_stays_a_source(field, monkeypatch):
     monkeypatch.setattr("support.report_truth.bridge", lambda _profile: dropping)
     source = {**dataset("d.s.a"), **field, "type": "DATASET",
               "transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}  # fmt: skip
-    said = event("COMPLETE", outputs=[dataset("d.s.t", facets={"lineage": {"inputs": [source]}})])
-    found, tried = lies([("here", said)], 1, lambda path: "lineage" in path, whole=True, profile="1.7")
+    stated = event("COMPLETE", outputs=[dataset("d.s.t", facets={"lineage": {"inputs": [source]}})])
+    found, tried = lies([("here", stated)], 1, lambda path: "lineage" in path, whole=True, profile="1.7")
     assert found == []
     assert (tried["mapped"] > 1, tried["dropped"] > 1, tried["property"]) == (True, True, 1 + len(field))
 
 
 def test_composer_operator_is_kept_as_subtype_or_property():
-    said = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
+    stated = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
                  outputs=[dataset("d.s.t", facets={"datasetType": {"datasetType": "TABLE"}})])  # fmt: skip
-    assert lies([("here", said)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
+    assert lies([("here", stated)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
 
 
 def test_lineage_of_an_unnamed_job_is_reported_on_its_run():
     column = {"type": "JOB", "namespace": "ns", "name": "app.other"}
     table = {**dataset("d.s.a"), "type": "DATASET"}
-    said = event("COMPLETE", job="unknown", outputs=[dataset("d.s.t", facets={"lineage": {"fields": {"a": {"inputs": [column]}}}})],
+    stated = event("COMPLETE", job="unknown", outputs=[dataset("d.s.t", facets={"lineage": {"fields": {"a": {"inputs": [column]}}}})],
                  job_facets={"lineage": {"entries": [{"type": "JOB", "inputs": [table]}]}})  # fmt: skip
-    found, tried = lies([("here", said)], 1, lambda path: "inputs" in path, whole=True, profile="1.7")
+    found, tried = lies([("here", stated)], 1, lambda path: "inputs" in path, whole=True, profile="1.7")
     assert found == []
     assert (tried["mapped"], tried["property"], tried["dropped"]) == (3, 3, 0)
 

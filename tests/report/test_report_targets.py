@@ -79,8 +79,10 @@ def test_each_target_of_an_example_is_in_the_proposals(settings):
 
 
 def test_target_has_the_prefix_of_the_settings():
-    said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}}, run_facets={"own": {"x": 1}})
-    lines = reported([said], Bridge(Settings(datahub_version="0.15.0", properties={"prefix": "ol"})))
+    stated_parts = event(
+        "START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}}, run_facets={"own": {"x": 1}}
+    )
+    lines = reported([stated_parts], Bridge(Settings(datahub_version="0.15.0", properties={"prefix": "ol"})))
     assert {path: lines[path]["target"] for path in (
         "$.job.facets.sql.query", "$.job.facets.sql.dialect", "$.run.facets.own.x", "$.job.name", "$.producer",
     )} == {

@@ -1,4 +1,4 @@
-"""The leaf report tells the truth: what a line says of a leaf is what a change of the leaf does."""
+"""The field report is true: a change of a field does what its line states."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ ODD_COLUMNS = [
 
 
 def test_report_is_true_for_odd_columns():
-    said = event(outputs=[dataset("d.s.t", facets={"schema": {"fields": ODD_COLUMNS}})])
+    stated = event(outputs=[dataset("d.s.t", facets={"schema": {"fields": ODD_COLUMNS}})])
 
     def only(path):  # another name of a nameless column, or of one that is there twice, is another column
         return "schema" in path and not (path[-1] == "name" and path[-2] in (0, 4, 5) and len(path) == 7)
 
-    found, tried = lies([("here", said)], 1, only, whole=True, profile="1.7")
+    found, tried = lies([("here", stated)], 1, only, whole=True, profile="1.7")
     assert found == []
     assert tried["dropped"] > 8
     assert tried["mapped"] > 15
@@ -94,16 +94,16 @@ def without(document, path):
 
 def test_empty_text_or_zero_is_mapped_only_if_it_has_an_effect():
     found, tried = [], 0
-    for place, said in golden():
-        for path, value in leaves(said):
+    for place, stated in golden():
+        for path, value in leaves(stated):
             if isinstance(value, bool | None) or value in ({}, []) or path[-1] in (*OF_NAMES, "eventTime", "runId"):
                 continue
-            changed = put(said, [path], "" if isinstance(value, str) else 0)
+            changed = put(stated, [path], "" if isinstance(value, str) else 0)
             line = reported(call(changed, whole=True), bridge("1.7"))[shown(path)]
             if line["outcome"] == "dropped":
                 continue
             tried += 1
-            if written(changed, whole=True, profile="1.7") == written(without(said, path), whole=True, profile="1.7"):
+            if written(changed, whole=True, profile="1.7") == written(without(stated, path), whole=True, profile="1.7"):
                 found.append((place, shown(path), line["target"]))
     assert found == []
     assert tried > 150
@@ -111,16 +111,16 @@ def test_empty_text_or_zero_is_mapped_only_if_it_has_an_effect():
 
 def test_report_check_detects_a_false_outcome(monkeypatch):
     """A row that names a target that nothing goes to, and one that drops what is stored."""
-    said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
-    assert lies([("here", said)], 1, whole=True, profile="1.7")[0] == []
+    stated = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
+    assert lies([("here", stated)], 1, whole=True, profile="1.7")[0] == []
     monkeypatch.setattr("dh_bridge.facets.source_code.sql.outcomes", {"query": mapped(JOB_PROPERTIES["sql.dialect"])})
-    told = reported([said], bridge("1.7"))["$.job.facets.sql.query"]
-    assert told["outcome"] == "property"
-    before = written(said, whole=True, profile="1.7")
-    assert lies([("here", said)], 1, whole=True, profile="1.7")[0] != []
-    assert bears_out({**told, "outcome": "dropped"}, before, before[1:]) is False
-    assert bears_out(told, before, list(before)) is False
-    elsewhere = {**told, "target": "ownership.owners[].owner"}
+    output = reported([stated], bridge("1.7"))["$.job.facets.sql.query"]
+    assert output["outcome"] == "property"
+    before = written(stated, whole=True, profile="1.7")
+    assert lies([("here", stated)], 1, whole=True, profile="1.7")[0] != []
+    assert bears_out({**output, "outcome": "dropped"}, before, before[1:]) is False
+    assert bears_out(output, before, list(before)) is False
+    elsewhere = {**output, "target": "ownership.owners[].owner"}
     after = written(
         event("START", job_facets={"sql": {"query": "select 2", "dialect": "ansi"}}), whole=True, profile="1.7"
     )
@@ -131,7 +131,7 @@ def test_report_check_detects_a_false_outcome(monkeypatch):
 @pytest.mark.parametrize(("whole", "profile"), CALLS[:2])
 def test_redacted_value_is_reported_as_secret_in_any_facet(whole, profile):
     found, tried = lies(
-        [(place, with_secrets(said)) for place, said in golden()], 1, injected, whole=whole, profile=profile
+        [(place, with_secrets(stated)) for place, stated in golden()], 1, injected, whole=whole, profile=profile
     )
     assert found == []
     assert all(tried[outcome] > 40 for outcome in OUTCOMES - {"mapped"}), tried
@@ -142,9 +142,9 @@ TOTALS = {**ORDERS, "name": "shop.public.totals"}
 EXTRACT = {"type": "JOB", "namespace": "ns", "name": "etl.extract"}
 FLOW = {"type": "JOB", "namespace": "ns", "name": "nightly"}
 OTHER_RUN = {"runId": "018cc251-f400-734d-88b3-1e3d63fe6299"}
-SAID = {"transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}
+STATED = {"transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}
 SOURCES = {
-    "a dataset": {**ORDERS, **SAID}, "a job": EXTRACT, "a job and what it did": {**EXTRACT, **SAID},
+    "a dataset": {**ORDERS, **STATED}, "a job": EXTRACT, "a job and what it did": {**EXTRACT, **STATED},
     "a run of a job": {**EXTRACT, **OTHER_RUN}, "a flow": FLOW, "the job itself": {"type": "JOB"},
 }  # fmt: skip
 TARGETS = {
@@ -158,8 +158,8 @@ TARGETS = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_explicit_lineage_is_reported_only_where_it_is_used(source, target, whole):
     entry = {**TARGETS[target], "inputs": [SOURCES[source]]}
-    said = event("COMPLETE", job_facets={"lineage": {"entries": [entry]}})
-    assert lies([(f"{source} -> {target}", said)], 1, whole=whole, profile="0.15.0")[0] == []
+    stated = event("COMPLETE", job_facets={"lineage": {"entries": [entry]}})
+    assert lies([(f"{source} -> {target}", stated)], 1, whole=whole, profile="0.15.0")[0] == []
 
 
 # -- entity by entity, whatever the settings leave out ---------------------------------------------------------------------
@@ -184,7 +184,7 @@ def own_name(path):
 
 
 def elsewhere(document, using):
-    """Return the lines of leaves of a dataset that are told to be on it where the aspect is not proposed of it."""
+    """Return the lines of fields of a dataset that name it as target, although its aspect is not proposed."""
     translation = using.translate(packed([document]), report=True)
     written = {(one.entity_urn, one.aspect_name) for one in translation.proposals}
     urns = named(document, using)
@@ -200,7 +200,7 @@ def elsewhere(document, using):
 @pytest.mark.parametrize("asked", ["", *(f" with {asked}" for asked in ASKED if "removals" not in asked)])
 def test_dataset_field_is_mapped_only_to_a_proposed_aspect(asked):
     using = bridge(f"1.7{asked}")
-    assert [(place, *line) for place, said in golden() for line in elsewhere(said, using)] == []
+    assert [(place, *line) for place, stated in golden() for line in elsewhere(stated, using)] == []
 
 
 @pytest.mark.slow

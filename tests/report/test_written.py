@@ -35,21 +35,23 @@ def test_values_over_the_result_limit_are_reported_as_dropped():
     """Where a target cannot create them; what a facet says of the validation is repeated beside each result."""
     meta = {f"m{number:03}": str(number) for number in range(230)}
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}}
-    said = event("COMPLETE", run_facets={"great_expectations_meta": meta}, inputs=[dataset("d.s.t", inputFacets=check)])
+    stated = event(
+        "COMPLETE", run_facets={"great_expectations_meta": meta}, inputs=[dataset("d.s.t", inputFacets=check)]
+    )
     bridge = Bridge()
     bridge.options.can_create = False
-    (result,) = aspects(bridge.translate(said), "assertionRunEvent")
-    lines = reported([said], bridge)
+    (result,) = aspects(bridge.translate(stated), "assertionRunEvent")
+    lines = reported([stated], bridge)
     path = "$.run.facets.great_expectations_meta."
-    kept = {name for name in meta if lines[path + name]["target"] == f"assertionRunEvent.runtimeContext[{name}]"}
-    assert kept == meta.keys() & result["runtimeContext"].keys()
+    retained = {name for name in meta if lines[path + name]["target"] == f"assertionRunEvent.runtimeContext[{name}]"}
+    assert retained == meta.keys() & result["runtimeContext"].keys()
     assert len(result["runtimeContext"]) == 200
-    assert {lines[path + name]["reason"] for name in meta.keys() - kept} == {"policy:state=none"}
+    assert {lines[path + name]["reason"] for name in meta.keys() - retained} == {"policy:state=none"}
 
 
 # -- by entity ----------------------------------------------------------------------------------------------------------
 
-SAID = {
+STATED = {
     "schema": {"fields": [{"name": "id", "type": "int"}]},
     "documentation": {"description": "what it is"},
     "ownership": {"owners": [{"name": "team:shop", "type": "DATAOWNER"}]},
@@ -66,7 +68,9 @@ def outcomes(*events, **chosen):
 
 
 def both(kind="START", **parts):
-    return event(kind, inputs=[dataset("d.s.read", facets=SAID)], outputs=[dataset("d.s.made", facets=SAID)], **parts)
+    return event(
+        kind, inputs=[dataset("d.s.read", facets=STATED)], outputs=[dataset("d.s.made", facets=STATED)], **parts
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_dataset_written_by_one_run_is_mapped_for_all_runs():
 
 def test_owners_of_a_dataset_are_not_those_of_a_job():
     """A placeholder job is not written, and a job's owners are not where a dataset's are."""
-    found = outcomes(both(job="unknown", job_facets={"ownership": SAID["ownership"]}))
+    found = outcomes(both(job="unknown", job_facets={"ownership": STATED["ownership"]}))
     assert found["$.job.facets.ownership.owners[0].name"] == ("dropped", "no-field:placeholder job")
     assert found[f"$.inputs[0].{OWNER}"] == ("mapped", "ownership.owners[].owner")
 
@@ -112,10 +116,10 @@ def test_aspects_held_by_writes_are_reported_as_dropped():
 def test_property_limit_is_reported_for_its_dataset_only():
     many = {f"k{number:03}": "v" for number in range(300)}
     full = {"storage": {"storageLayer": "iceberg", **many}}
-    said = event(
+    stated = event(
         inputs=[dataset("d.s.read", facets=full)], outputs=[dataset("d.s.made", facets={"storage": {"k299": "v"}})]
     )
-    found = outcomes(said)
+    found = outcomes(stated)
     assert found["$.inputs[0].facets.storage.k299"] == ("dropped", "too-large")
     assert found["$.outputs[0].facets.storage.k299"][0] == "property"
 
@@ -141,7 +145,7 @@ def test_proposal_that_the_profile_refuses_has_reached_nothing(monkeypatch):
 # -- what a ledger knows -----------------------------------------------------------------------------------------------
 
 
-def told_to_a_ledger(*batches, **chosen):
+def report_of_ledger(*batches, **chosen):
     """Return (outcome, target or reason) by path, of the last batch's event."""
     with CatalogSink(Catalog(":memory:")) as sink:
         ledger = Ledger(sink.catalog, compiled(Settings(**chosen)), sink, clock=lambda: NOW, report=True)
@@ -152,14 +156,14 @@ def told_to_a_ledger(*batches, **chosen):
 
 def test_fields_sent_by_the_ledger_before_are_mapped():
     """An event that comes again changes nothing, and nothing of it is sent."""
-    said = both("COMPLETE")
-    assert told_to_a_ledger([said], [said]) == told_to_a_ledger([said])
+    stated = both("COMPLETE")
+    assert report_of_ledger([stated], [stated]) == report_of_ledger([stated])
 
 
 def test_ledger_report_uses_resolved_facts_of_other_runs():
     """That a dataset is temporary, another run said."""
     marked = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
     other = event("COMPLETE", run=RUN[:-1] + "9", job="etl.other", outputs=[dataset("d.s.read", facets=marked)])
-    found = told_to_a_ledger([other], [both("COMPLETE")], temporary={"dataset_type": "drop_edges"})
+    found = report_of_ledger([other], [both("COMPLETE")], temporary={"dataset_type": "drop_edges"})
     assert found["$.inputs[0].name"] == ("mapped", "dataProcessInstanceInput.inputs")
     assert found["$.outputs[0].name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")

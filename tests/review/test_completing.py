@@ -1,4 +1,4 @@
-"""Runs that several calls tell in parts, without a ledger: each call completes the run, and none erases anything."""
+"""Runs whose events arrive in several calls, without a ledger: each call completes the run, and none erases anything."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def test_calls_in_any_order_leave_the_same_run_and_erase_nothing(gms):
     properties, relationships = results[0]
     assert results == [(properties, relationships)] * len(results)
     assert properties["created"]["time"] == 1795136400000
-    said = {name.removeprefix("openlineage."): value for name, value in properties["customProperties"].items()}
-    assert said["eventType"] == "COMPLETE"
-    assert (said["startTime"], said["endTime"]) == ("2026-11-20T01:00:00Z", "2026-11-20T01:00:09Z")
-    assert (said["facet.own_start"], said["facet.own_running"]) == ('{"a":1}', '{"b":2}')
-    assert said["facet.both"] == '{"x":"new"}'
+    stated = {name.removeprefix("openlineage."): value for name, value in properties["customProperties"].items()}
+    assert stated["eventType"] == "COMPLETE"
+    assert (stated["startTime"], stated["endTime"]) == ("2026-11-20T01:00:00Z", "2026-11-20T01:00:09Z")
+    assert (stated["facet.own_start"], stated["facet.own_running"]) == ('{"a":1}', '{"b":2}')
+    assert stated["facet.both"] == '{"x":"new"}'
     assert relationships["parentInstance"] == f"urn:li:dataProcessInstance:{PARENT}"
 
 
@@ -131,10 +131,10 @@ def test_two_ends_of_a_run_are_merged_and_the_newer_wins(server):
         server.forget()
         for one in order:
             emit(server, one)
-        said = custom(server)
-        assert (said["openlineage.facet.a"], said["openlineage.facet.b"]) == ('{"x":1}', '{"y":2}')
-        assert said["openlineage.facet.both"] == '{"x":"new"}'
-        assert said["openlineage.eventType"] == "FAIL"
+        stated = custom(server)
+        assert (stated["openlineage.facet.a"], stated["openlineage.facet.b"]) == ('{"x":1}', '{"y":2}')
+        assert stated["openlineage.facet.both"] == '{"x":"new"}'
+        assert stated["openlineage.eventType"] == "FAIL"
 
 
 def test_aspect_of_a_restart_is_the_newer_one():

@@ -163,10 +163,10 @@ def test_events_sent_one_by_one_erase_no_stored_value(tmp_path, order):
         for at in order:
             with opened(f"rest:{gms.url}", READ).sink as sink:
                 assert sink.emit(Bridge(READ).translate(EVENTS[at]).proposals).failures == []
-            said = [json.loads(line) for line in gms.dump()]
+            stated = [json.loads(line) for line in gms.dump()]
             sets = {
                 (one["entityUrn"], one["aspectName"], *leaf)
-                for one in said
+                for one in stated
                 for leaf in leaves(one["aspect"]["json"])
                 if one["aspectName"]
                 in ("dataProcessInstanceInput", "dataProcessInstanceOutput", "dataProcessInstanceRelationships")

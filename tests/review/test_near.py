@@ -84,7 +84,7 @@ def test_nearest_come_first_and_are_few():
 def test_near_misses_compare_names_of_the_same_tenant_only(monkeypatch):
     asked = []
     compared = near._near_miss
-    monkeypatch.setattr(near, "_near_miss", lambda *said: asked.append(said) or compared(*said))
+    monkeypatch.setattr(near, "_near_miss", lambda *stated: asked.append(stated) or compared(*stated))
     new = [urn(f"t{number}.public.Orders") for number in range(100)]
     known = [urn(f"t{number}.public.orders") for number in range(100)]
     assert len(list(near_misses(new, known))) == len(asked) == 100

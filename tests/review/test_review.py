@@ -225,8 +225,8 @@ def test_removed_tag_is_held_only_if_it_is_absent():
         taken = [{"op": "remove", "path": f"/editableSchemaFieldInfo/{path}/globalTags/tags/urn:li:tag:pii"}]
         held = Place(**{A: {"editableSchemaMetadata": StoredAspect(there)}})
         (change,) = reviewed(held, patch("dataset", A, "editableSchemaMetadata", taken))
-        told = [] if gone is None else [f"/editableSchemaFieldInfo/{gone}/globalTags/tags/urn:li:tag:pii"]
-        assert judge_change(change).paths == told
+        output = [] if gone is None else [f"/editableSchemaFieldInfo/{gone}/globalTags/tags/urn:li:tag:pii"]
+        assert judge_change(change).paths == output
 
 
 def test_revived_entity_that_is_removed_again_is_not_held():
@@ -306,16 +306,16 @@ def _sure(number):
 
 def test_float_that_a_server_keeps_with_32_bits_is_no_change():
     held = {A: {"upstreamLineage": StoredAspect(_sure(0.33333334), **OURS)}}
-    said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
-    (change,) = reviewed(Place(**held), said)
+    stated = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
+    (change,) = reviewed(Place(**held), stated)
     assert judge_change(change).status == "held"
-    counts, _ = planned(Place(**held), said)
+    counts, _ = planned(Place(**held), stated)
     assert counts == {"found": 1, "unchanged": 1}
 
 
 def test_float_of_another_number_is_a_change():
     held = {A: {"upstreamLineage": StoredAspect(_sure(0.5), **THEIRS)}}
-    said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
-    (change,) = reviewed(Place(**held), said)
+    stated = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
+    (change,) = reviewed(Place(**held), stated)
     assert judge_change(change).status == "overwritten"
-    assert planned(Place(**held), said)[0]["changed"] == 1
+    assert planned(Place(**held), stated)[0]["changed"] == 1

@@ -25,12 +25,12 @@ def _main_has_a_file(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _owing(monkeypatch):
-    """What a test leaves untold is not told when pytest ends."""
+    """What a test does not send is not sent when pytest ends."""
     monkeypatch.setattr(pipeline, "_unsent_pipelines", set())
 
 
-class Told:
-    """A pipeline and what it told, for the oldest version unless the settings say another."""
+class RecordedPipeline:
+    """A pipeline and what it sent, for the oldest version unless the settings name another."""
 
     def __init__(self, *, step=STEP, sink=None, **settings):
         self.sink = MemorySink() if sink is None else sink
@@ -41,7 +41,7 @@ class Told:
         self.profile = profile(settings.get("datahub_version") or "0.15.0")
 
     def aspects(self, urn, name):
-        """Return every value of an aspect of an entity, in the order in which they were told."""
+        """Return every value of an aspect of an entity, in the order in which they were sent."""
         found = [one for one in self.sink.proposals if one.entity_urn == urn and one.aspect_name == name]
         return [one.value for one in found]
 
@@ -57,5 +57,5 @@ class Told:
 
 
 @pytest.fixture
-def told():
-    return Told
+def record_pipeline():
+    return RecordedPipeline

@@ -1,4 +1,4 @@
-"""What a caller says of the wrong kind is told by its name, before anything else is."""
+"""An argument of the wrong type is an error with its name, before anything is sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pipeline():
 
 
 @pytest.mark.parametrize(
-    ("said", "named"),
+    ("stated", "named"),
     [
         ({"inputs": 5}, "dataset: expected a dataset, got 5"),
         ({"inputs": Path("/data/in.csv")}, "expected a dataset, got PosixPath"),
@@ -37,13 +37,13 @@ def pipeline():
         ({"job_facets": [1]}, "job_facets: expected a mapping"),
     ],
 )
-def test_run_arguments_are_validated(pipeline, said, named):
+def test_run_arguments_are_validated(pipeline, stated, named):
     with pytest.raises(EventError, match=named):
-        pipeline.run(JOB, **said)
+        pipeline.run(JOB, **stated)
 
 
 @pytest.mark.parametrize(
-    ("check", "said", "named"),
+    ("check", "stated", "named"),
     [
         (5, {}, "check: expected a check, got 5"),
         (Volume, {}, "expected a check"),
@@ -64,14 +64,14 @@ def test_run_arguments_are_validated(pipeline, said, named):
         (Custom(label="x", columns=5), {}, r"Custom: .*\$\.columns"),
     ],
 )
-def test_assertion_arguments_are_validated(pipeline, check, said, named):
+def test_assertion_arguments_are_validated(pipeline, check, stated, named):
     with pytest.raises(EventError, match=named):
-        pipeline.assertion(ORDERS, check, **said)
+        pipeline.assertion(ORDERS, check, **stated)
     assert pipeline.sink.proposals == []
 
 
 @pytest.mark.parametrize(
-    ("said", "named"),
+    ("stated", "named"),
     [
         ({"url": 5}, "url: expected a string"),
         ({"severity": ["warn"]}, "severity: expected a string"),
@@ -81,10 +81,10 @@ def test_assertion_arguments_are_validated(pipeline, check, said, named):
         ({"results": "x"}, "results: expected a mapping"),
     ],
 )
-def test_result_arguments_are_validated(pipeline, said, named):
+def test_result_arguments_are_validated(pipeline, stated, named):
     check = pipeline.assertion(ORDERS, "not_null", column="id")
     with pytest.raises(EventError, match=named):
-        check.report(True, **said)  # noqa: FBT003 - the word of the public interface
+        check.report(True, **stated)  # noqa: FBT003 - the word of the public interface
 
 
 @pytest.mark.parametrize("error", [5, ("UNKNOWN_ERROR",), ("UNKNOWN_ERROR", 5)])

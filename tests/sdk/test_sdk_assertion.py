@@ -1,4 +1,4 @@
-"""Checks told from Python: the examples of DataHub's page, the same checks from OpenLineage, every field of a result."""
+"""Checks reported from Python: the examples of DataHub's page, the same checks from OpenLineage, every field of a result."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ RESULT = "assertionRunEvent"
 FULL_TABLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
 
 
-def between(one, **said):
+def between(one, **stated):
     """Say the check of the page's example."""
     return one.pipeline.assertion(
         BAZ, "expect_column_max_to_be_between", column="col1", min=89, max=99,
-        platform="great-expectations", suite="demo_suite", **{"id": GUID, **said},
+        platform="great-expectations", suite="demo_suite", **{"id": GUID, **stated},
     )  # fmt: skip
 
 
@@ -51,8 +51,8 @@ def three_results(check):
         )
 
 
-def test_first_example_of_the_page_yields_the_same_assertion(told):
-    one = told()
+def test_first_example_of_the_page_yields_the_same_assertion(record_pipeline):
+    one = record_pipeline()
     assert between(one).urn == CHECK
     assert one.last(CHECK, "assertionInfo") == {
         "customProperties": {"suite_name": "demo_suite"},
@@ -75,8 +75,8 @@ def test_first_example_of_the_page_yields_the_same_assertion(told):
     assert one.last(CHECK, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:great-expectations"}
 
 
-def test_second_example_of_the_page_yields_the_same_results(told):
-    one = told()
+def test_second_example_of_the_page_yields_the_same_results(record_pipeline):
+    one = record_pipeline()
     three_results(between(one))
     ends = [
         ("SUCCESS", 90.0, '[{"country": "IN"}]'),
@@ -105,12 +105,12 @@ def test_three_results_of_one_moment_are_all_kept():
         check = bridge.assertion(BAZ, "row_count", min=1, id=GUID)
         three_results(check)
         three_results(check)
-        kept = {
+        retained = {
             (point["partitionSpec"]["partition"], point["result"]["type"])
             for point in catalog.timeseries(CHECK, RESULT)
         }
-        assert len(catalog.timeseries(CHECK, RESULT)) == 3, "telling it twice overwrites"
-        assert kept == {
+        assert len(catalog.timeseries(CHECK, RESULT)) == 3, "the second report overwrites"
+        assert retained == {
             ('[{"country": "IN"}]', "SUCCESS"),
             ('[{"country": "US"}]', "FAILURE"),
             ("FULL_TABLE_SNAPSHOT", "SUCCESS"),
@@ -130,8 +130,8 @@ def of_openlineage(actual, country=None):
     return {"namespace": "postgres://db:5432", "name": "bazTable", "inputFacets": facets}
 
 
-def test_same_three_results_from_openlineage_are_the_same(told):
-    one = told()
+def test_same_three_results_from_openlineage_are_the_same(record_pipeline):
+    one = record_pipeline()
     check = between(one, id=None)
     three_results(check)
     event = {
@@ -156,7 +156,7 @@ def test_same_three_results_from_openlineage_are_the_same(told):
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "stated"),
     [
         ("expect_column_max_to_be_between", {"column": "col1", "min_value": 89, "max_value": 99}),
         ("expect_column_values_to_not_be_null", {"column": "Col1", "mostly": 0.9}),
@@ -165,15 +165,15 @@ def test_same_three_results_from_openlineage_are_the_same(told):
         ("expect_something_of_ours", {}),
     ],
 )
-def test_same_check_from_openlineage_is_the_same_entity(told, profile, kind, said):
-    one = told(datahub_version=profile)
-    check = one.pipeline.assertion(PAIR, kind, platform="great-expectations", **said)
-    params = {key: value for key, value in said.items() if key != "column"}
+def test_same_check_from_openlineage_is_the_same_entity(record_pipeline, profile, kind, stated):
+    one = record_pipeline(datahub_version=profile)
+    check = one.pipeline.assertion(PAIR, kind, platform="great-expectations", **stated)
+    params = {key: value for key, value in stated.items() if key != "column"}
     entry = {
         "assertion": kind,
         "success": True,
         "params": params,
-        **({"column": said["column"]} if "column" in said else {}),
+        **({"column": stated["column"]} if "column" in stated else {}),
     }
     event = {
         "eventTime": "2023-11-14T22:13:20Z", "eventType": "COMPLETE",
@@ -186,16 +186,16 @@ def test_same_check_from_openlineage_is_the_same_entity(told, profile, kind, sai
     found = Bridge(Settings(datahub_version=profile)).translate(event).proposals
     (info,) = [proposal for proposal in found if proposal.aspect_name == "assertionInfo"]
     assert info.entity_urn == check.urn
-    (told_properties,) = [proposal for proposal in one.sink.proposals if proposal.aspect_name == "datasetProperties"]
-    assert told_properties in found, "the dataset is made known alike"
+    (dataset_properties,) = [proposal for proposal in one.sink.proposals if proposal.aspect_name == "datasetProperties"]
+    assert dataset_properties in found, "the dataset is made known alike"
     facet = {"openlineage.facet": "dataQualityAssertions"}
     assert {**info.value, "customProperties": {}} == {**one.last(check.urn, "assertionInfo"), "customProperties": {}}
-    assert info.value["customProperties"] == facet, "which no one needs who tells it here"
+    assert info.value["customProperties"] == facet, "which nobody needs who reports it here"
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_aspect_is_one_for_datahub(told, profile):
-    one = told(datahub_version=profile)
+def test_every_aspect_is_one_for_datahub(record_pipeline, profile):
+    one = record_pipeline(datahub_version=profile)
     check = between(
         one, name="max of col1", description="in bounds", url="http://example.com", properties={"team": "data"}
     )
@@ -208,8 +208,8 @@ def test_every_aspect_is_one_for_datahub(told, profile):
     one.assert_sound()
 
 
-def test_every_field_of_a_result_can_be_set(told):
-    one = told(datahub_version="1.7")
+def test_every_field_of_a_result_can_be_set(record_pipeline):
+    one = record_pipeline(datahub_version="1.7")
     between(one).report(
         success=False, actual=101.5, run_id="r", partition="p", url="http://x/1", rows=5, missing=1, unexpected=2,
         severity="warn", batch={"id": {"asset": "orders"}, "query": "select 1", "limit": 10, "properties": {"n": 1}},
@@ -237,21 +237,21 @@ def test_every_field_of_a_result_can_be_set(told):
 
 
 @pytest.mark.parametrize("profile", ["1.4", "1.5"])
-def test_severity_is_a_native_result_on_older_servers(told, profile):
-    one = told(datahub_version=profile)
+def test_severity_is_a_native_result_on_older_servers(record_pipeline, profile):
+    one = record_pipeline(datahub_version=profile)
     between(one).report(success=False, severity="warn")
     assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
 
 
-def test_error_does_not_replace_a_native_result_of_its_name(told):
-    one = told()
+def test_error_does_not_replace_a_native_result_of_its_name(record_pipeline):
+    one = record_pipeline()
     between(one).report(error="no such table", results={"error": "E1"})
     native = one.last(CHECK, RESULT)["result"]["nativeResults"]
     assert native == {"error": "E1", "error.message": "no such table"}
 
 
-def test_error_is_among_the_native_results_that_datahub_shows(told):
-    one = told(datahub_version="1.7")
+def test_error_is_among_the_native_results_that_datahub_shows(record_pipeline):
+    one = record_pipeline(datahub_version="1.7")
     between(one).report(error="no such table", results={"rows": 0}, url="http://x/1")
     result = one.last(CHECK, RESULT)["result"]
     assert result["nativeResults"] == {"error": "no such table", "rows": "0"}
@@ -260,23 +260,23 @@ def test_error_is_among_the_native_results_that_datahub_shows(told):
     assert one.last(CHECK, RESULT)["result"]["nativeResults"] == {"error": "no such table"}
 
 
-def test_description_that_the_search_index_does_not_take_is_cut(told):
-    one = told(datahub_version="1.7")
+def test_description_that_the_search_index_does_not_take_is_cut(record_pipeline):
+    one = record_pipeline(datahub_version="1.7")
     between(one, description="x" * 40_000)
     assert one.last(CHECK, "assertionInfo")["description"] == cut_text("x" * 40_000)
 
 
 @pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])
-def test_non_numeric_actual_value_is_a_native_result(told, actual):
-    one = told()
+def test_non_numeric_actual_value_is_a_native_result(record_pipeline, actual):
+    one = record_pipeline()
     between(one).report(success=True, actual=actual)
     result = one.last(CHECK, RESULT)["result"]
     assert "actualAggValue" not in result
     assert result["nativeResults"]["actual"]
 
 
-def test_result_without_a_run_has_the_moment_for_its_run(told):
-    one = told()
+def test_result_without_a_run_has_the_moment_for_its_run(record_pipeline):
+    one = record_pipeline()
     between(one).report(success=True)
     assert (one.last(CHECK, RESULT)["runId"], one.last(CHECK, RESULT)["timestampMillis"]) == (
         "1700000000000",
@@ -297,8 +297,8 @@ def test_result_without_a_run_has_the_moment_for_its_run(told):
         ),
     ],
 )
-def test_assertion_that_fails_to_run_is_an_error_with_its_type(told, error, kind, properties):
-    one = told()
+def test_assertion_that_fails_to_run_is_an_error_with_its_type(record_pipeline, error, kind, properties):
+    one = record_pipeline()
     between(one).report(error=error)
     assert one.last(CHECK, RESULT)["result"] == {
         "type": "ERROR",
@@ -307,8 +307,8 @@ def test_assertion_that_fails_to_run_is_an_error_with_its_type(told, error, kind
     }
 
 
-def test_error_of_no_known_type_is_refused(told):
-    one = told()
+def test_error_of_no_known_type_is_refused(record_pipeline):
+    one = record_pipeline()
     check = between(one)
     with pytest.raises(AspectError, match="error"):
         check.report(error=("BAD_LUCK", "x"))
@@ -319,8 +319,8 @@ def test_error_of_no_known_type_is_refused(told):
 
 
 @pytest.mark.parametrize("key", ["row_condition", "where", "filter"])
-def test_check_of_some_rows_has_results_of_those_rows(told, key):
-    one = told()
+def test_check_of_some_rows_has_results_of_those_rows(record_pipeline, key):
+    one = record_pipeline()
     check = one.pipeline.assertion(BAZ, "row_count", min=1, **{key: "country = 'IN'"})
     check.report(success=True)
     assert one.last(check.urn, RESULT)["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
@@ -329,8 +329,8 @@ def test_check_of_some_rows_has_results_of_those_rows(told, key):
     assert one.last(check.urn, RESULT)["partitionSpec"] == {"partition": '["p"]', "type": "PARTITION"}
 
 
-def test_result_of_selected_rows_has_a_query_partition(told):
-    one = told()
+def test_result_of_selected_rows_has_a_query_partition(record_pipeline):
+    one = record_pipeline()
     between(one).report(success=True, where="country = 'IN'")
     assert one.last(CHECK, RESULT)["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
 
@@ -341,20 +341,20 @@ def test_result_of_selected_rows_has_a_query_partition(told):
 @pytest.mark.parametrize(
     ("platform", "label"), [("dbt", "dbt Test"), ("great-expectations", "Great Expectations"), ("soda", "soda check")]
 )
-def test_from_1_7_a_check_is_shown_as_one_of_its_platform(told, platform, label):
-    one = told(datahub_version="1.7")
+def test_from_1_7_a_check_is_shown_as_one_of_its_platform(record_pipeline, platform, label):
+    one = record_pipeline(datahub_version="1.7")
     check = one.pipeline.assertion(BAZ, "not_null", column="id", platform=platform)
     info = one.last(check.urn, "assertionInfo")
     assert (info["type"], info["customAssertion"]["type"]) == ("CUSTOM", label)
 
 
 @pytest.mark.parametrize("given", [GUID, CHECK])
-def test_id_may_be_a_guid_or_a_urn(told, given):
-    assert told().pipeline.assertion(BAZ, "row_count", id=given).urn == CHECK
+def test_id_may_be_a_guid_or_a_urn(record_pipeline, given):
+    assert record_pipeline().pipeline.assertion(BAZ, "row_count", id=given).urn == CHECK
 
 
-def test_instance_of_the_platform_is_part_of_the_check(told):
-    one = told()
+def test_instance_of_the_platform_is_part_of_the_check(record_pipeline):
+    one = record_pipeline()
     west = one.pipeline.assertion(BAZ, "row_count", platform="dbt", instance="west")
     assert west.urn != one.pipeline.assertion(BAZ, "row_count", platform="dbt").urn
     assert one.last(west.urn, "dataPlatformInstance") == {
@@ -363,16 +363,16 @@ def test_instance_of_the_platform_is_part_of_the_check(told):
     }
 
 
-def test_without_a_platform_a_check_is_of_the_default_one(told):
-    one = told()
+def test_without_a_platform_a_check_is_of_the_default_one(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(BAZ, "row_count", value={3, 1})
     assert one.last(check.urn, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:openlineage"}
     assert one.last("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"
     assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["nativeParameters"] == {"value": "[1,3]"}
 
 
-def test_logic_of_a_check_is_kept(told):
-    one = told()
+def test_logic_of_a_check_is_kept(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(PAIR, "custom_sql", logic="select 1 where false")
     assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["logic"] == "select 1 where false"
 
@@ -380,15 +380,15 @@ def test_logic_of_a_check_is_kept(told):
 # -- what cannot be used -----------------------------------------------------------------------------------------------
 
 
-def test_results_are_of_datasets_only(told):
-    one = told()
+def test_results_are_of_datasets_only(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(JOB, Freshness(cron="0 8 * * *"))
     with pytest.raises(AspectError, match="is not a dataset"):
         check.report(success=True)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         {},
         {"success": True, "error": "x"},
@@ -403,47 +403,47 @@ def test_results_are_of_datasets_only(told):
         {"success": True, "time": 1.5},
     ],
 )
-def test_report_that_makes_no_sense_is_refused(told, said):
-    one = told()
+def test_report_that_makes_no_sense_is_refused(record_pipeline, stated):
+    one = record_pipeline()
     check = between(one)
     with pytest.raises(EventError) as caught:
-        check.report(**said)
+        check.report(**stated)
     assert caught.value.remedy
     assert one.aspects(CHECK, RESULT) == []
 
 
 @pytest.mark.parametrize("batch", [{"limit": "ten"}, {"limit": 2**31}])
-def test_limit_that_is_no_number_is_refused_by_the_schema(told, batch):
+def test_limit_that_is_no_number_is_refused_by_the_schema(record_pipeline, batch):
     with pytest.raises(AspectError, match="limit"):
-        between(told()).report(success=True, batch=batch)
+        between(record_pipeline()).report(success=True, batch=batch)
 
 
-def test_run_of_a_result_may_be_any_id(told):
-    one = told()
+def test_run_of_a_result_may_be_any_id(record_pipeline):
+    one = record_pipeline()
     for run_id in (UUID(int=7), one.pipeline.run(("nightly", "shop.check"), run_id=UUID(int=7))):
         between(one).report(success=True, run_id=run_id)
         assert one.last(CHECK, RESULT)["runId"] == str(UUID(int=7))
 
 
-def test_batch_may_be_its_id_alone(told):
-    one = told()
+def test_batch_may_be_its_id_alone(record_pipeline):
+    one = record_pipeline()
     between(one).report(success=True, batch="b1")
     assert one.last(CHECK, RESULT)["batchSpec"] == {"customProperties": {}, "nativeBatchId": "b1"}
 
 
 @pytest.mark.parametrize("ref", [JOB, "urn:li:tag:x", ("a",)])
-def test_named_check_is_one_of_a_dataset(told, ref):
+def test_named_check_is_one_of_a_dataset(record_pipeline, ref):
     with pytest.raises(EventError):
-        told().pipeline.assertion(ref, "not_null", column="id")
+        record_pipeline().pipeline.assertion(ref, "not_null", column="id")
 
 
-def test_assertion_that_datahub_would_reject_is_refused(told):
+def test_assertion_that_datahub_would_reject_is_refused(record_pipeline):
     with pytest.raises(AspectError, match="entityUrn"):
-        told().pipeline.assertion(BAZ, "not_null", id="a" * 600)
+        record_pipeline().pipeline.assertion(BAZ, "not_null", id="a" * 600)
 
 
-def test_proposals_are_plain_json(told):
-    one = told()
+def test_proposals_are_plain_json(record_pipeline):
+    one = record_pipeline()
     three_results(between(one))
     for proposal in one.sink.proposals:
         again = json.loads(json.dumps(proposal.value, allow_nan=False))

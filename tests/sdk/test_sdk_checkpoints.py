@@ -41,8 +41,8 @@ def checkpoint(*results, run_name="nightly-1", identifiers=None, **meta):
     )
 
 
-def tell(one, *results, datasets=None, **said):
-    return report_checkpoint(one.pipeline, checkpoint(*results, **said), datasets or {"orders": ORDERS})
+def report_results(one, *results, datasets=None, **stated):
+    return report_checkpoint(one.pipeline, checkpoint(*results, **stated), datasets or {"orders": ORDERS})
 
 
 def only(one, aspect):
@@ -50,8 +50,8 @@ def only(one, aspect):
     return found
 
 
-def test_expectation_equals_the_openlineage_assertion(told):
-    one = told(datahub_version="1.7")
+def test_expectation_equals_the_openlineage_assertion(record_pipeline):
+    one = record_pipeline(datahub_version="1.7")
     failed = expectation(
         column="amount",
         min_value=89.0,
@@ -60,7 +60,7 @@ def test_expectation_equals_the_openlineage_assertion(told):
         severity="critical",
         result={"observed_value": "101"},
     )
-    assert tell(one, failed) == 1
+    assert report_results(one, failed) == 1
     (check,) = {proposal.entity_urn for proposal in one.sink.proposals}
     same = one.pipeline.assertion(
         ORDERS, "expect_column_max_to_be_between", column="amount", min=89.0, max=99.0, platform="great-expectations"
@@ -85,13 +85,13 @@ def test_expectation_equals_the_openlineage_assertion(told):
     one.assert_sound()
 
 
-def test_counts_are_sent_without_the_unexpected_values(told):
-    one = told()
+def test_counts_are_sent_without_the_unexpected_values(record_pipeline):
+    one = record_pipeline()
     found = {
         "element_count": 9, "missing_count": 1, "unexpected_count": 2, "unexpected_percent": 22.2,
         "partial_unexpected_list": ["ann@example.com"],
     }  # fmt: skip
-    tell(
+    report_results(
         one,
         expectation("expect_column_values_to_be_in_set", column="mail", value_set=["x"], success=False, result=found),
     )
@@ -111,9 +111,9 @@ def test_counts_are_sent_without_the_unexpected_values(told):
         },
     ],
 )
-def test_exception_is_an_error_with_its_type(told, info):
-    one = told()
-    tell(one, expectation(column="amount", success=False, info=info, severity="warning"))
+def test_exception_is_an_error_with_its_type(record_pipeline, info):
+    one = record_pipeline()
+    report_results(one, expectation(column="amount", success=False, info=info, severity="warning"))
     assert only(one, RESULT)["result"] == {
         "type": "ERROR",
         "nativeResults": {"error": "Connection refused", "severity": "warning"},
@@ -123,9 +123,9 @@ def test_exception_is_an_error_with_its_type(told, info):
 
 
 @pytest.mark.parametrize("condition", ["amount > 1", {"type": "pass_through", "pass_through_filter": "amount > 1"}])
-def test_row_condition_is_the_query_partition(told, condition):
-    one = told()
-    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
+def test_row_condition_is_the_query_partition(record_pipeline, condition):
+    one = record_pipeline()
+    report_results(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
     assert only(one, RESULT)["partitionSpec"] == {"partition": "amount > 1", "type": "QUERY"}
 
 
@@ -149,37 +149,41 @@ def test_row_condition_is_the_query_partition(told, condition):
         ),
     ],
 )
-def test_condition_object_is_the_query_partition(told, condition, predicate):
-    one = told()
-    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
+def test_condition_object_is_the_query_partition(record_pipeline, condition, predicate):
+    one = record_pipeline()
+    report_results(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
     assert only(one, RESULT)["partitionSpec"] == {"partition": predicate, "type": "QUERY"}
     assert only(one, "assertionInfo")["datasetAssertion"]["nativeParameters"]["row_condition"] == predicate
 
 
-def test_condition_of_a_kind_to_come_is_kept_as_it_is(told):
-    one = told()
-    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition={"type": "fuzzy"}))
+def test_condition_of_a_kind_to_come_is_kept_as_it_is(record_pipeline):
+    one = record_pipeline()
+    report_results(one, expectation("expect_table_row_count_to_equal", value=1, row_condition={"type": "fuzzy"}))
     info = only(one, "assertionInfo")["datasetAssertion"]
     assert info["nativeParameters"]["row_condition"] == '{"type":"fuzzy"}'
 
 
-def test_counts_of_values_that_differ_are_no_counts_of_rows(told):
-    one = told()
+def test_counts_of_values_that_differ_are_no_counts_of_rows(record_pipeline):
+    one = record_pipeline()
     found = {"observed_value": None, "unexpected_count": 3, "missing_count": 1, "partial_missing_list": ["DE"]}
-    tell(one, expectation("expect_column_distinct_values_to_equal_set", column="c", success=False, result=found))
+    report_results(
+        one, expectation("expect_column_distinct_values_to_equal_set", column="c", success=False, result=found)
+    )
     result = only(one, RESULT)["result"]
     assert not {"missingCount", "unexpectedCount"} & result.keys()
     assert result["nativeResults"] == {"missing_count": "1", "unexpected_count": "3"}
 
 
-def test_numpy_and_pandas_values_are_converted(told):
+def test_numpy_and_pandas_values_are_converted(record_pipeline):
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
-    one = told()
+    one = record_pipeline()
     found = {
         "observed_value": pandas.Timestamp("2024-03-02"), "element_count": numpy.int64(9),
         "unexpected_percent": numpy.float64(22.5),
     }  # fmt: skip
-    tell(one, expectation(column="day", min_value=pandas.Timestamp("2024-01-01"), max_value=None, result=found))
+    report_results(
+        one, expectation(column="day", min_value=pandas.Timestamp("2024-01-01"), max_value=None, result=found)
+    )
     info = only(one, "assertionInfo")["datasetAssertion"]
     assert info["parameters"] == {"value": {"value": "2024-01-01T00:00:00", "type": "STRING"}}
     result = only(one, RESULT)["result"]
@@ -187,55 +191,59 @@ def test_numpy_and_pandas_values_are_converted(told):
     assert result["nativeResults"] == {"actual": "2024-03-02T00:00:00", "unexpected_percent": "22.5"}
 
 
-def test_values_of_a_secret_column_are_hidden(told):
-    one = told()
+def test_values_of_a_secret_column_are_hidden(record_pipeline):
+    one = record_pipeline()
     found = {"observed_value": ["hunter2"], "element_count": 4}
-    tell(one, expectation("expect_column_values_to_be_in_set", column="password", value_set=["hunter2"], result=found))
+    report_results(
+        one, expectation("expect_column_values_to_be_in_set", column="password", value_set=["hunter2"], result=found)
+    )
     assert "hunter2" not in str([proposal.value for proposal in one.sink.proposals])
     assert only(one, RESULT)["result"]["nativeResults"] == {"actual": "[REDACTED]"}
     assert only(one, RESULT)["result"]["rowCount"] == 4
 
 
-def test_non_null_proportion_is_sent_as_a_null_proportion(told):
-    one = told()
+def test_non_null_proportion_is_sent_as_a_null_proportion(record_pipeline):
+    one = record_pipeline()
     kind = "expect_column_proportion_of_non_null_values_to_be_between"
-    tell(one, expectation(kind, column="c", min_value=0.9, success=False, result={"observed_value": 0.75}))
+    report_results(one, expectation(kind, column="c", min_value=0.9, success=False, result={"observed_value": 0.75}))
     info = only(one, "assertionInfo")["datasetAssertion"]
     assert (info["operator"], info["parameters"]["value"]["value"]) == ("LESS_THAN_OR_EQUAL_TO", "0.1")
     result = only(one, RESULT)["result"]
     assert (result["actualAggValue"], result["nativeResults"]) == (0.25, {"actual": "0.75"})
 
 
-def test_batch_of_a_partition_has_a_partition_spec(told):
-    one = told()
-    tell(one, expectation(column="amount"), identifiers={"year": "2024", "dataframe": "<DATAFRAME>"})
+def test_batch_of_a_partition_has_a_partition_spec(record_pipeline):
+    one = record_pipeline()
+    report_results(one, expectation(column="amount"), identifiers={"year": "2024", "dataframe": "<DATAFRAME>"})
     assert only(one, RESULT)["partitionSpec"] == {"partition": '[{"year": "2024"}]', "type": "PARTITION"}
 
 
-def test_query_and_limit_of_a_batch_are_kept(told):
-    one = told()
-    tell(one, expectation(column="amount"), batch_spec={"query": "select 1", "limit": 10})
+def test_query_and_limit_of_a_batch_are_kept(record_pipeline):
+    one = record_pipeline()
+    report_results(one, expectation(column="amount"), batch_spec={"query": "select 1", "limit": 10})
     batch = only(one, RESULT)["batchSpec"]
     assert (batch["query"], batch["limit"]) == ("select 1", 10)
     assert only(one, RESULT)["partitionSpec"] == {"partition": "select 1", "type": "QUERY"}
 
 
-def test_checkpoint_without_a_run_name_uses_its_time(told):
-    one = told()
-    tell(one, expectation(column="amount"), run_name=None, active_batch_definition=None)
+def test_checkpoint_without_a_run_name_uses_its_time(record_pipeline):
+    one = record_pipeline()
+    report_results(one, expectation(column="amount"), run_name=None, active_batch_definition=None)
     assert only(one, RESULT)["runId"] == "2024-01-01T00:00:00+00:00"
 
 
-def test_asset_may_be_named_with_its_source(told):
-    one = told()
-    assert tell(one, expectation(column="amount"), datasets={"orders": "hive/other.orders", "shop/orders": ORDERS})
+def test_asset_may_be_named_with_its_source(record_pipeline):
+    one = record_pipeline()
+    assert report_results(
+        one, expectation(column="amount"), datasets={"orders": "hive/other.orders", "shop/orders": ORDERS}
+    )
     assert only(one, RESULT)["asserteeUrn"] == ORDERS
 
 
-def test_asset_without_a_dataset_is_refused_before_sending(told):
-    one = told()
+def test_asset_without_a_dataset_is_refused_before_sending(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(SettingsError, match="orders"):
-        tell(one, expectation(column="amount"), datasets={"customers": ORDERS})
+        report_results(one, expectation(column="amount"), datasets={"customers": ORDERS})
     assert one.sink.proposals == []
 
 
@@ -273,13 +281,13 @@ def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
     pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
     from dh_bridge.sdk.great_expectations import DataHubAction  # noqa: PLC0415 - needs the package
 
-    said = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
+    stated = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
     result = checkpoint(expectation(column="amount"))
-    assert DataHubAction(**said, settings={"assertions.type": "dataset", "datahub_version": "1.7"}).run(result) == {
+    assert DataHubAction(**stated, settings={"assertions.type": "dataset", "datahub_version": "1.7"}).run(result) == {
         "told": 1
     }
     with pytest.raises(SettingsError, match="did you mean `datahub_version`"):
-        DataHubAction(**said, settings={"datahub_versio": "1.7"}).run(result)
+        DataHubAction(**stated, settings={"datahub_versio": "1.7"}).run(result)
 
 
 def test_real_checkpoint_sends_its_expectations(tmp_path, monkeypatch):

@@ -184,8 +184,8 @@ TYPES = {
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
 @pytest.mark.parametrize(("definition", "part", "wanted"), EVERYWHERE.values(), ids=EVERYWHERE)
-def test_definition_is_written_as_datahub_keeps_it(told, definition, part, wanted, profile):
-    one = told(datahub_version=profile)
+def test_definition_is_written_as_datahub_keeps_it(record_pipeline, definition, part, wanted, profile):
+    one = record_pipeline(datahub_version=profile)
     check = one.pipeline.assertion(ORDERS, definition, platform="dbt", description="must hold")
     assert one.last(check.urn, "assertionInfo") == {
         "customProperties": {},
@@ -198,8 +198,8 @@ def test_definition_is_written_as_datahub_keeps_it(told, definition, part, wante
     one.assert_sound()
 
 
-def test_job_that_runs_in_time(told):
-    one = told()
+def test_job_that_runs_in_time(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(JOB, Freshness(every=(1, "HOUR")))
     assert one.last(check.urn, "assertionInfo")["freshnessAssertion"] == {
         "type": "DATA_JOB_RUN",
@@ -209,8 +209,8 @@ def test_job_that_runs_in_time(told):
     one.assert_sound()
 
 
-def test_columns_of_a_dataset(told):
-    one = told()
+def test_columns_of_a_dataset(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(ORDERS, Schema([("id", "bigint"), ("at", "timestamp", "when")], "SUPERSET"))
     found = one.last(check.urn, "assertionInfo")["schemaAssertion"]
     assert (found["entity"], found["compatibility"]) == (ORDERS, "SUPERSET")
@@ -223,8 +223,8 @@ def test_columns_of_a_dataset(told):
     one.assert_sound()
 
 
-def test_columns_are_spelt_as_their_system_spells_them(told):
-    one = told()
+def test_columns_are_spelt_as_their_system_spells_them(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(
         ("snowflake://acme", "SHOP.PUBLIC.ORDERS"), Field(column="AMOUNT", native_type="int", min=0)
     )
@@ -232,8 +232,8 @@ def test_columns_are_spelt_as_their_system_spells_them(told):
     assert field["path"] == "amount"
 
 
-def test_results_of_a_filtered_definition_are_of_those_rows(told):
-    one = told()
+def test_results_of_a_filtered_definition_are_of_those_rows(record_pipeline):
+    one = record_pipeline()
     check = one.pipeline.assertion(ORDERS, Volume(min=1, filter="country = 'IN'"))
     check.report(success=True)
     assert one.last(check.urn, "assertionRunEvent")["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
@@ -242,8 +242,8 @@ def test_results_of_a_filtered_definition_are_of_those_rows(told):
 # -- identity ----------------------------------------------------------------------------------------------------------
 
 
-def test_definition_urn_depends_on_its_limits_and_platform(told):
-    one = told()
+def test_definition_urn_depends_on_its_limits_and_platform(record_pipeline):
+    one = record_pipeline()
     say = one.pipeline.assertion
     first = say(ORDERS, Volume(min=1), platform="dbt").urn
     assert first == say(ORDERS, Volume(min=1), platform="dbt", description="d", suite="s").urn
@@ -257,8 +257,8 @@ def test_definition_urn_depends_on_its_limits_and_platform(told):
     assert first not in others
 
 
-def test_definition_urn_depends_on_its_name_if_named(told):
-    one = told()
+def test_definition_urn_depends_on_its_name_if_named(record_pipeline):
+    one = record_pipeline()
     first = one.pipeline.assertion(ORDERS, Volume(min=1), name="enough", url="https://checks.example/1")
     assert first.urn == one.pipeline.assertion(ORDERS, Volume(min=2), name="enough").urn
     info = one.aspects(first.urn, "assertionInfo")[0]
@@ -280,18 +280,18 @@ def test_definition_urn_depends_on_its_name_if_named(told):
         Field(**AMOUNT, metric="MEAN", min=1, failure_severity="HIGH"),
     ],
 )
-def test_how_bad_a_failure_is_needs_1_6(told, definition):
+def test_how_bad_a_failure_is_needs_1_6(record_pipeline, definition):
     with pytest.raises(SettingsError, match=r"requires DataHub 1\.6, but the proposals are for DataHub 1\.5") as caught:
-        told(datahub_version="1.5").pipeline.assertion(ORDERS, definition)
+        record_pipeline(datahub_version="1.5").pipeline.assertion(ORDERS, definition)
     assert caught.value.location == "datahub_version"
-    one = told(datahub_version="1.6")
+    one = record_pipeline(datahub_version="1.6")
     check = one.pipeline.assertion(ORDERS, definition)
     assert str(HIGH)[1:-1] in str(one.last(check.urn, "assertionInfo"))
     one.assert_sound()
 
 
 @pytest.mark.parametrize(
-    ("said", "key"),
+    ("stated", "key"),
     [
         ({"columns": ["id"]}, "fields"),
         ({"scope": "DATASET_ROWS"}, "scope"),
@@ -301,13 +301,13 @@ def test_how_bad_a_failure_is_needs_1_6(told, definition):
         ({"native_parameters": {"a": 1, "none": None}}, "nativeParameters"),
     ],
 )
-def test_custom_assertion_details_require_datahub_1_7(told, said, key):
+def test_custom_assertion_details_require_datahub_1_7(record_pipeline, stated, key):
     with pytest.raises(
         SettingsError, match=rf"{key} .*requires DataHub 1\.7, but the proposals are for DataHub 0\.15\.0"
     ):
-        told().pipeline.assertion(ORDERS, Custom(label="Fraud", **said))
-    one = told(datahub_version="1.7")
-    check = one.pipeline.assertion(ORDERS, Custom(label="Fraud", column="amount", **said))
+        record_pipeline().pipeline.assertion(ORDERS, Custom(label="Fraud", **stated))
+    one = record_pipeline(datahub_version="1.7")
+    check = one.pipeline.assertion(ORDERS, Custom(label="Fraud", column="amount", **stated))
     assert key in one.last(check.urn, "assertionInfo")["customAssertion"]
     one.assert_sound()
 
@@ -334,9 +334,9 @@ def test_custom_assertion_details_require_datahub_1_7(told, said, key):
         Schema([("id", "bigint"), ("id", "bigint")]),
     ],
 )
-def test_definition_that_makes_no_sense_is_refused(told, definition):
+def test_definition_that_makes_no_sense_is_refused(record_pipeline, definition):
     with pytest.raises(EventError) as caught:
-        told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
+        record_pipeline(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
     assert caught.value.remedy
 
 
@@ -344,25 +344,25 @@ def test_definition_that_makes_no_sense_is_refused(told, definition):
     "definition",
     [Volume(min=1), Sql(statement="s", min=1), Field(**AMOUNT, min=1), Schema([("a", "int")]), Custom(label="x")],
 )
-def test_only_freshness_is_about_jobs(told, definition):
+def test_only_freshness_is_about_jobs(record_pipeline, definition):
     with pytest.raises(AspectError, match="is not a dataset"):
-        told().pipeline.assertion(JOB, definition)
+        record_pipeline().pipeline.assertion(JOB, definition)
 
 
-def test_job_has_no_rows_to_filter(told):
+def test_job_has_no_rows_to_filter(record_pipeline):
     with pytest.raises(EventError, match="rows"):
-        told().pipeline.assertion(JOB, Freshness(since_last_check=True, filter="a = 1"))
+        record_pipeline().pipeline.assertion(JOB, Freshness(since_last_check=True, filter="a = 1"))
 
 
 @pytest.mark.parametrize("redaction", ["default", "off"])
-def test_values_of_a_secret_column_are_hidden(told, redaction):
-    one = told(redaction=redaction)
+def test_values_of_a_secret_column_are_hidden(record_pipeline, redaction):
+    one = record_pipeline(redaction=redaction)
     checks = [
         one.pipeline.assertion(
-            ORDERS, Field(column="password", native_type="text", value=[value], **said), platform="x"
+            ORDERS, Field(column="password", native_type="text", value=[value], **stated), platform="x"
         )
         for value in ("hunter2", "hunter3")
-        for said in ({}, {"operator": "REGEX_MATCH"})
+        for stated in ({}, {"operator": "REGEX_MATCH"})
     ]
     assert len({check.urn for check in checks}) == 4
     checks[0].report(success=False, actual="hunter2", unexpected=3)
@@ -377,25 +377,25 @@ def test_values_of_a_secret_column_are_hidden(told, redaction):
     assert (result["nativeResults"], result["unexpectedCount"]) == ({"actual": hidden or "hunter2"}, 3)
 
 
-def test_definition_accepts_no_extra_arguments(told):
+def test_definition_accepts_no_extra_arguments(record_pipeline):
     with pytest.raises(EventError, match="column"):
-        told().pipeline.assertion(ORDERS, Volume(min=1), column="id")
+        record_pipeline().pipeline.assertion(ORDERS, Volume(min=1), column="id")
 
 
 @pytest.mark.parametrize(
     "definition",
     [Field(**AMOUNT, metric="LUCK", min=1), Custom(label="x", scope="EVERYWHERE"), Freshness(every=(2**40, "DAY"))],
 )
-def test_definition_values_unknown_to_datahub_are_refused(told, definition):
+def test_definition_values_unknown_to_datahub_are_refused(record_pipeline, definition):
     with pytest.raises(AspectError, match=r"assertionInfo.*correct the arguments of the check"):
-        told(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
+        record_pipeline(datahub_version="1.7").pipeline.assertion(ORDERS, definition)
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("said", "operator", "parameters"),
+    ("stated", "operator", "parameters"),
     [
         ({"min": 1}, "GREATER_THAN_OR_EQUAL_TO", {"value": {"value": "1", "type": "NUMBER"}}),
         ({"max": 1.5}, "LESS_THAN_OR_EQUAL_TO", {"value": {"value": "1.5", "type": "NUMBER"}}),
@@ -410,13 +410,13 @@ def test_definition_values_unknown_to_datahub_are_refused(told, definition):
         ({"operator": "IS_TRUE"}, "IS_TRUE", None),
     ],
 )
-def test_comparison_is_an_operator_with_its_parameters(said, operator, parameters):
+def test_comparison_is_an_operator_with_its_parameters(stated, operator, parameters):
     wanted = {"operator": operator, **({"parameters": parameters} if parameters is not None else {})}
-    assert Comparison(**said).to_json() == wanted
+    assert Comparison(**stated).to_json() == wanted
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         {},
         {"min": 1, "max": 2, "value": 3},
@@ -427,6 +427,6 @@ def test_comparison_is_an_operator_with_its_parameters(said, operator, parameter
         {"min": 1, "value": 2},
     ],
 )
-def test_comparison_with_missing_or_extra_bounds_is_refused(said):
+def test_comparison_with_missing_or_extra_bounds_is_refused(stated):
     with pytest.raises(EventError, match=r"(requires|accepts)"):
-        Comparison(**said).to_json()
+        Comparison(**stated).to_json()

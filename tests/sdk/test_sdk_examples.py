@@ -1,4 +1,4 @@
-"""The two examples of the SDK run as they stand and tell what they promise."""
+"""The two examples of the SDK run as printed and report what they promise."""
 
 from __future__ import annotations
 

@@ -40,17 +40,17 @@ def fails(there):
     raise ValueError("boom")
 
 
-def test_caller_objects_are_released_after_the_exception(told):
+def test_caller_objects_are_released_after_the_exception(record_pipeline):
     there = []
-    run = begun(told())
+    run = begun(record_pipeline())
     with suppress(ValueError), run:
         fails(there)
     assert run.run_id == RUN_ID, "is still there"
     assert there[0]() is None
 
 
-def test_run_in_the_frame_that_fails_goes_with_it(told):
-    one, there = told(), []
+def test_run_in_the_frame_that_fails_goes_with_it(record_pipeline):
+    one, there = record_pipeline(), []
 
     def load():
         large = Table()
@@ -63,9 +63,9 @@ def test_run_in_the_frame_that_fails_goes_with_it(told):
     assert [ref() for ref in there] == [None, None]
 
 
-def test_retries_keep_no_objects_of_earlier_tries(told):
+def test_retries_keep_no_objects_of_earlier_tries(record_pipeline):
     there = []
-    with begun(told()) as run:
+    with begun(record_pipeline()) as run:
         for attempt in range(2, 5):
             try:
                 fails(there)
@@ -74,8 +74,8 @@ def test_retries_keep_no_objects_of_earlier_tries(told):
             assert there[-1]() is None
 
 
-def test_nor_does_the_last_try_that_another_run_repeats(told):
-    one, there = told(), []
+def test_nor_does_the_last_try_that_another_run_repeats(record_pipeline):
+    one, there = record_pipeline(), []
     with begun(one) as run:
         try:
             fails(there)
@@ -88,16 +88,16 @@ def test_nor_does_the_last_try_that_another_run_repeats(told):
     assert 'raise ValueError("boom")' in properties["openlineage.errorMessage.stackTrace"]
 
 
-def test_unsent_run_keeps_no_caller_objects(told):
+def test_unsent_run_keeps_no_caller_objects(record_pipeline):
     there = []
-    run = begun(told(sink=Down()))
+    run = begun(record_pipeline(sink=Down()))
     with pytest.warns(RuntimeWarning, match="is down"), suppress(ValueError), run:
         fails(there)
     assert there[0]() is None
 
 
-def test_exception_is_recorded_as_it_was_when_raised(told):
-    one = told()
+def test_exception_is_recorded_as_it_was_when_raised(record_pipeline):
+    one = record_pipeline()
     error = ValueError("first words")
     with begun(one) as run:
         run.retry(2, error)
@@ -106,8 +106,8 @@ def test_exception_is_recorded_as_it_was_when_raised(told):
     assert properties["openlineage.errorMessage.message"] == "ValueError: first words"
 
 
-def test_empty_retry_error_keeps_the_message_of_the_exception(told):
-    one = told()
+def test_empty_retry_error_keeps_the_message_of_the_exception(record_pipeline):
+    one = record_pipeline()
     with suppress(ValueError), begun(one) as run:
         run.retry(error="")
         raise ValueError("boom")

@@ -65,7 +65,7 @@ def test_value_is_what_json_has(value, expected):
     assert type(found) is type(expected)
 
 
-def test_numbers_and_times_of_numpy_and_pandas(told):
+def test_numbers_and_times_of_numpy_and_pandas(record_pipeline):
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     for value, expected in (
         (numpy.int64(3), 3),
@@ -82,7 +82,7 @@ def test_numbers_and_times_of_numpy_and_pandas(told):
         found = to_plain(value)
         assert found == expected
         assert type(found) is type(expected)
-    one = told()
+    one = record_pipeline()
     check = one.pipeline.assertion("hive/shop.orders", "row_count", min=numpy.int64(1), platform="x")
     check.report(success=numpy.bool_(True), actual=numpy.int64(4), rows=numpy.int64(4), results={"n": numpy.int64(2)})  # noqa: FBT003 - as above
     (event,) = one.aspects(check.urn, "assertionRunEvent")

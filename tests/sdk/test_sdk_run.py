@@ -1,4 +1,4 @@
-"""A run told from Python is the run that OpenLineage's events would tell, and more."""
+"""A run reported from Python is the run that OpenLineage's events would report, and more."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
-from dh_bridge.sdk import Pipeline
-from dh_bridge.sdk import run_proposals as telling
+from dh_bridge.sdk import Pipeline, run_proposals
 from dh_bridge.sdk.references import resolve_dataset
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.catalog import CatalogSink
@@ -39,8 +38,8 @@ PROPERTIES = "dataProcessInstanceProperties"
 RELATIONS = "dataProcessInstanceRelationships"
 
 
-def load(one, **said):
-    return one.pipeline.run(("nightly", "shop.load"), ["s3://lake/in"], [PAIR], **{"run_id": RUN_ID, **said})
+def load(one, **stated):
+    return one.pipeline.run(("nightly", "shop.load"), ["s3://lake/in"], [PAIR], **{"run_id": RUN_ID, **stated})
 
 
 def results(one, urn=RUN):
@@ -48,8 +47,8 @@ def results(one, urn=RUN):
     return [(point["attempt"], point["status"], point.get("result", {}).get("type")) for point in points]
 
 
-def test_run_starts_and_completes(told):
-    one = told()
+def test_run_starts_and_completes(record_pipeline):
+    one = record_pipeline()
     with load(one, url="https://runs.example/1", name="tonight", kind="scheduled", properties={"team": "data"}):
         pass
     assert one.aspects(RUN, EVENT) == [
@@ -97,8 +96,8 @@ def test_run_starts_and_completes(told):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_same_run_from_openlineage_is_the_same(told, profile):
-    one = told(datahub_version=profile)
+def test_same_run_from_openlineage_is_the_same(record_pipeline, profile):
+    one = record_pipeline(datahub_version=profile)
     parent = ("nightly", "shop", "018cc251-f400-7662-b080-000000000001")
     with load(one, parent=parent):
         pass
@@ -125,8 +124,8 @@ def key(proposal):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_aspect_is_one_for_datahub(told, profile):
-    one = told(datahub_version=profile)
+def test_every_aspect_is_one_for_datahub(record_pipeline, profile):
+    one = record_pipeline(datahub_version=profile)
     with (  # noqa: PT012 - what happens in the run is the test
         pytest.raises(ValueError, match="boom"),
         load(one, attempt=1, upstream=[OTHER], kind="ad_hoc", url="http://x/1") as run,
@@ -137,8 +136,8 @@ def test_every_aspect_is_one_for_datahub(told, profile):
     one.assert_sound()
 
 
-def test_exception_is_a_failure_and_goes_on(told):
-    one = told()
+def test_exception_is_a_failure_and_goes_on(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(ZeroDivisionError), load(one):
         1 / 0  # noqa: B018 - the exception is the test
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "FAILURE")]
@@ -149,23 +148,23 @@ def test_exception_is_a_failure_and_goes_on(told):
 
 
 @pytest.mark.parametrize("code", [None, 0, False])
-def test_run_succeeds_if_the_program_exits_with_success(told, code):
-    one = told()
+def test_run_succeeds_if_the_program_exits_with_success(record_pipeline, code):
+    one = record_pipeline()
     with pytest.raises(SystemExit), load(one):
         sys.exit(code)
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SUCCESS")]
 
 
 @pytest.mark.parametrize("code", [1, "no such table"])
-def test_program_that_leaves_with_an_error_fails_its_run(told, code):
-    one = told()
+def test_program_that_leaves_with_an_error_fails_its_run(record_pipeline, code):
+    one = record_pipeline()
     with pytest.raises(SystemExit), load(one):
         sys.exit(code)
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "FAILURE")]
 
 
-def test_single_dataset_or_run_is_accepted_as_a_list(told):
-    one = told()
+def test_single_dataset_or_run_is_accepted_as_a_list(record_pipeline):
+    one = record_pipeline()
     with one.pipeline.run(("ns", "etl.load"), ORDERS, None, upstream=OTHER) as run:
         pass
     assert one.last(run.urn, "dataProcessInstanceInput")["inputs"] == [ORDERS]
@@ -173,8 +172,8 @@ def test_single_dataset_or_run_is_accepted_as_a_list(told):
     assert one.last(run.urn, "dataProcessInstanceRelationships")["upstreamInstances"] == [OTHER]
 
 
-def test_single_run_object_is_accepted_as_upstream(told):
-    one = told()
+def test_single_run_object_is_accepted_as_upstream(record_pipeline):
+    one = record_pipeline()
     with load(one, run_id=OTHER.rpartition(":")[2]) as first, load(one, upstream=first):
         pass
     assert one.last(RUN, RELATIONS)["upstreamInstances"] == [OTHER]
@@ -185,15 +184,15 @@ def test_path_is_no_sink():
         Pipeline(sink=Path("shop.db"))
 
 
-def test_secret_in_an_exception_is_masked(told):
-    one = told()
+def test_secret_in_an_exception_is_masked(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(OSError, match="db"), load(one):
         raise OSError("cannot open postgres://ann:s3cret@db/shop")
     assert "s3cret" not in json.dumps([proposal.value for proposal in one.sink.proposals])
 
 
-def test_exception_text_with_a_surrogate_is_sent_escaped(told):
-    one = told()
+def test_exception_text_with_a_surrogate_is_sent_escaped(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(ValueError, match="bad"), load(one):
         raise ValueError("bad caf\udce9")  # a file's name whose bytes are no UTF-8
     assert results(one)[-1] == (1, "COMPLETE", "FAILURE")
@@ -201,40 +200,40 @@ def test_exception_text_with_a_surrogate_is_sent_escaped(told):
     assert properties["openlineage.errorMessage.message"] == "ValueError: bad caf\\udce9"
 
 
-def test_facet_that_json_cannot_encode_is_an_event_error(told):
-    run = told().pipeline.run(("ns", "job"), facets={"own": {"path": "caf\udce9"}})
+def test_facet_that_json_cannot_encode_is_an_event_error(record_pipeline):
+    run = record_pipeline().pipeline.run(("ns", "job"), facets={"own": {"path": "caf\udce9"}})
     with pytest.raises(EventError, match="surrogate"):
         run.__enter__()
 
 
-def test_skipped_run_is_skipped_despite_the_abort_setting(told):
-    one = told(runs={"abort": "failure"})
+def test_skipped_run_is_skipped_despite_the_abort_setting(record_pipeline):
+    one = record_pipeline(runs={"abort": "failure"})
     with load(one) as run:
         run.skip()
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SKIPPED")]
 
 
-def test_exception_without_a_message_is_sent_as_a_failure(told):
+def test_exception_without_a_message_is_sent_as_a_failure(record_pipeline):
     class WordlessError(Exception):
         def __str__(self):
             raise KeyError("x")
 
-    one = told()
+    one = record_pipeline()
     with pytest.raises(WordlessError), load(one):
         raise WordlessError
     assert one.sink.proposals[-1].value["result"]["type"] == "FAILURE"
 
 
-def test_exception_beats_a_skip(told):
-    one = told()
+def test_exception_beats_a_skip(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(ValueError, match="late"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
         run.skip()
         raise ValueError("late")
     assert results(one)[-1] == (1, "COMPLETE", "FAILURE")
 
 
-def test_tries_in_one_run_are_points_of_their_own(told):
-    one = told()
+def test_tries_in_one_run_are_points_of_their_own(record_pipeline):
+    one = record_pipeline()
     with load(one) as run:
         for attempt in range(2, 4):
             run.retry(attempt, ConnectionError(f"try {attempt - 1}"))
@@ -256,8 +255,8 @@ def test_tries_in_one_run_are_points_of_their_own(told):
 
 
 @pytest.mark.parametrize("error", [None, "flaky", OSError("flaky")])
-def test_try_that_someone_else_repeats_ends_up_for_retry(told, error):
-    one = told()
+def test_try_that_someone_else_repeats_ends_up_for_retry(record_pipeline, error):
+    one = record_pipeline()
     with load(one, attempt=2) as run:
         run.retry(error=error)
     assert results(one) == [(2, "STARTED", None), (2, "COMPLETE", "UP_FOR_RETRY")]
@@ -265,8 +264,8 @@ def test_try_that_someone_else_repeats_ends_up_for_retry(told, error):
     assert (message is None) if error is None else message.endswith("flaky")
 
 
-def test_exception_that_is_to_be_retried_goes_on_too(told):
-    one = told()
+def test_exception_that_is_to_be_retried_goes_on_too(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(OSError, match="flaky"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
         run.retry()
         raise OSError("flaky")
@@ -274,8 +273,8 @@ def test_exception_that_is_to_be_retried_goes_on_too(told):
     assert one.last(RUN, PROPERTIES)["customProperties"]["openlineage.errorMessage.message"] == "OSError: flaky"
 
 
-def test_run_events_of_one_millisecond_replace_each_other(told):
-    one = told(step=0)
+def test_run_events_of_one_millisecond_replace_each_other(record_pipeline):
+    one = record_pipeline(step=0)
     with load(one) as run:
         run.retry(2)
     assert results(one) == [
@@ -304,24 +303,24 @@ def test_catalogue_keeps_a_run_as_datahub_would():
     ("kind", "written"),
     [("scheduled", "BATCH_SCHEDULED"), ("ad_hoc", "BATCH_AD_HOC"), ("streaming", "STREAMING"), (None, None)],
 )
-def test_kind_of_a_run(told, kind, written):
-    one = told()
+def test_kind_of_a_run(record_pipeline, kind, written):
+    one = record_pipeline()
     with load(one, kind=kind):
         pass
     assert one.last(RUN, PROPERTIES).get("type") == written
 
 
 @pytest.mark.parametrize("template", [JOB, FLOW, ORDERS])
-def test_run_template_can_be_set_by_the_caller(told, template):
-    one = told()
+def test_run_template_can_be_set_by_the_caller(record_pipeline, template):
+    one = record_pipeline()
     with load(one, template=template):
         pass
     assert one.last(RUN, RELATIONS)["parentTemplate"] == template
-    assert one.last(JOB, "dataJobInputOutput"), "its own job is told all the same"
+    assert one.last(JOB, "dataJobInputOutput"), "its own job is reported all the same"
 
 
-def test_parents_and_upstream_runs_by_any_name(told):
-    one = told()
+def test_parents_and_upstream_runs_by_any_name(record_pipeline):
+    one = record_pipeline()
     pair = ("nightly", "shop.copy", "018cc251-f400-7662-b080-00000000000a")
     with one.pipeline.run(("nightly", "shop"), run_id="018cc251-f400-7662-b080-00000000000b") as parent:
         for number, ref in enumerate((parent, ("nightly", "shop", parent.run_id), parent.urn)):
@@ -337,15 +336,15 @@ def test_parents_and_upstream_runs_by_any_name(told):
             }
 
 
-def test_run_is_neither_its_parent_nor_its_upstream(told):
-    one = told()
+def test_run_is_neither_its_parent_nor_its_upstream(record_pipeline):
+    one = record_pipeline()
     with load(one, parent=RUN, upstream=[RUN]):
         pass
     assert one.last(RUN, RELATIONS) == {"parentTemplate": JOB, "upstreamInstances": []}
 
 
-def test_datasets_added_during_the_run_are_sent_at_its_end(told):
-    one = told()
+def test_datasets_added_during_the_run_are_sent_at_its_end(record_pipeline):
+    one = record_pipeline()
     with one.pipeline.run(("nightly", "shop.load"), run_id=RUN_ID) as run:
         run.reads(LAKE, "s3://lake/more")
         run.writes(PAIR)
@@ -353,8 +352,8 @@ def test_datasets_added_during_the_run_are_sent_at_its_end(told):
     assert one.aspects(RUN, "dataProcessInstanceOutput") == [{"outputs": [ORDERS]}]
 
 
-def test_dataset_passed_as_urn_is_written_only_as_an_edge(told):
-    one = told()
+def test_dataset_passed_as_urn_is_written_only_as_an_edge(record_pipeline):
+    one = record_pipeline()
     with one.pipeline.run(("nightly", "shop.load"), [LAKE], [ORDERS], run_id=RUN_ID):
         pass
     assert {proposal.entity_urn for proposal in one.sink.proposals} == {PLATFORM, RUN, FLOW, JOB}
@@ -368,8 +367,8 @@ def test_dataset_passed_as_urn_is_written_only_as_an_edge(told):
     ]
 
 
-def test_facets_of_openlineage_are_read_as_in_events(told):
-    one = told()
+def test_facets_of_openlineage_are_read_as_in_events(record_pipeline):
+    one = record_pipeline()
     sql = {"sql": {"query": "select 1"}}
     tags = {"tags": {"tags": [{"key": "cost", "value": "low"}]}}
     with load(one, facets={"nominalTime": {"nominalStartTime": "2024-01-01T00:00:00Z"}, **tags}, job_facets=sql):
@@ -379,22 +378,22 @@ def test_facets_of_openlineage_are_read_as_in_events(told):
     assert info["/customProperties/openlineage.sql.query"] == "select 1"
 
 
-def test_producer_determines_the_platform_of_the_job(told):
-    one = told()
+def test_producer_determines_the_platform_of_the_job(record_pipeline):
+    one = record_pipeline()
     with load(one, producer="https://github.com/apache/airflow/tree/providers-openlineage/2.0.0") as run:
         pass
     assert run.job.platform == "airflow"
     assert one.last(RUN, EVENT)["result"]["nativeResultType"] == "airflow"
 
 
-def test_run_without_an_id_gets_a_new_one(told):
-    one = told()
+def test_run_without_an_id_gets_a_new_one(record_pipeline):
+    one = record_pipeline()
     ids = {one.pipeline.run(("nightly", "shop.load")).run_id for _ in range(3)}
     assert len(ids) == 3
 
 
-def test_run_of_a_filtered_job_sends_nothing(told):
-    one = told(filters={"jobs": ["!shop.*"]})
+def test_run_of_a_filtered_job_sends_nothing(record_pipeline):
+    one = record_pipeline(filters={"jobs": ["!shop.*"]})
     with load(one) as run:
         pass
     assert run.filtered
@@ -405,7 +404,7 @@ def test_run_of_a_filtered_job_sends_nothing(told):
 
 
 @pytest.mark.parametrize(
-    ("said", "where"),
+    ("stated", "where"),
     [
         ({"attempt": 0}, "attempt"),
         ({"attempt": True}, "attempt"),
@@ -420,23 +419,23 @@ def test_run_of_a_filtered_job_sends_nothing(told):
         ({"upstream": [("a", "b", "")]}, "run"),
     ],
 )
-def test_invalid_run_arguments_are_refused_before_the_start(told, said, where):
-    one = told()
+def test_invalid_run_arguments_are_refused_before_the_start(record_pipeline, stated, where):
+    one = record_pipeline()
     with pytest.raises(EventError) as caught:
-        load(one, **said)
+        load(one, **stated)
     assert caught.value.location == where
     assert caught.value.remedy
     assert one.sink.proposals == []
 
 
 @pytest.mark.parametrize("job", ["nightly/shop.load", ("nightly",), ("nightly", ""), ("nightly", 7), None])
-def test_job_is_a_pair(told, job):
+def test_job_is_a_pair(record_pipeline, job):
     with pytest.raises(EventError, match="job"):
-        told().pipeline.run(job)
+        record_pipeline().pipeline.run(job)
 
 
-def test_ended_run_accepts_no_further_calls(told):
-    one = told()
+def test_ended_run_accepts_no_further_calls(record_pipeline):
+    one = record_pipeline()
     with load(one) as run:
         pass
     before = len(one.sink.proposals)
@@ -448,8 +447,8 @@ def test_ended_run_accepts_no_further_calls(told):
     assert len(one.sink.proposals) == before
 
 
-def test_run_that_has_not_begun_has_no_second_try(told):
-    run = load(told())
+def test_run_that_has_not_begun_has_no_second_try(record_pipeline):
+    run = load(record_pipeline())
     with pytest.raises(EventError, match="not started"):
         run.retry(2)
 
@@ -458,10 +457,10 @@ def test_threads_share_a_pipeline(tmp_path, monkeypatch):
     opened = []
 
     class Slow(Pipeline):
-        def __init__(self, *said, **more):
+        def __init__(self, *stated, **more):
             opened.append(self)
             sleep(0.05)
-            super().__init__(*said, **more)
+            super().__init__(*stated, **more)
 
     monkeypatch.setattr("dh_bridge.sdk.Pipeline", Slow)
     bridge = Bridge(sink=f"catalog:{tmp_path / 'shop.db'}")
@@ -474,9 +473,9 @@ def test_threads_share_a_pipeline(tmp_path, monkeypatch):
         return urns
 
     with ThreadPoolExecutor(8) as pool:
-        told = [urn for urns in pool.map(work, [f"shop.load_{thread}" for thread in range(8)]) for urn in urns]
+        output = [urn for urns in pool.map(work, [f"shop.load_{thread}" for thread in range(8)]) for urn in urns]
     assert opened == [bridge.pipeline]
-    ends = [bridge.pipeline.sink.catalog.timeseries(urn, EVENT)[-1]["status"] for urn in told]
+    ends = [bridge.pipeline.sink.catalog.timeseries(urn, EVENT)[-1]["status"] for urn in output]
     bridge.close()
     assert ends == ["COMPLETE"] * 40
 
@@ -510,8 +509,8 @@ def test_fork_beside_a_thread_that_sends_can_send():
     assert ended == 7
 
 
-def test_run_begins_once_and_counts_its_tries_upwards(told):
-    one = told()
+def test_run_begins_once_and_counts_its_tries_upwards(record_pipeline):
+    one = record_pipeline()
     with load(one, attempt=3) as run, pytest.raises(EventError, match="not after"):
         run.retry(3)
     with pytest.raises(EventError, match="already started"):
@@ -530,8 +529,8 @@ def test_run_begins_once_and_counts_its_tries_upwards(told):
         ("hive/shop.orders", resolve_dataset(("hive", "shop.orders"), Pipeline(sink="memory:").options).urn),
     ],
 )
-def test_datasets_by_any_name(told, ref, urn):
-    assert resolve_dataset(ref, told().pipeline.options).urn == urn
+def test_datasets_by_any_name(record_pipeline, ref, urn):
+    assert resolve_dataset(ref, record_pipeline().pipeline.options).urn == urn
 
 
 @pytest.mark.parametrize(
@@ -549,19 +548,19 @@ def test_datasets_by_any_name(told, ref, urn):
         None,
     ],
 )
-def test_invalid_dataset_reference_is_refused(told, ref):
+def test_invalid_dataset_reference_is_refused(record_pipeline, ref):
     with pytest.raises(EventError) as caught:
-        resolve_dataset(ref, told().pipeline.options)
+        resolve_dataset(ref, record_pipeline().pipeline.options)
     assert caught.value.remedy
 
 
-def test_name_that_is_skipped_is_no_dataset(told):
-    one = told()
+def test_name_that_is_skipped_is_no_dataset(record_pipeline):
+    one = record_pipeline()
     with pytest.raises(EventError, match="is not a dataset"):
         one.pipeline.run(("nightly", "shop.load"), [("inmemory://", "step")], [PAIR], run_id=RUN_ID)
 
 
-# -- when telling fails ------------------------------------------------------------------------------------------------
+# -- when a report fails ------------------------------------------------------------------------------------------------
 
 
 class Refusing(MemorySink):
@@ -573,15 +572,15 @@ class Refusing(MemorySink):
         return super().emit(proposals)
 
 
-def test_undelivered_run_is_a_sink_error(told):
-    one = told(sink=Refusing())
+def test_undelivered_run_is_a_sink_error(record_pipeline):
+    one = record_pipeline(sink=Refusing())
     with pytest.raises(SinkError, match="no room") as caught, load(one):
         pass
     assert caught.value.retryable
 
 
-def test_delivery_error_never_hides_the_exception_of_the_run(told):
-    one = told(sink=Refusing())
+def test_delivery_error_never_hides_the_exception_of_the_run(record_pipeline):
+    one = record_pipeline(sink=Refusing())
     with pytest.warns(RuntimeWarning, match="no room"), pytest.raises(KeyError), load(one):
         raise KeyError("mine")
 
@@ -598,8 +597,8 @@ class Broken(MemorySink):
         return super().emit(proposals)
 
 
-def test_unsent_run_can_be_started_again(told):
-    one = told(sink=Broken())
+def test_unsent_run_can_be_started_again(record_pipeline):
+    one = record_pipeline(sink=Broken())
     run = one.pipeline.run(("shop", "nightly"), run_id=RUN_ID)
     with pytest.raises(SinkError, match="is down"), run:
         pass
@@ -610,17 +609,17 @@ def test_unsent_run_can_be_started_again(told):
     assert one.aspects(PLATFORM, "dataPlatformInfo") != []
 
 
-def test_invalid_proposal_blocks_its_batch(told):
-    one = told()
+def test_invalid_proposal_blocks_its_batch(record_pipeline):
+    one = record_pipeline()
     good = upsert("dataset", ORDERS, "status", {"removed": False})
     with pytest.raises(AspectError, match="status"):
         one.pipeline.send([good, upsert("dataset", ORDERS, "status", {"removed": 1})])
     assert one.sink.proposals == []
 
 
-def test_invalid_rendered_aspect_is_named(told, monkeypatch):
-    monkeypatch.setattr(telling, "_run_event", lambda *_: {"timestampMillis": "soon"})
-    one = told()
+def test_invalid_rendered_aspect_is_named(record_pipeline, monkeypatch):
+    monkeypatch.setattr(run_proposals, "_run_event", lambda *_: {"timestampMillis": "soon"})
+    one = record_pipeline()
     with pytest.raises(AspectError, match=EVENT), load(one):
         pass
 

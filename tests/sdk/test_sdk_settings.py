@@ -1,4 +1,4 @@
-"""The settings of assertions and of redaction hold for what is told from Python as they do for events."""
+"""The settings of assertions and of redaction apply to what Python reports as they do to events."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for
 URL = f"postgres://ann:{SECRET}@db/x"
 
 
-def max_of(one, most, **said):
+def max_of(one, most, **stated):
     return one.pipeline.assertion(
-        PAIR, "expect_column_max_to_be_between", column="id", max=most, platform="great-expectations", **said
+        PAIR, "expect_column_max_to_be_between", column="id", max=most, platform="great-expectations", **stated
     )
 
 
 def from_events(most, **settings):
-    """Return (URN, assertionInfo) of the same check told by OpenLineage."""
+    """Return (URN, assertionInfo) of the same check, reported by OpenLineage."""
     check = {
         "assertion": "expect_column_max_to_be_between", "column": "id", "success": True, "params": {"max_value": most},
     }  # fmt: skip
-    said = {
+    stated = {
         "eventTime": "2026-11-20T01:00:00Z", "eventType": "COMPLETE", "run": {"runId": "018cc251-f400-734d-88b3-1e3d63fe6210"},
         "producer": "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/common/src/openlineage/common/provider/great_expectations",
         "job": {"namespace": "ns", "name": "check"},
         "inputs": [{"namespace": PAIR[0], "name": PAIR[1], "inputFacets": {"dataQualityAssertions": {"assertions": [check]}}}],
     }  # fmt: skip
-    found = Bridge(Settings(**settings)).translate([said])
+    found = Bridge(Settings(**settings)).translate([stated])
     ((urn, info),) = ((one.entity_urn, one.value) for one in found.proposals if one.aspect_name == "assertionInfo")
     return urn, info
 
@@ -42,16 +42,16 @@ def from_events(most, **settings):
 
 
 @pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
-def test_changed_threshold_is_a_new_assertion_by_default(told, identity, same):
-    one = told(assertions={"identity": identity})
+def test_changed_threshold_is_a_new_assertion_by_default(record_pipeline, identity, same):
+    one = record_pipeline(assertions={"identity": identity})
     below_5, below_6 = max_of(one, 5).urn, max_of(one, 6).urn
     assert (below_5 == below_6) is same
     assert below_5 == from_events(5, assertions={"identity": identity})[0]
 
 
 @pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
-def test_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
-    one = told(assertions={"identity": identity})
+def test_definition_s_threshold_is_a_part_of_it_or_not(record_pipeline, identity, same):
+    one = record_pipeline(assertions={"identity": identity})
     few, many = (one.pipeline.assertion(PAIR, Volume(min=least)).urn for least in (1, 2))
     assert (few == many) is same
     on_id, on_name = (
@@ -68,22 +68,22 @@ def test_definition_s_threshold_is_a_part_of_it_or_not(told, identity, same):
 
 
 @pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
-def test_type_of_a_check_is_a_setting_and_no_part_of_its_urn(told, kind, written):
-    one = told(datahub_version="1.7", assertions={"type": kind})
+def test_type_of_a_check_is_a_setting_and_no_part_of_its_urn(record_pipeline, kind, written):
+    one = record_pipeline(datahub_version="1.7", assertions={"type": kind})
     check = max_of(one, 5)
     assert one.last(check.urn, "assertionInfo")["type"] == written
-    assert check.urn == max_of(told(), 5).urn
+    assert check.urn == max_of(record_pipeline(), 5).urn
     assert check.info["type"] == from_events(5, datahub_version="1.7", assertions={"type": kind})[1]["type"]
     one.assert_sound()
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-def test_native_type_is_used_if_all_its_fields_are_known(told, profile):
-    one = told(datahub_version=profile, assertions={"type": "native"})
+def test_native_type_is_used_if_all_its_fields_are_known(record_pipeline, profile):
+    one = record_pipeline(datahub_version=profile, assertions={"type": "native"})
     rows = one.pipeline.assertion(PAIR, "row_count", min=1, platform="soda")
     assert one.last(rows.urn, "assertionInfo")["type"] == "VOLUME"
     of_column = max_of(one, 5)
-    assert one.last(of_column.urn, "assertionInfo")["type"] != "FIELD", "nobody told the column's type"
+    assert one.last(of_column.urn, "assertionInfo")["type"] != "FIELD", "no event states the column's type"
     one.assert_sound()
 
 
@@ -95,8 +95,8 @@ def test_native_type_is_used_if_all_its_fields_are_known(told, profile):
     ("warn_as", "word", "expected"),
     [("failure", "warn", "FAILURE"), ("success", "warn", "SUCCESS"), ("success", "info", "SUCCESS"), ("success", "error", "FAILURE")],
 )  # fmt: skip
-def test_warn_as_setting_sets_the_result_of_a_warning(told, profile, warn_as, word, expected):
-    one = told(datahub_version=profile, assertions={"warn_as": warn_as})
+def test_warn_as_setting_sets_the_result_of_a_warning(record_pipeline, profile, warn_as, word, expected):
+    one = record_pipeline(datahub_version=profile, assertions={"warn_as": warn_as})
     check = max_of(one, 5)
     check.report(success=False, severity=word)
     result = one.last(check.urn, RESULT)["result"]
@@ -112,7 +112,7 @@ def test_warn_as_setting_sets_the_result_of_a_warning(told, profile, warn_as, wo
 # -- redaction ---------------------------------------------------------------------------------------------------------
 
 
-def tell_secrets(one):
+def report_secrets(one):
     """Tell a secret wherever a check or a result takes a text."""
     for check in (
         one.pipeline.assertion(
@@ -139,18 +139,18 @@ def tell_secrets(one):
 
 
 @pytest.mark.parametrize(("mode", "hidden"), [("default", True), ("strict", True), ("off", False)])
-def test_redaction_applies_to_assertions_and_results(told, mode, hidden):
-    one = told(redaction=mode)
-    text = tell_secrets(one)
+def test_redaction_applies_to_assertions_and_results(record_pipeline, mode, hidden):
+    one = record_pipeline(redaction=mode)
+    text = report_secrets(one)
     assert (SECRET not in text) is hidden
     assert ("***@db" in text) is hidden
     one.assert_sound()
 
 
-def test_assertion_urn_is_independent_of_redaction(told):
+def test_assertion_urn_is_independent_of_redaction(record_pipeline):
     def urns(mode):
-        one = told(redaction=mode)
-        tell_secrets(one)
+        one = record_pipeline(redaction=mode)
+        report_secrets(one)
         return {proposal.entity_urn for proposal in one.sink.proposals if proposal.entity_type == "assertion"}
 
     assert urns("default") == urns("off")
@@ -159,8 +159,8 @@ def test_assertion_urn_is_independent_of_redaction(told):
 # -- what there is no room for -----------------------------------------------------------------------------------------
 
 
-def test_parameters_over_the_limit_are_reported_as_dropped(told):
-    one = told()
+def test_parameters_over_the_limit_are_reported_as_dropped(record_pipeline):
+    one = record_pipeline()
     many = {f"p{number:02}": "x" for number in range(53)}
     check = one.pipeline.assertion(
         PAIR, "own", platform="soda", parameters=many, properties={f"k{number:03}": "v" for number in range(201)}
@@ -178,12 +178,12 @@ def test_parameters_over_the_limit_are_reported_as_dropped(told):
 
 
 @pytest.mark.parametrize("where", ["results", "context", "batch.properties"])
-def test_result_fields_over_the_limit_are_reported_as_dropped(told, where):
-    one = told()
+def test_result_fields_over_the_limit_are_reported_as_dropped(record_pipeline, where):
+    one = record_pipeline()
     check = max_of(one, 5)
     many = {f"k{number:03}": "v" for number in range(203)}
-    said = {"batch": {"properties": many}} if where == "batch.properties" else {where: many}
-    lines = check.report(success=True, **said)
+    stated = {"batch": {"properties": many}} if where == "batch.properties" else {where: many}
+    lines = check.report(success=True, **stated)
     assert [line["path"] for line in lines] == [f"$.{where}.k{number}" for number in (200, 201, 202)]
     assert {(line["event"], line["outcome"], line["reason"]) for line in lines} == {(check.urn, "dropped", "too-large")}
     event = one.last(check.urn, RESULT)

@@ -1,4 +1,4 @@
-"""A pipeline whose lineage cannot be told goes on where it says so, and tells all of it once that can be done."""
+"""A pipeline whose lineage cannot be delivered continues if ``on_error`` lets it, and delivers all of it once that is possible."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_assertion_is_sent_before_its_result():
         check = pipeline.assertion(ORDERS, "row_count", min=1)
     sink.how = None
     check.report(success=True, actual=5)
-    told = [aspect for urn, aspect in aspects(sink) if urn == check.urn]
-    assert told == ["assertionInfo", "dataPlatformInstance", "assertionRunEvent"]
+    output = [aspect for urn, aspect in aspects(sink) if urn == check.urn]
+    assert output == ["assertionInfo", "dataPlatformInstance", "assertionRunEvent"]
 
 
 def test_close_tries_once_more_and_counts_what_is_lost():
@@ -228,10 +228,10 @@ def test_unclosed_pipeline_is_flushed_at_process_exit(tmp_path, how):
         print(file=process.stdin, flush=True)
         assert process.stdout.readline() == "worked\n"
         gms.start()
-        said = process.communicate("\n", timeout=30)[1]
+        stated = process.communicate("\n", timeout=30)[1]
     gms.stop()
-    assert "not sent yet" in said
-    assert "Traceback" not in said
+    assert "not sent yet" in stated
+    assert "Traceback" not in stated
     with Catalog(tmp_path / "gms.db", readonly=True) as catalog:
         assert len(catalog.timeseries(RUN, EVENT)) == 2
 

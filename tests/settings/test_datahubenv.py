@@ -88,7 +88,7 @@ def test_system_credentials_are_used_without_a_token(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said_for", "server", "given"),
+    ("stated_for", "server", "given"),
     [
         (None, "http://anywhere", True),
         ("http://gms:8080", "http://gms:8080/", True),
@@ -99,8 +99,8 @@ def test_system_credentials_are_used_without_a_token(tmp_path):
         ("http://gms:x", "http://gms:8080", False),
     ],
 )
-def test_token_is_shown_to_its_own_server_alone(said_for, server, given):
-    assert Account(said_for, "t", "").login_for(server) == ({"token": "t"} if given else {})
+def test_token_is_shown_to_its_own_server_alone(stated_for, server, given):
+    assert Account(stated_for, "t", "").login_for(server) == ({"token": "t"} if given else {})
 
 
 CLIENT = {"client_id": "bridge", "client_secret": "s"}
@@ -108,7 +108,7 @@ ENDPOINT = "https://idp.example.com/token"
 
 
 @pytest.mark.parametrize(
-    ("said", "login"),
+    ("stated", "login"),
     [
         (
             {
@@ -137,11 +137,11 @@ ENDPOINT = "https://idp.example.com/token"
     ],
     ids=lambda one: " ".join(one) if "TYPE" in one else "",
 )
-def test_oauth_variables_are_read_as_datahub_reads_them(said, login, tmp_path, monkeypatch):
+def test_oauth_variables_are_read_as_datahub_reads_them(stated, login, tmp_path, monkeypatch):
     for name in list(os.environ):
         if name.startswith("DATAHUB_"):
             monkeypatch.delenv(name)
-    environ = {f"DATAHUB_AUTH_{name}": value for name, value in said.items()}
+    environ = {f"DATAHUB_AUTH_{name}": value for name, value in stated.items()}
     environ |= {"DATAHUB_GMS_TOKEN": "static", "DATAHUB_GMS_URL": "http://url:8080"}
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -153,19 +153,19 @@ def test_oauth_variables_are_read_as_datahub_reads_them(said, login, tmp_path, m
     given = {
         name: getattr(value, "get_secret_value", lambda value=value: value)() for name, value in theirs.config.items()
     }
-    if said == {"TYPE": "k8s_oidc"}:
+    if stated == {"TYPE": "k8s_oidc"}:
         given["token_file"] = DEFAULT_K8S_TOKEN_FILE
     assert {name: value for name, value in ours.items() if value is not None} == given
 
 
 def test_entra_s_client_secret_asks_entra(tmp_path):
-    said = {
+    stated = {
         "TYPE": "azure_entra",
         "AZURE_TENANT_ID": "t",
         "AZURE_CLIENT_ID": "bridge",
         "AZURE_SCOPE": "api://x/.default",
     }
-    environ = {f"DATAHUB_AUTH_{name}": value for name, value in said.items()}
+    environ = {f"DATAHUB_AUTH_{name}": value for name, value in stated.items()}
     (found,) = read_accounts({**environ, "DATAHUB_AUTH_AZURE_CLIENT_SECRET": "s"}, tmp_path)
     endpoint = "https://login.microsoftonline.com/t/oauth2/v2.0/token"
     assert found.login == {"oauth": {"token_endpoint": endpoint, **CLIENT, "scope": "api://x/.default"}}
@@ -174,13 +174,13 @@ def test_entra_s_client_secret_asks_entra(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "named"),
+    ("stated", "named"),
     [
         ({"TYPE": "kerberos"}, "'kerberos' is not known"),
         ({"TYPE": "oidc_client_credentials", "CLIENT_ID": "x"}, "DATAHUB_AUTH_CLIENT_SECRET"),
         ({"TYPE": "pat"}, "DATAHUB_AUTH_TOKEN_FILE"),
     ],
 )
-def test_incomplete_login_names_the_missing_variable(said, named, tmp_path):
+def test_incomplete_login_names_the_missing_variable(stated, named, tmp_path):
     with pytest.raises(SettingsError, match=named):
-        read_accounts({f"DATAHUB_AUTH_{name}": value for name, value in said.items()}, tmp_path)
+        read_accounts({f"DATAHUB_AUTH_{name}": value for name, value in stated.items()}, tmp_path)

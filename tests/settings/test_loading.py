@@ -97,7 +97,7 @@ BROKEN = "window: many\nwindow: 2\npipeline_name: ${NOBODY}\nrest: {timeuot: 1}\
 )
 @pytest.mark.parametrize("only", ["airflow", "airflow.timeout"])
 def test_single_area_is_read_despite_errors_in_others(only, text, environ, timeout, tmp_path):
-    given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
+    given = {f"DH_BRIDGE_{name}": stated for name, stated in environ.items()}
     given |= {
         "SECONDS": "7",
         "DH_BRIDGE_TEMPORARY__DATASETS": "['a'",
@@ -122,7 +122,7 @@ def test_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "environ", "said"),
+    ("text", "environ", "stated"),
     [
         ("airflow: {timeout: soon}", {}, "dh_bridge.yml:6: `airflow.timeout` should be a valid number"),
         ("airflow: {timeuot: 1}", {}, "dh_bridge.yml:6: unknown key `airflow.timeuot` (did you mean `timeout`?)"),
@@ -133,10 +133,10 @@ def test_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
         ("airflow: [", {}, "not YAML"),
     ],
 )
-def test_errors_in_the_single_area_are_reported(text, environ, said, tmp_path):
+def test_errors_in_the_single_area_are_reported(text, environ, stated, tmp_path):
     with pytest.raises(SettingsError) as caught:
         load(_file(tmp_path, BROKEN + text), environ=environ, only="airflow")
-    assert said in str(caught.value)
+    assert stated in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "stated"),
     [
         ("datahub_versoin: '1.0'", "dh_bridge.yml:1: unknown key `datahub_versoin` (did you mean `datahub_version`?)"),
         ("\nschema:\n  wirte: all", "dh_bridge.yml:3: unknown key `schema.wirte` (did you mean `write`?)"),
@@ -216,12 +216,12 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ("window: &a\n  b: *a", "dh_bridge.yml:2: `window.b` contains itself"),
     ],
 )
-def test_invalid_value_is_refused_with_location_and_remedy(text, said, tmp_path):
-    assert said in _only(text, tmp_path)
+def test_invalid_value_is_refused_with_location_and_remedy(text, stated, tmp_path):
+    assert stated in _only(text, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("flags", "environ", "said"),
+    ("flags", "environ", "stated"),
     [
         (
             {"rest.headers": "Authorization:Bearer hunter22"},
@@ -239,26 +239,26 @@ def test_invalid_value_is_refused_with_location_and_remedy(text, said, tmp_path)
         ),
     ],
 )
-def test_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, environ, said, tmp_path, monkeypatch):
+def test_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, environ, stated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = [Flag(key, text, "--set") for key, text in flags.items()]
     loaded, problems = examine(flags=given, environ=environ)
     assert loaded is None
-    assert said in str(problems[0])
+    assert stated in str(problems[0])
     assert "22" not in "".join(map(str, problems))
 
 
 def test_mistyped_mapping_is_refused_without_its_secrets(tmp_path):
-    said = _only("rest:\n  headers: Authorization:Bearer hunter22", tmp_path)
-    assert "dh_bridge.yml:2: `rest.headers` should be a mapping (" in said
-    assert "hunter22" not in said
+    stated = _only("rest:\n  headers: Authorization:Bearer hunter22", tmp_path)
+    assert "dh_bridge.yml:2: `rest.headers` should be a mapping (" in stated
+    assert "hunter22" not in stated
 
 
 def test_mappings_path_that_is_no_folder_is_refused(tmp_path):
     (tmp_path / "text").write_text("x")
     for name in ("nosuch", "text"):
-        said = _only(f"window: 1\nmappings: {name}", tmp_path)
-        assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is not a folder (name the folder" in said
+        stated = _only(f"window: 1\nmappings: {name}", tmp_path)
+        assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is not a folder (name the folder" in stated
 
 
 def test_path_in_a_file_is_relative_to_it_or_to_the_home_folder(tmp_path):
@@ -285,8 +285,8 @@ def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
     ],
 )
 def test_variable_with_one_underscore_suggests_two(name, meant, tmp_path):
-    assert f"env {name}: unknown key" in (said := _only("", tmp_path, **{name: "x"}))
-    assert f"(did you mean `{meant}`?)" in said
+    assert f"env {name}: unknown key" in (stated := _only("", tmp_path, **{name: "x"}))
+    assert f"(did you mean `{meant}`?)" in stated
 
 
 def test_value_where_an_area_is_wanted_is_refused(tmp_path):

@@ -150,7 +150,7 @@ def test_disconnecting_identity_provider_leaves_no_objects(gms, provider):
 def test_error_of_the_caller_keeps_its_frames(gms):
     """Who delivers while handling an error of its own finds that one as it was."""
 
-    def told():
+    def failing():
         local = "mine"
         raise KeyError(local)
 
@@ -158,7 +158,7 @@ def test_error_of_the_caller_keeps_its_frames(gms):
         sink.emit(many(1))
         gms.stop()
         try:
-            told()
+            failing()
         except KeyError as error:
             assert fail(sink, many(1)) is not None
             inner = error.__traceback__.tb_next

@@ -234,7 +234,7 @@ def test_login_and_certificates_are_passed_on(opened, kafka, topic):
 
 
 @pytest.mark.parametrize(
-    ("told", "hint"),
+    ("login", "hint"),
     [
         ({"sasl.password": "wrong"}, r"sasl\.\*"),
         ({"sasl.password": PASSWORD, "ssl.ca.location": None}, r"ssl\.ca\.location"),
@@ -242,8 +242,8 @@ def test_login_and_certificates_are_passed_on(opened, kafka, topic):
     ],
     ids=["password", "certificate", "mechanism"],
 )
-def test_refused_login_is_an_error_without_the_password(opened, kafka, topic, told, hint):
-    producer = {**SAFE, "ssl.ca.location": kafka.authority, **told}
+def test_refused_login_is_an_error_without_the_password(opened, kafka, topic, login, hint):
+    producer = {**SAFE, "ssl.ca.location": kafka.authority, **login}
     sink = opened(bootstrap=kafka.safe, producer={key: value for key, value in producer.items() if value is not None})
     with pytest.raises(SinkError, match=hint) as caught:
         sink.emit(proposals())

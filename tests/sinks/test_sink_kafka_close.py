@@ -28,14 +28,14 @@ def threads():
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux does")
 def test_producer_that_is_closed_leaves_no_thread_behind(nobody):
     before = threads()
-    kept = []
+    retained = []
     for _ in range(2):
         one = KafkaProducer(options(nobody), f"kafka:{nobody}")
         with pytest.raises(SinkError):
             one.check(["proposals"])
         assert threads() > before
         one.close()
-        kept.append(one)  # also while somebody still holds it
+        retained.append(one)  # also while somebody still holds it
         assert threads() <= before
 
 
@@ -56,24 +56,24 @@ def test_reader_of_refusals_ends_without_the_collector(nobody):
 
 @pytest.mark.parametrize("closes", [False, True], ids=["without", "with"])
 def test_client_is_closed_where_it_can_be_and_once(monkeypatch, closes):
-    said = []
-    client = SimpleNamespace(purge=lambda: said.append("purge"), flush=lambda _: said.append("flush"))
+    stated = []
+    client = SimpleNamespace(purge=lambda: stated.append("purge"), flush=lambda _: stated.append("flush"))
     if closes:
-        client.close = lambda: said.append("close")
+        client.close = lambda: stated.append("close")
     monkeypatch.setattr(producer, "Client", lambda _: client)
     one = KafkaProducer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
     one.close()
     one.close()
-    assert said == ["purge", "flush", *(["close"] if closes else [])]
+    assert stated == ["purge", "flush", *(["close"] if closes else [])]
 
 
 def test_client_error_is_kept_after_close(monkeypatch):
-    heard = []
+    received = []
     client = SimpleNamespace(purge=print, flush=print)
-    monkeypatch.setattr(producer, "Client", lambda settings: heard.append(settings["error_cb"]) or client)
+    monkeypatch.setattr(producer, "Client", lambda settings: received.append(settings["error_cb"]) or client)
     one = KafkaProducer(KafkaOptions(bootstrap="b:9092"), "kafka:b:9092")
-    heard[0](KafkaError(KafkaError._SSL, "no"))
-    heard[0](KafkaError(KafkaError._TRANSPORT, "down"))
+    received[0](KafkaError(KafkaError._SSL, "no"))
+    received[0](KafkaError(KafkaError._TRANSPORT, "down"))
     one.close()
     assert one.connection_error is not None
     assert one.connection_error.name() == "_SSL", "a refusal stays"

@@ -1,4 +1,4 @@
-"""What each error of the client comes to, on a client of our own that fails as told; the real ones are in test_sink_kafka.py."""
+"""What each error of the client causes, with a client that fails as configured; the real ones are in test_sink_kafka.py."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Client:
 
     def __init__(self, script, settings):
         self.script = script
-        self.heard = settings["error_cb"]
+        self.received = settings["error_cb"]
         self.settings = settings
         self.waiting = []
         self.taken = []
@@ -48,8 +48,8 @@ class Client:
         self.waiting.append((place, key, value, on_delivery))
 
     def flush(self, _seconds):
-        for said in self.script.heard:
-            self.heard(said)
+        for stated in self.script.received:
+            self.received(stated)
         if self.script.stuck and not self.purged:
             return len(self.waiting)
         self.poll(0)
@@ -69,8 +69,8 @@ class Client:
     def list_topics(self, topic, timeout):  # noqa: ARG002 - the client's own name
         answer = self.script.topics.pop(0) if len(self.script.topics) > 1 else self.script.topics[0]
         if isinstance(answer, KafkaError):
-            for said in self.script.heard:
-                self.heard(said)
+            for stated in self.script.received:
+                self.received(stated)
             raise KafkaException(answer)
         return SimpleNamespace(topics={topic: SimpleNamespace(error=None if answer is None else KafkaError(answer))})
 
@@ -80,10 +80,10 @@ class Client:
 
 @pytest.fixture
 def script(monkeypatch):
-    told = SimpleNamespace(failed={}, raised={}, heard=[], topics=[None], full=0, stuck=False, clients=[])
-    monkeypatch.setattr(producer, "Client", lambda settings: Client(told, settings))
+    behaviour = SimpleNamespace(failed={}, raised={}, received=[], topics=[None], full=0, stuck=False, clients=[])
+    monkeypatch.setattr(producer, "Client", lambda settings: Client(behaviour, settings))
     monkeypatch.setattr(producer, "_POLL_SECONDS", 0.001)
-    return told
+    return behaviour
 
 
 @pytest.fixture
@@ -173,14 +173,14 @@ def test_failed_message_also_fails_later_ones_of_its_urn(sink, script, name):
 
 def test_timeout_error_includes_the_connection_error(sink, script):
     script.failed = dict.fromkeys(range(2), KafkaError._MSG_TIMED_OUT)
-    script.heard = [KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down")]
+    script.received = [KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down")]
     with pytest.raises(SinkError, match="2/2 brokers are down"):
         sink.emit(batch("a", "b"))
 
 
 def test_refused_login_stops_the_wait_for_reports(sink, script):
     script.stuck = True
-    script.heard = [KafkaError(KafkaError._AUTHENTICATION, "wrong"), KafkaError(KafkaError._ALL_BROKERS_DOWN)]
+    script.received = [KafkaError(KafkaError._AUTHENTICATION, "wrong"), KafkaError(KafkaError._ALL_BROKERS_DOWN)]
     with pytest.raises(SinkError, match="wrong") as caught:
         sink.emit(batch("a", "b"))
     assert caught.value.retryable is False
@@ -197,11 +197,11 @@ def test_messages_without_a_report_time_out(sink, script, monkeypatch):
 
 
 def test_client_at_its_end_is_replaced(sink, script):
-    script.heard = [KafkaError(KafkaError._FATAL, "epoch is over", fatal=True)]
+    script.received = [KafkaError(KafkaError._FATAL, "epoch is over", fatal=True)]
     with pytest.raises(SinkError, match="epoch is over") as caught:
         sink.emit(batch("a"))
     assert caught.value.retryable is True
-    script.heard = []
+    script.received = []
     assert sink.emit(batch("a")) == Delivery(1, [])
     assert len(script.clients) == 2
 
@@ -245,7 +245,7 @@ def test_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monk
 
 
 @pytest.mark.parametrize(
-    ("answer", "heard", "retryable"),
+    ("answer", "received", "retryable"),
     [
         (KafkaError(KafkaError._TRANSPORT), [], True),
         (KafkaError(KafkaError._TIMED_OUT), [KafkaError(KafkaError._RESOLVE, "no such host")], True),
@@ -255,12 +255,12 @@ def test_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monk
         (KafkaError.UNKNOWN_TOPIC_OR_PART, [], False),
     ],
 )
-def test_first_metadata_request_reports_connection_errors(sink, script, answer, heard, retryable):
-    script.topics, script.heard = [answer], heard
+def test_first_metadata_request_reports_connection_errors(sink, script, answer, received, retryable):
+    script.topics, script.received = [answer], received
     with pytest.raises(SinkError, match="topic MetadataChangeProposal_v1") as caught:
         sink.emit(batch("a"))
     assert caught.value.retryable is retryable
-    assert (heard[0].str() if heard else "") in str(caught.value)
+    assert (received[0].str() if received else "") in str(caught.value)
 
 
 def test_settings_of_ours_are_defaults_or_promises(sink, script):

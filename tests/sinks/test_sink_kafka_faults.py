@@ -83,8 +83,8 @@ def test_broker_down_at_startup_is_an_error_and_found_later(own_broker, registry
 
 def test_unavailable_registry_stops_only_sinks_without_schema(kafka, own_registry):
     topic = kafka.topic("proposals")
-    target, told = f"kafka:{kafka.bootstrap}", options(topic, own_registry.url)
-    with open_sink(target, told) as early, open_sink(target, told) as late:
+    target, output = f"kafka:{kafka.bootstrap}", options(topic, own_registry.url)
+    with open_sink(target, output) as early, open_sink(target, output) as late:
         assert early.emit(numbered(0, 5)).delivered_count == 5
         own_registry.kill()
         assert early.emit(numbered(5, 5)).delivered_count == 5

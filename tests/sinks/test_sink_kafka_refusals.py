@@ -161,7 +161,7 @@ def test_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, name
         rows = one.rows()
         assert next(rows)["reason"] == "one"
         assert moving == []
-        moving += [name, name]  # now it is told how far the group has come
+        moving += [name, name]  # now it sees how far the group is
         assert list(rows) == []
     assert moving == []
     assert read(kafka, area, "g") == []
@@ -263,8 +263,8 @@ def test_proposal_failed_in_datahub_is_a_ledger_dead_letter(kafka, refuse, area,
     proposals = proposals_of(emitted(), registry.url)
     chosen = [next(one for one in proposals if one.changeType == change) for change in ("UPSERT", "PATCH")]
     tag = next(one for one in proposals if one.aspectName == "ownership")
-    stale = {**told(chosen[0]), "aspect": {"value": b'{"of": "yesterday"}', "contentType": "application/json"}}
-    for one in (*map(told, (*chosen, tag)), stale):
+    stale = {**written_back(chosen[0]), "aspect": {"value": b'{"of": "yesterday"}', "contentType": "application/json"}}
+    for one in (*map(written_back, (*chosen, tag)), stale):
         refuse({"auditHeader": None, "metadataChangeProposal": one, "error": f"no {one['aspectName']} today"})
     dry = ran("queue", "import", f"kafka:{kafka.bootstrap}", "--dry-run")
     assert (dry.exit_code, "3 are dead letters" in dry.stderr) == (1, True)
@@ -285,7 +285,7 @@ def test_proposal_failed_in_datahub_is_a_ledger_dead_letter(kafka, refuse, area,
     assert ran("queue", "list").stdout == "0 proposals wait, 0 dead letters\n"
 
 
-def told(proposal):
+def written_back(proposal):
     """Return acryl-datahub's object as the record that DataHub's consumer writes back."""
     return {
         **{name: getattr(proposal, name) for name in ("entityType", "entityUrn", "changeType", "aspectName")},

@@ -207,13 +207,15 @@ def test_server_refusing_everything_is_a_retryable_error(gms, naps):
 
 
 def test_entities_that_the_user_may_not_write_fail_alone(gms):
-    said = "User urn:li:corpuser:etl is unauthorized to modify entity: HttpStatus: 403 Urn: …"
-    gms.poison = lambda found: RefusedError(403, said) if "secret" in found.entity_urn else None
+    stated = "User urn:li:corpuser:etl is unauthorized to modify entity: HttpStatus: 403 Urn: …"
+    gms.poison = lambda found: RefusedError(403, stated) if "secret" in found.entity_urn else None
     with opened(gms) as sink:
         delivery = sink.emit(named("a", "secret", "b"))
         assert names_of(gms.proposals) == ["a", "b"]
-        assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [(f"HTTP 403: {said}", False)]
-        gms.poison = lambda found: RefusedError(403, said)  # noqa: ARG005 - takes none
+        assert [(failure.reason, failure.retryable) for failure in delivery.failures] == [
+            (f"HTTP 403: {stated}", False)
+        ]
+        gms.poison = lambda found: RefusedError(403, stated)  # noqa: ARG005 - takes none
         with pytest.raises(SinkError, match="the user of the token lacks privileges") as caught:
             sink.emit(many(200))
     assert not caught.value.retryable
@@ -221,8 +223,8 @@ def test_entities_that_the_user_may_not_write_fail_alone(gms):
 
 
 def test_many_refusals_do_not_end_a_partly_accepted_delivery(gms):
-    said = RefusedError(403, "HttpStatus: 403 Urn: …")
-    gms.poison = lambda found: said if "secret" in found.entity_urn else None
+    stated = RefusedError(403, "HttpStatus: 403 Urn: …")
+    gms.poison = lambda found: stated if "secret" in found.entity_urn else None
     sent = named("a", *(f"secret{at}" for at in range(100)), "b")
     with opened(gms) as sink:
         delivery = sink.emit(sent)
@@ -418,8 +420,8 @@ def test_owners_and_tags_are_patched_in_the_form_of_the_version(tmp_path, versio
         with opened(gms) as sink:
             assert sink.emit([*sent, COLUMN_TAG]) == Delivery(4, [])
         assert len(gms.writes) == 1  # nothing was tried in another form
-        said = [json.loads(line) for line in gms.dump()]
-        assert {one["aspectName"]: one["aspect"]["json"] for one in said if one["entityType"] == "dataJob"} == {
+        stated = [json.loads(line) for line in gms.dump()]
+        assert {one["aspectName"]: one["aspect"]["json"] for one in stated if one["entityType"] == "dataJob"} == {
             "globalTags": {"tags": [{"tag": "urn:li:tag:a/b"}]},
             "ownership": {
                 "owners": [{"owner": ANN, "type": "DATAOWNER"}],

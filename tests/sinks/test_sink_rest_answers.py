@@ -220,9 +220,9 @@ class Proxy:
         while True:
             connection, _ = self._socket.accept()
             with connection:
-                said = connection.recv(65536)
-                if said:
-                    self.asked.append(said.split()[:2])
+                stated = connection.recv(65536)
+                if stated:
+                    self.asked.append(stated.split()[:2])
                     connection.sendall(self._answer)
                 else:
                     return
@@ -369,9 +369,9 @@ def test_absent_entity_is_recognised_in_several_forms(web, body):
         assert sink.read({ORDERS: []}) == {}
 
 
-@pytest.mark.parametrize("said", [None, "text", 5, [], {}])
-def test_malformed_writer_metadata_is_tolerated(web, said):
-    held = {"value": {"removed": False}, "systemMetadata": said, "auditStamp": said, "created": {"actor": "a"}}
+@pytest.mark.parametrize("stated", [None, "text", 5, [], {}])
+def test_malformed_writer_metadata_is_tolerated(web, stated):
+    held = {"value": {"removed": False}, "systemMetadata": stated, "auditStamp": stated, "created": {"actor": "a"}}
     web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", json=[{"urn": ORDERS, "status": held, "x": 1}])
     with open_sink(f"rest:{URL}") as sink:
         assert sink.read({ORDERS: []}) == {ORDERS: {"status": StoredAspect({"removed": False}, None, None, "a")}}

@@ -94,7 +94,7 @@ def test_single_writes_are_conditional_too(gms):
 
 
 @pytest.mark.parametrize(
-    ("heard", "off"),
+    ("received", "off"),
     [
         ([], 0),
         ([(None, 0, 1), ("nonsense", 0, 1)], 0),
@@ -104,9 +104,9 @@ def test_single_writes_are_conditional_too(gms):
         ([("Thu, 01 Jan 1970 00:17:40 GMT", 1000.2, 1000.4), ("Thu, 01 Jan 1970 00:16:50 GMT", 1010, 1010.1)], -0.0),
     ],
 )
-def test_server_clock_offset_is_learned_from_date_headers(heard, off):
+def test_server_clock_offset_is_learned_from_date_headers(received, off):
     deadline = WriteDeadline(30, clock=lambda: 2000.0)
-    for one in heard:
+    for one in received:
         deadline.observe_date(*one)
     since = 2000 + off + 15
     text = f"1970-01-01T00:{int(since // 60):02}:{since % 60:06.3f}Z"

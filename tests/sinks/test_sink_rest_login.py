@@ -176,8 +176,8 @@ def test_token_is_renewed_before_it_ends():
 def test_token_without_an_end_is_asked_for_each_time():
     asked = []
 
-    def post(*said):
-        asked.append(said)
+    def post(*stated):
+        asked.append(stated)
         return 200, b'{"access_token": "t"}'
 
     options = RestOptions(oauth=OAuthOptions(token_endpoint="https://idp/token", **OAUTH))  # noqa: S106 - none

@@ -49,8 +49,8 @@ def expiring(gms, after, token="t2"):  # noqa: S107 - none
     """Let the token expire as soon as ``after`` requests have written."""
     take = gms.take
 
-    def taken(*said):
-        take(*said)
+    def taken(*stated):
+        take(*stated)
         if len(gms.writes) == after:
             gms.token = token
 

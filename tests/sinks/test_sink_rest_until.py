@@ -149,7 +149,7 @@ def test_token_is_waited_for_no_longer_than_that(clock):
 def test_write_deadline_header_follows_the_remaining_time(gms):
     with opened(gms, 10, conditional_writes=True, timeout=1000) as sink:
         sink.emit(many(1))
-    said = gms.writes[0].json["proposals"][0]["headers"]["If-Unmodified-Since"]
-    ahead = datetime.fromisoformat(said.replace("Z", "+00:00")) - datetime.now(timezone.utc)
+    stated = gms.writes[0].json["proposals"][0]["headers"]["If-Unmodified-Since"]
+    ahead = datetime.fromisoformat(stated.replace("Z", "+00:00")) - datetime.now(timezone.utc)
     assert ahead.total_seconds() <= 5
     assert b"1970-01-01T00:00:05.000Z" in WriteDeadline(1000, clock=lambda: 0.0).header(10)

@@ -50,8 +50,8 @@ def test_spark_job_with_py_files_needs_no_installed_package(archive, bare, tmp_p
         list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path, env=environ, timeout=900
     )
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-6000:]
-    (told,) = (line for line in done.stdout.splitlines() if line.endswith(MASTER))
-    place = told.removesuffix(f" {MASTER}")
+    (output,) = (line for line in done.stdout.splitlines() if line.endswith(MASTER))
+    place = output.removesuffix(f" {MASTER}")
     assert place.endswith("dh_bridge.zip/dh_bridge/__init__.py")
     assert not place.startswith(str(archive.parent))  # an executor's own copy
     lines = [line for part in (tmp_path / "found").glob("part-*") for line in part.read_bytes().splitlines()]

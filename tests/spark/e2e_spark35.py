@@ -67,7 +67,7 @@ def python():
 
 
 @pytest.fixture(scope="module")
-def told(python, kafka, tmp_path_factory):
+def listener_config(python, kafka, tmp_path_factory):
     """Run the job of examples/capture under the listener; return (folder, topic).
 
     It writes to a file, to a topic, and to a receiver.
@@ -75,7 +75,7 @@ def told(python, kafka, tmp_path_factory):
     home, topic = tmp_path_factory.mktemp("shop"), kafka.topic("openlineage", partitions=2)
     lake(home / "lake")
     (home / "events").mkdir()
-    told = home / "openlineage.yml"
+    listener_config = home / "openlineage.yml"
     line = {
         "spark.jars": jar_list(SPARK35_LISTENER, SPARK35_KAFKA),
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
@@ -89,15 +89,15 @@ def told(python, kafka, tmp_path_factory):
     settings = Settings(datahub_version="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
     with run_receiver(f"catalog:{home / 'received.db'}", settings, None) as receiver:
         file, url = home / "events" / "spark.ndjson", receiver.url
-        told.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
-        run_program([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
+        listener_config.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
+        run_program([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(listener_config))
     return home, topic
 
 
 @pytest.fixture(scope="module")
-def translated(python, told, kafka):
+def translated(python, listener_config, kafka):
     """Let PySpark 3.5 translate them from both places, and the client's in a batch and a stream; return the folder."""
-    home, topic = told
+    home, topic = listener_config
     landing = home / "landing"
     landing.mkdir()
     raws = CLIENT.read_bytes().splitlines()
@@ -145,10 +145,10 @@ def test_batch_and_a_stream_under_3_5_end_as_emit(translated):
     assert held(translated / "stream.db") == expected(CLIENT)
 
 
-def test_listener_files_and_kafka_end_as_emit(translated, told, kafka):
+def test_listener_files_and_kafka_end_as_emit(translated, listener_config, kafka):
     written = (translated / "events" / "spark.ndjson").read_bytes().splitlines()
     assert len(written) > 15
-    assert sorted(message.value() for message in kafka.messages(told[1])) == sorted(written)
+    assert sorted(message.value() for message in kafka.messages(listener_config[1])) == sorted(written)
     assert held(translated / "files.db") == held(translated / "topic.db") == expected(translated / "events")
 
 
@@ -183,15 +183,15 @@ LAKE/order_totals  file
 def test_application_sql_job_and_columns_are_in_the_lineage(translated):
     catalog = str(translated / "topic.db")
 
-    def said(command, *arguments):
+    def stated(command, *arguments):
         done = CliRunner().invoke(commands, [command, catalog, *arguments])
         assert done.exit_code == 0, done.output
         return done.stdout
 
     totals = f"urn:li:dataset:(urn:li:dataPlatform:file,{translated}/lake/order_totals,PROD)"
-    assert said("lineage", totals, "--up", "--columns").replace(f"{translated}/lake", "LAKE") == LINEAGE.lstrip()
+    assert stated("lineage", totals, "--up", "--columns").replace(f"{translated}/lake", "LAKE") == LINEAGE.lstrip()
     application = "urn:li:dataFlow:(spark,order_totals,shop)"
     job = f"urn:li:dataJob:({application},order_totals.adaptive_spark_plan.lake_order_totals)"
-    whole, sql = (json.loads(said("runs", urn, "--json")) for urn in (application, job))
+    whole, sql = (json.loads(stated("runs", urn, "--json")) for urn in (application, job))
     assert (whole["status"], sql["status"], sql["parent"]) == ("SUCCESS", "SUCCESS", whole["urn"])
     assert sql["urn"] in whole["children"]

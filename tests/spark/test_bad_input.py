@@ -65,7 +65,7 @@ def test_stream_reports_unusable_records_and_continues(session, held, tmp_path):
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "stated"),
     [
         (
             ["--events", "{client}", "--format", "text", "--column", "payload"],
@@ -78,11 +78,11 @@ def test_stream_reports_unusable_records_and_continues(session, held, tmp_path):
     ],
     ids=["column", "format", "content", "file", "time"],
 )
-def test_unreadable_input_is_a_one_line_error(options, said, tmp_path):
+def test_unreadable_input_is_a_one_line_error(options, stated, tmp_path):
     named = [option.replace("{client}", str(CLIENT)) for option in options]
     done = CliRunner().invoke(commands, ["spark", "batch", *named, "--to", f"parquet:{tmp_path / 'found'}"])
     assert done.exit_code == EXIT_USAGE, done.output
-    assert said in done.stderr
+    assert stated in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr) < 1000
 
@@ -100,15 +100,15 @@ def test_unwritable_folder_is_exit_code_3(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("raised", "said"),
+    ("raised", "stated"),
     [
         ("ModuleNotFoundError('no pyarrow')", "pyarrow is not installed"),
         ("ImportError('pyarrow requires NumPy 2.0 or newer')", "cannot import pyarrow: pyarrow requires NumPy 2.0"),
     ],
 )
-def test_broken_pyarrow_is_not_reported_as_missing(raised, said, tmp_path, monkeypatch):
+def test_broken_pyarrow_is_not_reported_as_missing(raised, stated, tmp_path, monkeypatch):
     (tmp_path / "pyarrow.py").write_text(f"raise {raised}", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "pyarrow")
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=stated):
         runpy.run_path(rows.__file__)

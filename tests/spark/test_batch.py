@@ -1,4 +1,4 @@
-"""A batch on Spark ends as ``dh-bridge emit`` of the same input; what cannot be used is told of and counted."""
+"""A batch on Spark ends as ``dh-bridge emit`` of the same input; what cannot be used is reported and counted."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def test_rejected_proposal_of_a_run_rendered_twice_counts_once(session, refusing
     runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(3)]
     target = {"type": "JOB", "runId": runs[1], "namespace": "ns", "name": "etl.b"}
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", "namespace": "postgres://db", "name": "d.s.x"}]}]}
-    told = [event("COMPLETE", run=run, job=f"etl.{job}") for run, job in zip(runs, "abc", strict=True)]
-    told[0]["job"]["facets"] = {"lineage": lineage}
-    whole = refusing(RunStep, aspect)(settings).bridge.translate(sent(told))
+    output = [event("COMPLETE", run=run, job=f"etl.{job}") for run, job in zip(runs, "abc", strict=True)]
+    output[0]["job"]["facets"] = {"lineage": lineage}
+    whole = refusing(RunStep, aspect)(settings).bridge.translate(sent(output))
     expected = sorted((one.proposal.entity_urn, one.reason) for one in whole.rejected)
     assert len(expected) == 3
     monkeypatch.setattr(translation, "RunStep", refusing(RunStep, aspect))
-    rows = session.createDataFrame([(str(at), raw, False) for at, raw in enumerate(sent(told))], EVENTS)
+    rows = session.createDataFrame([(str(at), raw, False) for at, raw in enumerate(sent(output))], EVENTS)
     found = SparkTranslation(rows, settings, partitions=2)
     assert sorted((row.entity_urn, row.reason) for row in found.rejected.collect()) == expected
     assert found.counts().rejected == 3

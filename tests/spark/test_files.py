@@ -1,4 +1,4 @@
-"""Files of this machine: which ones hold events, in which parts; what cannot be opened is told of. No Spark here."""
+"""Files of this machine: which ones hold events, in which parts; what cannot be opened is reported. No Spark here."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_landing_folder_is_followed_whatever_its_name(session, tmp_path):
     assert followed(stream_files(session, f"file://{days}/1*"), tmp_path / "c3") == [
         (name, None) for name in ("1.json", "1y", "x.json")
     ]
-    # as the shell would: Spark knows the whole path, we were told a part of it
+    # as the shell would: Spark knows the whole path, the user named a part of it
     near = [os.path.relpath(path) for path in (landing / "unknown", days / "1*")]
     assert followed(stream_files(session, near[0]), tmp_path / "c4") == [("unknown", None)]
     assert followed(stream_files(session, near[1]), tmp_path / "c5") == [
@@ -150,8 +150,10 @@ def test_stream_reports_a_too_large_file_and_continues(session, tmp_path):
     finally:
         session.conf.set(MAX_CONTENT_OPTION, most)
     assert found.pop("small.json") is None
-    (told,) = found.values()
-    assert told.startswith("the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
+    (too_large,) = found.values()
+    assert too_large.startswith(
+        "the file is larger than Spark can read (1 GiB, or spark.sql.sources.binaryFile.maxLength)"
+    )
 
 
 def test_stream_reads_rows_of_a_format_or_table(session, tmp_path):

@@ -1,4 +1,4 @@
-"""``dh-bridge spark``: thin over the functions, sends where it is told, and survives kill -9 of its driver."""
+"""``dh-bridge spark``: thin over the functions, delivers to its target, and survives kill -9 of its driver."""
 
 from __future__ import annotations
 
@@ -118,15 +118,15 @@ def test_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
     landing.mkdir()
     (landing / "one.json").write_bytes(sent([event("START")])[0])
     where = ("--events", str(landing), "--checkpoint", str(state), "--to", f"catalog:{tmp_path / 'c.db'}")
-    said = ("stream", *where, "--partitions", "1")
-    assert invoke(*said).exit_code == 0
+    stated = ("stream", *where, "--partitions", "1")
+    assert invoke(*stated).exit_code == 0
     (landing / "two.json").write_bytes(sent([event("COMPLETE")])[0])
     os.utime(landing / "two.json", (0, 0))  # moved there with its age
-    before, told = sorted(state.rglob("*")), held(tmp_path / "c.db")
-    dry = invoke(*said, "--dry-run", "--every", "1 second")
+    before, dump_before = sorted(state.rglob("*")), held(tmp_path / "c.db")
+    dry = invoke(*stated, "--dry-run", "--every", "1 second")
     assert re.search(r"batch 1: [1-9]\d* proposals$", dry.stderr, re.MULTILINE)
     assert sorted(state.rglob("*")) == before
-    assert held(tmp_path / "c.db") == told
+    assert held(tmp_path / "c.db") == dump_before
 
 
 def test_dry_stream_copies_no_checkpoint_of_a_store(session):
@@ -160,25 +160,25 @@ def test_undelivered_or_uncommitted_stream_batch_is_repeated(tmp_path, monkeypat
     landing.mkdir()
     (landing / "one.ndjson").write_bytes(CLIENT.read_bytes() + b"broken\n")
     where = ("--events", landing, "--checkpoint", tmp_path / "state", "--to", f"catalog:{database}")
-    said = ("stream", *where, "--bad-records", bad, "--partitions", 1, "--fail-on", "delivery")
+    stated = ("stream", *where, "--bad-records", bad, "--partitions", 1, "--fail-on", "delivery")
     with monkeypatch.context() as later:
         sink = Refusing(later, "is busy")
-        done = invoke(*said)
+        done = invoke(*stated)
         assert (done.exit_code, sink.calls) == (3, 4)
         assert re.search(
             r"Error: batch 0: \d+ proposals were not delivered, and may get through later \(start the", done.stderr
         )
     with monkeypatch.context() as later:
         later.setattr(StreamState, "mark_complete", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails
-        done = invoke(*said)
+        done = invoke(*stated)
         assert done.exit_code == 2
         assert f"Error: Spark: IsADirectoryError: [Errno 21] Is a directory: '{tmp_path}'" in done.stderr
-    done = invoke(*said)
+    done = invoke(*stated)
     assert done.exit_code == 0, done.output
     assert "written for DataHub 1.7, the newest version" in done.stderr
     assert held(database) == dumped(Bridge(Settings()).translate(read_events([CLIENT])).proposals)
     assert session.read.parquet(str(bad)).count() == 1
-    done = invoke(*said)
+    done = invoke(*stated)
     assert (done.exit_code, done.stderr) == (
         0,
         "written for DataHub 1.7, the newest version; pass --datahub-version VERSION for an older server\nnothing is new: there was no batch\n",
@@ -253,8 +253,8 @@ def test_file_that_cannot_be_moved_ends_the_batch(tmp_path, monkeypatch, session
 @pytest.mark.usefixtures("session")
 def test_filtered_and_undelivered_proposals_are_counted(tmp_path, monkeypatch, session):
     (tmp_path / "few.yaml").write_text("writes: {aspects: [dataFlowInfo, dataJobInfo]}")
-    said = ("batch", "--config", tmp_path / "few.yaml", "--events", CLIENT, "--partitions", 1)
-    done = invoke(*said, "--to", f"parquet:{tmp_path / 'found'}")
+    stated = ("batch", "--config", tmp_path / "few.yaml", "--events", CLIENT, "--partitions", 1)
+    done = invoke(*stated, "--to", f"parquet:{tmp_path / 'found'}")
     assert done.exit_code == 0, done.output
     found = session.read.parquet(str(tmp_path / "found"))
     assert {row.aspect_name for row in found.select("aspect_name").distinct().collect()} == {
@@ -264,7 +264,7 @@ def test_filtered_and_undelivered_proposals_are_counted(tmp_path, monkeypatch, s
     assert re.search(r"left out by writes.aspects: status: [1-9]", done.stderr)
     assert "written for DataHub 1.7, the newest version" in done.stderr
     Refusing(monkeypatch, SinkError("answers 401", location="catalog:c.db"))
-    done = invoke(*said, "--to", f"catalog:{tmp_path / 'c.db'}", "--undelivered", tmp_path / "late")
+    done = invoke(*stated, "--to", f"catalog:{tmp_path / 'c.db'}", "--undelivered", tmp_path / "late")
     assert done.exit_code == 3
     late = session.read.parquet(str(tmp_path / "late"))
     assert late.count() == found.count()
@@ -276,19 +276,19 @@ def test_innermost_spark_error_cause_is_shown():
     python = 'Traceback (most recent call last):\n  File "a.py", line 1, in take\n    deliver(it)\n'
     batch = f"[STREAM_FAILED] Query [id = 1] terminated with exception: Return Message: {python}"
     java = "py4j.protocol.Py4JJavaError: An error occurred while calling o5.collect.\n: java.util.Some: org.a.B: late\n\tat x\n"
-    for text, said in (
+    for text, stated in (
         ("[PATH_NOT_FOUND] Path does not exist: x.\nmore", "[PATH_NOT_FOUND] Path does not exist: x."),
         (f"{batch}OSError: disk gone\n SQLSTATE: 39000", "OSError: disk gone"),
         (f"{batch}pyspark.errors.captured.AnalysisException: [NOT_THERE] no x.\n SQLSTATE: 1", "[NOT_THERE] no x."),
         (f"{batch}{java}Caused by: org.a.B: late\n\tat y\nCaused by: org.a.C: too large\n\tat z\n\n SQL", "too large"),
         ("An error occurred while calling o1.load\n: org.a.B: first\n\tat x\nCaused by: org.a.C: last\n", "last"),
     ):
-        assert innermost_cause(text) == said
+        assert innermost_cause(text) == stated
 
 
 def test_invalid_options_are_refused_before_spark_starts():
     two = ("--events", "x", "--events", "y")
-    for arguments, said in (
+    for arguments, stated in (
         (("batch", "--to", "parquet:x"), "name either --events or --kafka"),
         (("batch", "--kafka", "b:9092", "--to", "parquet:x"), "--kafka needs --topic"),
         (("stream", "--events", "x", "--to", "file:x.json", "--checkpoint", "c"), "cannot write one JSON array"),
@@ -307,11 +307,11 @@ def test_invalid_options_are_refused_before_spark_starts():
     ):
         done = invoke(*arguments)
         assert done.exit_code == 2
-        assert said in done.stderr
+        assert stated in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "stated"),
     [
         (("batch", "--events", "x", "--topic", "t"), "--topic goes with --kafka only"),
         (("batch", "--events", "x", "--column", "value"), "--column goes with --format only"),
@@ -321,10 +321,10 @@ def test_invalid_options_are_refused_before_spark_starts():
         (("stream", "--events", "x", "--checkpoint", "c", "--column", "c"), "--column goes with --format only"),
     ],
 )
-def test_option_that_would_do_nothing_is_refused(options, said):
+def test_option_that_would_do_nothing_is_refused(options, stated):
     done = invoke(*options, "--to", "parquet:x")
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert stated in done.stderr
 
 
 @pytest.mark.slow
@@ -351,9 +351,12 @@ def test_stream_resumes_after_its_driver_is_killed(kind, session, tmp_path):
     # after a kill between Spark's own notes a batch may take two files; each event is there once all the same
     done = tmp_path / "state" / "dh_bridge" / "done"
     assert KILLS < len(list(done.glob("batch=*"))) <= files
-    kept = (tmp_path / "state" / "dh_bridge" / "events").rglob("*.parquet")
+    retained = (tmp_path / "state" / "dh_bridge" / "events").rglob("*.parquet")
     events = [
-        one for file in kept for one in parquet.read_table(file, columns=["raw"])["raw"].to_pylist() if one is not None
+        one
+        for file in retained
+        for one in parquet.read_table(file, columns=["raw"])["raw"].to_pylist()
+        if one is not None
     ]
     assert len(events) == len(raws)
 

@@ -86,8 +86,8 @@ def test_retryable_failures_are_sent_again(pauses, answers, delivered, failed, b
     assert pauses == [1.0, 2.0, 4.0][: len(batches) - 1]
 
 
-def told(monkeypatch, sink, *, writes=None, size=2):
-    """Return what an executor tells of PROPOSALS, taken ``size`` at a time, as (delivered, {number: reason})."""
+def delivery_of(monkeypatch, sink, *, writes=None, size=2):
+    """Return what an executor reports of PROPOSALS, taken ``size`` at a time, as (delivered, {number: reason})."""
 
     def opened(target, options):
         assert (target, options.run_id) == ("kafka:b", "mine")
@@ -140,16 +140,16 @@ def test_driver_retries_failures_and_reports_unsent_proposals(monkeypatch):
 @pytest.mark.usefixtures("pauses")
 def test_closed_target_is_not_asked_for_the_rest(monkeypatch):
     sink = Flaky({1: NEVER}, CLOSED)
-    said = dict.fromkeys(range(2, 6), "kafka:b: no such topic")
-    assert told(monkeypatch, sink) == (1, {1: "is too large", **said})
+    stated = dict.fromkeys(range(2, 6), "kafka:b: no such topic")
+    assert delivery_of(monkeypatch, sink) == (1, {1: "is too large", **stated})
     assert sink.batches == [[0, 1], [2, 3]]
 
 
 def test_target_that_cannot_be_opened_fails_all_proposals(monkeypatch):
-    assert told(monkeypatch, CLOSED) == (0, dict.fromkeys(range(6), "kafka:b: no such topic"))
+    assert delivery_of(monkeypatch, CLOSED) == (0, dict.fromkeys(range(6), "kafka:b: no such topic"))
 
 
 def test_executors_write_only_what_may_be_written(monkeypatch):
     sink = Flaky()
-    assert told(monkeypatch, sink, writes=WritesSettings(aspects=["schema*"]), size=9) == (0, {})
+    assert delivery_of(monkeypatch, sink, writes=WritesSettings(aspects=["schema*"]), size=9) == (0, {})
     assert sink.batches == [[]]

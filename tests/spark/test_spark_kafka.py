@@ -79,18 +79,18 @@ def expected(raws):
     return dumped(Bridge(Settings(datahub_version="1.7")).translate(raws).proposals)
 
 
-def counted(said, name):
+def counted(stated, name):
     """Return a counter of a summary."""
-    return next(int(line.split()[-1].replace(",", "")) for line in said.splitlines() if line.startswith(f"{name} "))
+    return next(int(line.split()[-1].replace(",", "")) for line in stated.splitlines() if line.startswith(f"{name} "))
 
 
 def test_stream_starts_at_the_oldest_message_by_default(session, kafka, topic, tmp_path):
     raws = sent([event("START"), event("COMPLETE", "2026-11-20T10:02:00Z")])
     put(kafka, topic, spread(raws))
 
-    def follow(name, **said):
+    def follow(name, **stated):
         found = []
-        rows = read_topic(session, kafka.bootstrap, topic, stream=True, **said)
+        rows = read_topic(session, kafka.bootstrap, topic, stream=True, **stated)
         query = rows.writeStream.foreachBatch(lambda batch, _number: found.append(batch.count()))
         query.option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start().awaitTermination()
         return sum(found)
@@ -132,7 +132,7 @@ def test_missing_connector_error_names_its_coordinates(version, scala, wanted):
         def format(self, _name):
             return self
 
-        def options(self, **_said):
+        def options(self, **_stated):
             return self
 
         def load(self):
@@ -159,10 +159,10 @@ def test_topic_batch_reads_all_messages_and_reports_non_events(kafka, topic, tmp
     put(kafka, topic, [*spread(raws), (None, 0), (b"\xff\xfe\x00junk", 1)])
     target, bad = tmp_path / "catalog.db", tmp_path / "bad"
     source = ("--kafka", kafka.bootstrap, "--topic", topic)
-    said = invoke("batch", *source, "--to", f"catalog:{target}", "--bad-records", bad, code=EXIT_EVENTS)
+    stated = invoke("batch", *source, "--to", f"catalog:{target}", "--bad-records", bad, code=EXIT_EVENTS)
     assert held(target) == expected(raws)
-    assert (counted(said, "events"), counted(said, "dead letters")) == (len(raws), 2)
-    assert f"{topic}/0@{(len(raws) + 1) // 2}: no event: the column is null" in said
+    assert (counted(stated, "events"), counted(stated, "dead letters")) == (len(raws), 2)
+    assert f"{topic}/0@{(len(raws) + 1) // 2}: no event: the column is null" in stated
     assert bad.exists()
 
 
@@ -175,8 +175,8 @@ def test_topic_batch_respects_since_and_until(session, kafka, topic, tmp_path):
         [(b"what nobody may read", 0, START - 2 * CLOCK_SKEW_MILLIS), *((raw, 0, START + 1) for raw in raws)],
     )
 
-    def count(**said):
-        return read_topic(session, kafka.bootstrap, topic, **said).count()
+    def count(**stated):
+        return read_topic(session, kafka.bootstrap, topic, **stated).count()
 
     assert count() == 4
     assert count(since=T0) == 3
@@ -193,8 +193,8 @@ def test_topic_batch_respects_since_and_until(session, kafka, topic, tmp_path):
     )
     assert count(options={"endingtimestamp": str(START)}) == 1
     source = ("--kafka", kafka.bootstrap, "--topic", topic, "--from", T0, "--until", "2026-11-20T10:02:00Z")
-    said = invoke("batch", *source, "--to", f"catalog:{tmp_path / 'catalog.db'}")
-    assert counted(said, "events") == 2  # --until is the time of the event, as everywhere
+    stated = invoke("batch", *source, "--to", f"catalog:{tmp_path / 'catalog.db'}")
+    assert counted(stated, "events") == 2  # --until is the time of the event, as everywhere
 
 
 def test_messages_that_arrive_later_are_not_in_a_batch(session, kafka, topic):
@@ -229,12 +229,12 @@ def test_stream_follows_a_topic_and_goes_on_where_it_was(kafka, topic, tmp_path)
         f"catalog:{target}",
     )
     put(kafka, topic, spread(raws[:40]))
-    said = invoke(*command, "--option", "maxOffsetsPerTrigger=25")
+    stated = invoke(*command, "--option", "maxOffsetsPerTrigger=25")
     put(kafka, topic, [*spread(raws[40:]), (b"junk", 0)])
-    said += invoke(*command, code=EXIT_EVENTS)
+    stated += invoke(*command, code=EXIT_EVENTS)
     assert held(target) == expected(raws)
-    assert "batch 2: " in said
-    assert f"{topic}/0@" in said
+    assert "batch 2: " in stated
+    assert f"{topic}/0@" in stated
 
 
 @pytest.fixture
@@ -263,9 +263,9 @@ def arrived(kafka, registry, topic):
 @pytest.mark.usefixtures("session")
 def test_proposals_from_executors_give_the_catalogue_of_emit(kafka, registry, to_kafka):
     topic = kafka.topic("proposals", partitions=3)
-    said = invoke("batch", "--events", CLIENT, *to_kafka(topic))
+    stated = invoke("batch", "--events", CLIENT, *to_kafka(topic))
     found = arrived(kafka, registry, topic)
-    assert counted(said, "delivered") == len(found)
+    assert counted(stated, "delivered") == len(found)
     assert dumped(found) == expected(CLIENT.read_bytes().splitlines())
     homes = {}
     for message in kafka.messages(topic):
@@ -276,13 +276,13 @@ def test_proposals_from_executors_give_the_catalogue_of_emit(kafka, registry, to
 def test_undelivered_proposals_are_a_table_to_send_again(session, kafka, registry, to_kafka, tmp_path):
     small, large = kafka.topic("small", max_message_bytes="1500"), kafka.topic("large")
     table = tmp_path / "undelivered"
-    said = invoke(
+    stated = invoke(
         "batch", "--events", CLIENT, *to_kafka(small), "--set", "kafka.producer={compression.type: none}",
         "--undelivered", table, code=EXIT_DELIVERY,
     )  # fmt: skip
     rows = session.read.parquet(str(table))
-    assert counted(said, "not delivered") == rows.count() > 0
-    assert counted(said, "delivered") + rows.count() == counted(said, "proposals")
+    assert counted(stated, "not delivered") == rows.count() > 0
+    assert counted(stated, "delivered") + rows.count() == counted(stated, "proposals")
     assert all("MSG_SIZE_TOO_LARGE" in row.reason for row in rows.collect())
     area = {"topic": large, "registry": {"url": registry.url}}
     again = deliver_from_executors(rows, f"kafka:{kafka.bootstrap}", SinkOptions(kafka=area), max_partitions=1)
@@ -295,6 +295,6 @@ def test_undelivered_proposals_are_a_table_to_send_again(session, kafka, registr
 @pytest.mark.usefixtures("session")
 def test_topic_that_is_missing_costs_no_proposal(to_kafka, tmp_path):
     table = tmp_path / "undelivered"
-    said = invoke("batch", "--events", CLIENT, *to_kafka("no-such-topic"), "--undelivered", table, code=EXIT_DELIVERY)
-    assert "no-such-topic" in said
-    assert counted(said, "not delivered") == counted(said, "proposals")
+    stated = invoke("batch", "--events", CLIENT, *to_kafka("no-such-topic"), "--undelivered", table, code=EXIT_DELIVERY)
+    assert "no-such-topic" in stated
+    assert counted(stated, "not delivered") == counted(stated, "proposals")

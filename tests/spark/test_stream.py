@@ -127,17 +127,17 @@ def test_compacted_batch_is_repeatable_and_the_stream_continues(session, tmp_pat
         state, "BATCHES_PER_COMPACTION", 2
     )  # so with batch 1, whose end Spark then does not get to note
     folder = str(tmp_path / "state")
-    told = []
+    sent_rows = []
 
-    def tell(number, *events):
+    def process(number, *events):
         batch_of(session, number, sent(events), folder).run(
-            lambda proposals, *_: told.append(sorted((row.entity_urn, row.aspect) for row in proposals.collect()))
+            lambda proposals, *_: sent_rows.append(sorted((row.entity_urn, row.aspect) for row in proposals.collect()))
         )
 
-    tell(0, *a_run(1, "10:00", outputs=[dataset("d.s.a")]))
-    tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
-    tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
-    assert told[1] == told[2]
+    process(0, *a_run(1, "10:00", outputs=[dataset("d.s.a")]))
+    process(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
+    process(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
+    assert sent_rows[1] == sent_rows[2]
     rows = state.StreamState(session, folder, 2).read("events").select("key", "batch").collect()
     assert sorted((row.key[-1], row.batch) for row in rows) == [("1", 0), ("1", 0), ("2", 1), ("2", 1)]
 
@@ -166,20 +166,20 @@ def test_deletion_of_compacted_batches_completes_after_a_crash(session, tmp_path
 def test_facts_of_pruned_runs_stay_when_others_are_rendered(session, tmp_path):
     settings = Settings(datahub_version="1.7", temporary={"datasets": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")
-    told = []
+    sent_rows = []
 
-    def tell(number, *events):
+    def process(number, *events):
         batch_of(session, number, sent(events), folder, settings).run(
-            lambda proposals, *_: told.append([(row.entity_urn, row.aspect) for row in proposals.collect()])
+            lambda proposals, *_: sent_rows.append([(row.entity_urn, row.aspect) for row in proposals.collect()])
         )
 
     old = event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)
-    tell(0, old, event("COMPLETE", outputs=[dataset("d.s.b")]))
+    process(0, old, event("COMPLETE", outputs=[dataset("d.s.b")]))
     state.StreamState(session, folder, 0).compact(retention_days=30)
-    tell(1, *a_run(1, "10:00", outputs=[dataset("d.s.c")]))
-    assert any("d.s.a" in urn for urn, _ in told[0])
-    assert any("d.s.c" in urn for urn, _ in told[1])
-    assert not any("d.s.a" in urn or '"remove"' in aspect for urn, aspect in told[1])
+    process(1, *a_run(1, "10:00", outputs=[dataset("d.s.c")]))
+    assert any("d.s.a" in urn for urn, _ in sent_rows[0])
+    assert any("d.s.c" in urn for urn, _ in sent_rows[1])
+    assert not any("d.s.a" in urn or '"remove"' in aspect for urn, aspect in sent_rows[1])
     keys = {row.key for row in state.StreamState(session, folder, 2).read("events").filter("batch = 1").collect()}
     assert keys == {f"urn:li:dataProcessInstance:018cc251-f400-734d-88b3-{1:012}"}
 
@@ -220,8 +220,8 @@ def batch_size(request, monkeypatch):
     return request.param
 
 
-class Told:
-    """A catalogue that batches of events are told to, one by one, and what one call over all of them gives."""
+class StreamCase:
+    """A catalogue to which batches of events are delivered one by one, and what one call over all of them gives."""
 
     def __init__(self, session, folder, **settings):
         self.settings = Settings(datahub_version="1.7", **settings)
@@ -229,7 +229,7 @@ class Told:
         self.raws = []
         self._session, self._state, self._number = session, str(folder / "st[a]te {b,c}"), 0
 
-    def tell(self, *events):
+    def process(self, *events):
         raws = sent(events)
         batch_of(self._session, self._number, raws, self._state, self.settings).run(self._take)
         self.raws += raws
@@ -262,37 +262,37 @@ def changed(word):
 
 @pytest.mark.usefixtures("batch_size")
 def test_retractions_and_links_of_later_batches_end_as_one_call(session, tmp_path):
-    told = Told(session, tmp_path, optional_metadata=["queries"], temporary={"datasets": ["*.tmp*"]})
+    sent_rows = StreamCase(session, tmp_path, optional_metadata=["queries"], temporary={"datasets": ["*.tmp*"]})
     first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
     longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
-    told.tell(
+    sent_rows.process(
         *a_run(1, "10:01", outputs=changed("DROP")),
         *a_run(2, "10:03", inputs=[dataset("d.s.tmp2")], outputs=[dataset("d.s.b")]),
         first,
     )
-    assert [urn.split(",")[1] for urn in told.removed("dataset")] == ["d.s.t"]
-    told.tell(
+    assert [urn.split(",")[1] for urn in sent_rows.removed("dataset")] == ["d.s.t"]
+    sent_rows.process(
         *a_run(3, "10:04", outputs=changed("CREATE")),
         *a_run(5, "10:02", inputs=[dataset("d.s.tmp1")], outputs=[dataset("d.s.tmp2")]),
         {**ended, "job": {**ended["job"], "facets": longer}},
     )
-    assert told.removed("dataset") == []
-    assert len(told.removed("query")) == 1
-    told.tell(
+    assert sent_rows.removed("dataset") == []
+    assert len(sent_rows.removed("query")) == 1
+    sent_rows.process(
         *a_run(6, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp1")]),
         *a_run(7, "10:05", job_facets={"sql": {"query": "select 1"}}),
     )
-    assert told.removed("query") == []
-    assert told.ends_as_one_call() == ([], [])
+    assert sent_rows.removed("query") == []
+    assert sent_rows.ends_as_one_call() == ([], [])
 
 
 @pytest.mark.usefixtures("batch_size")
 def test_temporary_mark_may_come_in_a_later_batch(session, tmp_path):
-    told = Told(session, tmp_path, temporary={"dataset_type": "drop_edges"})
-    told.tell(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
+    sent_rows = StreamCase(session, tmp_path, temporary={"dataset_type": "drop_edges"})
+    sent_rows.process(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
     marked = dataset("d.s.x", facets={"datasetType": {"datasetType": "TEMPORARY"}})
-    told.tell(*a_run(2, "10:02", inputs=[marked], outputs=[dataset("d.s.b")]))
-    assert told.ends_as_one_call() == ([], [])
+    sent_rows.process(*a_run(2, "10:02", inputs=[marked], outputs=[dataset("d.s.b")]))
+    assert sent_rows.ends_as_one_call() == ([], [])
 
 
 def test_runs_are_linked_by_the_datasets_that_they_name():
@@ -351,16 +351,16 @@ def test_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
 
 
 def test_rejected_proposals_are_reported_for_each_batch(session, tmp_path):
-    """No event makes such a proposal: rows stand for what a worker would tell."""
+    """No event makes such a proposal: rows stand for the output of a worker."""
     split(tmp_path / "in", sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]), 1)
-    told = []
+    sent_rows = []
     events = stream_files(session, str(tmp_path / "in"))
     start_stream(
         events, lambda *_: None, checkpoint=str(tmp_path / "c"), settings=SETTINGS, partitions=2,
-        on_rejected=lambda rows: told.append((rows.count(), rows.columns)),
+        on_rejected=lambda rows: sent_rows.append((rows.count(), rows.columns)),
     ).awaitTermination()  # fmt: skip
     columns = ["entity_type", "entity_urn", "aspect_name", "change_type", "reason"]
-    assert told == [(0, columns)]
+    assert sent_rows == [(0, columns)]
     rows = [
         {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "reason": "why"}
         for kind in (REJECTED, PROPOSAL_PACK)
@@ -376,16 +376,16 @@ def test_second_rendering_replaces_earlier_rejections(session, tmp_path, refusin
     target = {"type": "JOB", "runId": other["run"]["runId"], "namespace": "ns", "name": other["job"]["name"]}
     lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", **dataset("d.s.x")}]}]}
     one["job"]["facets"] = {"lineage": lineage}
-    told = []
+    sent_rows = []
     for number, events in enumerate(([one, other], [other])):
         batch_of(session, number, sent(events), str(tmp_path / "state")).run(
             lambda *_: None,
-            on_rejected=lambda rows: told.append(
+            on_rejected=lambda rows: sent_rows.append(
                 sorted((row.entity_type, row.entity_urn[-2:]) for row in rows.collect())
             ),
         )
     run, job = [("dataProcessInstance", f"0{number}") for number in (1, 2)], [("dataJob", f"{n})") for n in (1, 2)]
-    assert told == [job + run, job[1:] + run[1:]]
+    assert sent_rows == [job + run, job[1:] + run[1:]]
 
 
 def test_only_what_changes_is_sent():

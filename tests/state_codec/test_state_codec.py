@@ -11,8 +11,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
-from support.ledger_batches import Told, read
-from support.ledger_batches import settings as told_settings
+from support.ledger_batches import LedgerCase, read
+from support.ledger_batches import settings as ledger_settings
 from support.sample_events import ROOT, dataset, event, packed
 from support.stored_samples import JOB, NAME, SAMPLES, SCHEMA, STAMP, cells_of, form, sample_run
 
@@ -231,8 +231,8 @@ def test_encoded_state_contains_no_names_of_the_code():
 
 
 def ledger_with_runs():
-    told = Told(told_settings(optional_metadata=("queries",)))
-    told.tell(
+    ledger_case = LedgerCase(ledger_settings(optional_metadata=("queries",)))
+    ledger_case.process(
         read(
             [
                 json.loads(line)
@@ -240,11 +240,11 @@ def ledger_with_runs():
             ]
         )
     )
-    return told
+    return ledger_case
 
 
 def test_ledger_contains_no_names_of_the_code():
-    told = ledger_with_runs()
+    ledger_case = ledger_with_runs()
     held = b"".join(
         value
         for table, columns in (
@@ -254,7 +254,7 @@ def test_ledger_contains_no_names_of_the_code():
             ("sent", "aspects"),
             ("run_history", "entry"),
         )
-        for row in told.catalog.connection.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own
+        for row in ledger_case.catalog.connection.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own
         for value in row
         if value is not None
     )
@@ -265,14 +265,14 @@ def test_ledger_contains_no_names_of_the_code():
 @pytest.mark.parametrize(("table", "column"), [("run", "state"), ("state_object", "value"), ("shared", "registers")])
 @pytest.mark.parametrize(("stored", "found"), [(pickle.dumps({}), "a pickle"), (b"\x02x", "format 2")])
 def test_ledger_names_the_state_that_another_version_stored(table, column, stored, found):
-    told = ledger_with_runs()
-    told.catalog.connection.execute(f"UPDATE {table} SET {column} = ?", (stored,))  # noqa: S608 - our own
-    told.ledger._aggregator.clear_cache()
+    ledger_case = ledger_with_runs()
+    ledger_case.catalog.connection.execute(f"UPDATE {table} SET {column} = ?", (stored,))  # noqa: S608 - our own
+    ledger_case.ledger._aggregator.clear_cache()
     remedy = r"\(move the file away, but not its event log: the next `emit` makes a new file of the log.*\)$"
     with pytest.raises(
         SinkError, match=rf"the file contains states of another version of dh-bridge: {found}.*{remedy}"
     ):
-        told.tell([event("FAIL")])
+        ledger_case.process([event("FAIL")])
 
 
 def test_column_that_nothing_or_a_job_feeds_comes_back():
@@ -280,9 +280,9 @@ def test_column_that_nothing_or_a_job_feeds_comes_back():
     lineage = {"lineage": {"fields": {"a": {"inputs": []}, "b": {"inputs": [feeding]}}}}
     ((state, _),) = states_of(read([event(outputs=[dataset("d.s.t", facets=lineage)])]), OPTIONS[0])
     found, _ = decode_run(encode_run(state))
-    kept = [slots[JOB_PROPERTIES] for slots in found.facts.values() if JOB_PROPERTIES in slots]
-    said = [value.text for one in kept for _, value in one.values() if isinstance(value, MergedProperty)]
-    assert said == ['{"d.s.t.a":{},"d.s.t.b":{"ns/app.other":""}}']
+    retained = [slots[JOB_PROPERTIES] for slots in found.facts.values() if JOB_PROPERTIES in slots]
+    stated = [value.text for one in retained for _, value in one.values() if isinstance(value, MergedProperty)]
+    assert stated == ['{"d.s.t.a":{},"d.s.t.b":{"ns/app.other":""}}']
 
 
 def test_valid_pairs_are_decoded_as_plain_pairs():

@@ -45,7 +45,7 @@ class OutletEvents(dict):
 class PythonOperator:
     """An operator of Airflow's, as far as a callback sees it."""
 
-    def __init__(self, **said):
+    def __init__(self, **stated):
         self.__dict__.update(
             {
                 "task_id": "load", "task_type": "PythonOperator", "owner": "data-team,alice", "retries": 2, "queue": "default",
@@ -54,21 +54,21 @@ class PythonOperator:
                 "task_group": Thing(group_id=None), "is_setup": False, "is_teardown": False, "execution_timeout": None,
                 "doc": None, "doc_md": None, "doc_json": None, "doc_yaml": None, "doc_rst": None, "retry_delay": timedelta(1),
             }
-            | said
+            | stated
         )  # fmt: skip
 
 
-def dag(**said):
+def dag(**stated):
     found = {
         "dag_id": "shop", "description": "Orders into the warehouse", "doc_md": None, "fileloc": "/dags/shop.py",
         "owner": "data-team,alice", "owner_links": {}, "start_date": DAY, "tags": {"shop", "tier:1"}, "tasks": [],
     }  # fmt: skip
-    return Thing(**(found | said))
+    return Thing(**(found | stated))
 
 
-def airflow3(**said):
+def airflow3(**stated):
     """Return the context of a task in a worker of 3.3.2; ``said`` replaces or adds attributes of ``ti``, or members."""
-    ti_said, members, operator, run = _parts(said)
+    ti_fields, members, operator, run = _parts(stated)
     task = PythonOperator(**operator)
     shop = dag(schedule="@daily", timetable=Thing(), **members.pop("dag", {}))
     dag_run = Thing(
@@ -87,7 +87,7 @@ def airflow3(**said):
             "rendered_map_index": None, "log_url": "http://airflow:8080/dags/shop/runs/r/tasks/load?try_number=1",
             "bundle_instance": Thing(name="dags-folder", version=None), "task": task,
         }
-        | ti_said
+        | ti_fields
     )  # fmt: skip
     context = {
         "dag": shop, "dag_run": dag_run, "task": task, "ti": ti, "task_instance": ti, "run_id": dag_run.run_id,
@@ -97,9 +97,9 @@ def airflow3(**said):
     return context | members
 
 
-def airflow2(**said):
+def airflow2(**stated):
     """Return the context of a task in 2.10.5: rows of the database, a DAG with a timetable, old members that warn."""
-    ti_said, members, operator, run = _parts(said)
+    ti_fields, members, operator, run = _parts(stated)
     task = PythonOperator(**operator)
     shop = dag(
         schedule_interval="@daily", timetable=Thing(summary="@daily"), tags=["shop", "tier:1"], **members.pop("dag", {})
@@ -120,7 +120,7 @@ def airflow2(**said):
             "duration": 90.0, "queued_dttm": BEGIN - timedelta(seconds=5), "rendered_map_index": None, "hostname": "worker",
             "log_url": "http://airflow:8080/dags/shop/grid?dag_run_id=r&task_id=load", "task": task,
         }
-        | ti_said
+        | ti_fields
     )  # fmt: skip
     return Warned(
         {
@@ -132,15 +132,15 @@ def airflow2(**said):
     )  # fmt: skip
 
 
-def _parts(said):
+def _parts(stated):
     """Return attributes of the instance, members of the context, attributes of the operator and of the DAG run."""
     named = {
-        key: said[key]
+        key: stated[key]
         for key in ("dag", "exception", "reason", "outlet_events", "task_reschedule_count")
-        if key in said
+        if key in stated
     }
-    rest = {key: value for key, value in said.items() if key not in {*named, "operator", "dag_run"}}
-    return rest, named, said.get("operator", {}), said.get("dag_run", {})
+    rest = {key: value for key, value in stated.items() if key not in {*named, "operator", "dag_run"}}
+    return rest, named, stated.get("operator", {}), stated.get("dag_run", {})
 
 
 VERSIONS = {"2.10": airflow2, "3.3": airflow3}

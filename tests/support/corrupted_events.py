@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
 
 DAY = 2_000
-"""Lines after which the same jobs have other runs: a run that went on for ever would grow with each new name that it is told."""
+"""Lines after which the same jobs have other runs: a run that went on for ever would grow with each new name that it gets."""
 
 
 def lines(count, seed):

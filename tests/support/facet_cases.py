@@ -110,7 +110,7 @@ def dataset_event(dataset: dict[str, Any], *, time: str = END) -> dict[str, Any]
     }
 
 
-class Told:
+class Translated:
     """What a call made of its events."""
 
     def __init__(self, translation: Any) -> None:
@@ -136,7 +136,7 @@ class Told:
         """Path -> value of the ``add`` operations of a PATCH (``None`` for a removal)."""
         return {one["path"]: one.get("value") for one in self.one(urn, aspect)}
 
-    def kept(self, urn: str) -> dict[str, str]:
+    def properties(self, urn: str) -> dict[str, str]:
         """Custom properties of an entity without the prefix ``openlineage.``."""
         aspect = {
             "dataProcessInstance": "dataProcessInstanceProperties",
@@ -167,12 +167,12 @@ class Told:
         }
 
 
-def told(*events: Any, report: bool = False, **settings: Any) -> Told:
+def translate_events(*events: Any, report: bool = False, **settings: Any) -> Translated:
     """Translate events (dicts, lists of them, or client objects) by one configuration, for the oldest version unless it says."""
     flat: list[Any] = []
     for one in events:
         flat += one if isinstance(one, list) else [one]
-    return Told(_bridge(json.dumps(settings)).translate(flat, report=report))
+    return Translated(_bridge(json.dumps(settings)).translate(flat, report=report))
 
 
 @lru_cache(maxsize=64)
@@ -180,20 +180,20 @@ def _bridge(settings: str) -> Bridge:
     return Bridge(Settings(**{"datahub_version": "0.15.0", **json.loads(settings)}))  # it holds no state between calls
 
 
-def of_run(key: str, value: Any, **settings: Any) -> Told:
-    return told(pair(run={key: value}), **settings)
+def of_run(key: str, value: Any, **settings: Any) -> Translated:
+    return translate_events(pair(run={key: value}), **settings)
 
 
-def of_job(key: str, value: Any, **settings: Any) -> Told:
-    return told(pair(job={key: value}), **settings)
+def of_job(key: str, value: Any, **settings: Any) -> Translated:
+    return translate_events(pair(job={key: value}), **settings)
 
 
-def of_output(key: str, value: Any, bag: str = "facets", **settings: Any) -> Told:
-    return told(pair(inputs=[orders()], outputs=[totals(**{bag: {key: value}})]), **settings)
+def of_output(key: str, value: Any, bag: str = "facets", **settings: Any) -> Translated:
+    return translate_events(pair(inputs=[orders()], outputs=[totals(**{bag: {key: value}})]), **settings)
 
 
-def of_input(key: str, value: Any, bag: str = "facets", **settings: Any) -> Told:
-    return told(pair(inputs=[orders(**{bag: {key: value}})], outputs=[totals()]), **settings)
+def of_input(key: str, value: Any, bag: str = "facets", **settings: Any) -> Translated:
+    return translate_events(pair(inputs=[orders(**{bag: {key: value}})], outputs=[totals()]), **settings)
 
 
 def spec(folder: str, name: str = "1") -> dict[str, Any]:

@@ -4,7 +4,7 @@
 ``ingestProposalBatch`` (a batch is taken whole or not at all), ``/aspects/{urn}``, ``/entitiesV2``, OpenAPI's ``batchGet`` and
 ``/runs?action=rollback``. ``version`` is what it says and, unless ``acts_as`` is another one, what it understands: which forms
 of patches (``PATCH_FORMS``), which entities and aspects; fields that it does not know are trimmed, and named in ``trimmed``. If ``strict``, it refuses texts that its search index would not take.
-It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
+It fails on request: ``gms.faults`` holds what happens to the next requests that write,
 ``gms.poison`` says of a proposal why it is refused; ``gms.forbidden`` are the entities that nobody may read; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
 address, with all that it has taken. State is compared by ``gms.dump()``.
 """
@@ -215,10 +215,10 @@ class Gms:
     def _look_at_the_time(self, body: dict[str, Any]) -> None:
         """Refuse as DataHub's ConditionalWriteValidator: its words, and the time of the last write as it was received."""
         last = self.stamps.get((body["entityUrn"], body["aspectName"]))
-        said = body.get("headers", {}).get("If-Unmodified-Since")
-        if said is None or last is None or is_timeseries(body["aspectName"]):
+        stated = body.get("headers", {}).get("If-Unmodified-Since")
+        if stated is None or last is None or is_timeseries(body["aspectName"]):
             return
-        since = int(datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp() * 1000)
+        since = int(datetime.fromisoformat(stated.replace("Z", "+00:00")).timestamp() * 1000)
         if last > since:
             raise RefusedError(422, f"ValidationException: Item last modified {last} > {since} (epoch ms)")
 
@@ -339,8 +339,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     gms: Gms
 
-    def __init__(self, *said: Any) -> None:
-        super().__init__(*said)
+    def __init__(self, *stated: Any) -> None:
+        super().__init__(*stated)
         self._open: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -399,18 +399,18 @@ class _Handler(BaseHTTPRequestHandler):
                 self._say(fault.status, fault.body, fault.headers)
                 return
         try:
-            status, said = 200, self._asked(gms, request)
+            status, stated = 200, self._asked(gms, request)
         except RefusedError as error:
             status = error.status
-            said = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": error.words}
-            said |= {"status": status, "stackTrace": "…"}
+            stated = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": error.words}
+            stated |= {"status": status, "stackTrace": "…"}
         if writes:
             gms.done.append(request)
         time.sleep(fault.linger if fault is not None else 0)
         if fault is not None and fault.reset:
             self._reset(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{" if fault.reset == "mid-answer" else b"")
             return
-        self._say(status, said)
+        self._say(status, stated)
 
     def _asked(self, gms: Gms, request: Request) -> Any:
         path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
@@ -458,7 +458,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(400, "Rest.li protocol version is not 2.0.0")
         body = request.json
         if body.get("async") != "false":
-            raise RefusedError(400, "the tests want to be told what is refused")
+            raise RefusedError(400, "the tests require the reason of a refusal")
         received = time.time() + gms.skew - (time.monotonic() - request.at)
         if action == "ingestProposalBatch":
             if not gms.batches:

@@ -1,4 +1,4 @@
-"""Events told to a ledger in batches, and the catalogue that comes of it."""
+"""Events that a ledger processes in batches, and the resulting catalogue."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UTC = timezone.utc
 
 
 @cache
-def settings(**said):
-    return Settings(**{"datahub_version": "0.15.0", **said})
+def settings(**stated):
+    return Settings(**{"datahub_version": "0.15.0", **stated})
 
 
 @cache
-def _compiled(said):
-    return Options(Settings.model_validate_json(said), is_stateful=True)
+def _compiled(stated):
+    return Options(Settings.model_validate_json(stated), is_stateful=True)
 
 
 def compiled(chosen):
@@ -43,7 +43,7 @@ def read(events):
     ]
 
 
-class Told:
+class LedgerCase:
     """A ledger with its catalogue in memory; ``forgetful``: as a new process for each batch."""
 
     def __init__(self, chosen=None, *, forgetful=False, clock=lambda: NOW):
@@ -53,7 +53,7 @@ class Told:
         self.refused = []
         self._forgetful = forgetful
 
-    def tell(self, *batches):
+    def process(self, *batches):
         """Take batches of events; return the proposals that were sent for them."""
         sent = []
         for batch in batches:
@@ -71,6 +71,6 @@ class Told:
 
 def catalogue(*batches, chosen=None, forgetful=False):
     """Return the dump after these batches."""
-    told = Told(chosen, forgetful=forgetful)
-    told.tell(*batches)
-    return told.dump()
+    ledger_case = LedgerCase(chosen, forgetful=forgetful)
+    ledger_case.process(*batches)
+    return ledger_case.dump()

@@ -48,7 +48,7 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
     records = [structs.replace(one, key=above.get(one.key, one.key)) for one in records]
     random.Random(SEED).shuffle(records)  # noqa: S311 - reproducible, not secret
     shares = [[one for one in records if crc32(one.key.encode()) % parts == part] for part in range(parts)]
-    runs, pieces, said = [], [], []
+    runs, pieces, stated = [], [], []
 
     def work(share, witnesses=None):
         folded = PartitionTranslator(options, zone, witnesses=witnesses, max_entities=held)
@@ -57,16 +57,16 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
                 assert item.rejected == []
                 runs.append(item)
             elif isinstance(item, CrossRunFacts):
-                said.append(item)
+                stated.append(item)
             elif isinstance(item, tuple):
                 pieces.append((item[0], item[1], encode_registers(item[2])))
         return folded.counts
 
     counts = [work(share) for share in shares]
     assert sum(one.events + one.dead for one in counts) == len(raws)
-    witnesses = [encode_run(one.witness) for one in said if one.witness is not None]
-    again = {one.key for one in said if one.is_open} | {
-        urn for told in witnesses for urn in named_run_urns(decode_run(told)[0])
+    witnesses = [encode_run(one.witness) for one in stated if one.witness is not None]
+    again = {one.key for one in stated if one.is_open} | {
+        urn for encoded_witness in witnesses for urn in named_run_urns(decode_run(encoded_witness)[0])
     }
     again = {above.get(key, key) for key in again}
     runs = [run for run in runs if run.key not in again]

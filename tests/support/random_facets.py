@@ -67,13 +67,13 @@ def _built(one, depth):
         for field in attr.fields(one)
         if field.init and not field.name.startswith("_") and field.name not in ("producer", "additionalProperties")
     }
-    return st.fixed_dictionaries(given).map(lambda said: _made(one, said)).filter(lambda made: made is not None)
+    return st.fixed_dictionaries(given).map(lambda stated: _made(one, stated)).filter(lambda made: made is not None)
 
 
-def _made(one, said):
+def _made(one, stated):
     """Return an object of a class, None where the class refuses what was drawn."""
     try:
-        return one(**said)
+        return one(**stated)
     except ValueError:
         return None
 

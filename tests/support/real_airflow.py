@@ -62,12 +62,12 @@ class Airflow:
         self.bin = venv / "bin"
         self.running: list[subprocess.Popen] = []
         (home / "out").mkdir(parents=True, exist_ok=True)
-        kept = {
+        retained = {
             key: value
             for key, value in os.environ.items()
             if not key.startswith(("AIRFLOW", "DH_BRIDGE", "OPENLINEAGE"))
         }
-        self.env = kept | {
+        self.env = retained | {
             "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}",
             "NO_PROXY": "*",
             "no_proxy": "*",

@@ -81,21 +81,21 @@ class Served:
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | variables
         )
-        self.said = []
-        while not (self.said and self.said[-1].startswith("taking events")):
+        self.output = []
+        while not (self.output and self.output[-1].startswith("taking events")):
             line = self.process.stderr.readline()
-            assert line, self.said
-            self.said.append(line.rstrip())
-        self.url = re.search(r"http://[^/]+", self.said[-1])[0]
+            assert line, self.output
+            self.output.append(line.rstrip())
+        self.url = re.search(r"http://[^/]+", self.output[-1])[0]
         place = urlsplit(self.url)
         self.address = place.hostname, place.port
 
     def end(self, number=signal.SIGTERM):
         """End it; return the exit code and what it said since."""
         self.process.send_signal(number)
-        out, said = self.process.communicate(timeout=30)
+        out, stated = self.process.communicate(timeout=30)
         assert out == ""
-        return self.process.returncode, said.splitlines()
+        return self.process.returncode, stated.splitlines()
 
 
 @contextmanager
@@ -134,8 +134,8 @@ def health(found):
 def metrics(found):
     """Return what is counted, by the names that Prometheus sees."""
     text = ask(found, path="/metrics", method="GET")[1]
-    told = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    return {name.removeprefix("dh_bridge_"): int(number) for name, number in told}
+    lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    return {name.removeprefix("dh_bridge_"): int(number) for name, number in lines}
 
 
 def is_delivered(found):

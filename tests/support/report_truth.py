@@ -1,4 +1,4 @@
-"""Whether the leaf report tells the truth: each leaf gets another value, and the change is looked for at the line's target.
+"""Whether the field report is true: each field gets another value, and the change is looked for at the line's target.
 
 A line ``mapped`` or ``kept`` names ``aspect.path`` (``ownership.owners[].type``; ``…customProperties[key]``): the change has
 to be among the leaves of that aspect below that path, a withheld leaf may not change anything.
@@ -158,7 +158,7 @@ def at_target(proposals, target):
         (one.entity_urn, words, text)
         for one in proposals
         if one.aspect_name in aspects
-        for words, text in ([((), "")] if wanted == ["urn"] else _said(one))
+        for words, text in ([((), "")] if wanted == ["urn"] else _stated(one))
         if wanted == ["urn"] or _leads(wanted, found["key"], words)
     ]
     return sorted(
@@ -166,7 +166,7 @@ def at_target(proposals, target):
     )  # the order of an array's entries counts, that of proposals does not
 
 
-def _said(proposal):
+def _stated(proposal):
     """Yield (steps without positions and union branches, value as text) of what a proposal says."""
     if proposal.change_type != "PATCH":
         for path, value in leaves(proposal.value):
@@ -222,19 +222,19 @@ def statement(path):
 
 def repeated(document, path, value):
     """Return the paths of the leaves that say the same thing: in another bag, another check, another entry."""
-    return [here for here, said in leaves(document) if said == value and statement(here) == statement(path)]
+    return [here for here, stated in leaves(document) if stated == value and statement(here) == statement(path)]
 
 
-#: Leaves that are told to be mapped or kept, and yet lose to another statement of the same call.
+#: Fields that are reported as mapped or as properties, and yet lose to another statement of the same call.
 LOSING = {
     r"\.hive_query\.operationName$": "a lifecycle word of the output stands on a higher rung of the ladder",
     r"^\$\.eventTime$": "an event without a type is no point, and neither the first nor the last of its run",
 }  # fmt: skip
 #: Targets of which the highest rung speaks: a leaf of a lower one changes only what it is besides (a property, a reason).
 LADDERS = {
-    "dataJobInfo.type": "the namespace's scheme tells the platform before the producer",
+    "dataJobInfo.type": "the namespace's scheme decides the platform before the producer",
     "dataProcessInstanceProperties.name": "the best label",
-    "dataProcessInstanceProperties.type": "streaming, scheduled or ad hoc: several facets tell, most values mean none of them",
+    "dataProcessInstanceProperties.type": "streaming, scheduled or ad hoc: several facets state it, most values mean none of them",
     "dataProcessInstanceProperties.externalUrl": "the best page",
     "dataProcessInstanceRunEvent.externalUrl": "the best page",
     "dataProcessInstanceRunEvent.durationMillis": "a duration that is said stands before two times",
@@ -263,7 +263,7 @@ def exempt(line, document, path, value, **how):
     changed = put(document, [path], other(path, value))
     again = reported(call(changed, how["whole"]), profile).get(shown(path))
     if again is not None and (again["outcome"], again["reason"]) != (line["outcome"], line["reason"]):
-        return True  # the report tells of the new value what it did not tell of the old one
+        return True  # the report has a line for the new value that it did not have for the old one
     if line["outcome"] == "dropped":
         return line["reason"] in JUDGING
     if line["target"] in LADDERS and (not how["whole"] or written(changed, **how) != written(document, **how)):

@@ -169,7 +169,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "error message": lambda text: event(type="FAIL", run={"errorMessage": facet(message=text, programmingLanguage="java", stackTrace=f"at x\n{text}")}),
     "extraction error": lambda text: event(run={"extractionError": facet(totalTasks=1, failedTasks=1, errors=[{"errorMessage": text, "stackTrace": text, "task": text, "taskNumber": 1}])}),
     "Spark value": lambda text: event(run={"spark_properties": facet(properties={"spark.x": text})}),
-    "unknown facet": lambda text: event(run={"acme": facet(said=text, list=[text], deep={"a": [{"b": text}]})}, job={"acme": facet(said=text)}),
+    "unknown facet": lambda text: event(run={"acme": facet(stated=text, list=[text], deep={"a": [{"b": text}]})}, job={"acme": facet(stated=text)}),
     "environment variable": lambda text: event(run={"environmentVariables": facet(environmentVariables=[{"name": "X", "value": text}])}),
     "tag": lambda text: event(job={"tags": facet(tags=[{"key": "note", "value": text, "source": "x"}])}),
     "owner": lambda text: event(job={"ownership": facet(owners=[{"name": text, "type": "OWNER"}])}),

@@ -39,7 +39,7 @@ class Case:
     name: str
     target: Callable[[Path], str]
     arrived: Callable[[Sink, Path], list[tuple[str, str]]]
-    options: Callable[[Path], SinkOptions] = lambda folder: SinkOptions()  # noqa: ARG005 - most are told nothing
+    options: Callable[[Path], SinkOptions] = lambda folder: SinkOptions()  # noqa: ARG005 - most have no options
     needs: tuple[str, ...] = ()
 
     def open(self, folder: Path, options: SinkOptions | None = None) -> Sink:

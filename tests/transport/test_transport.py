@@ -52,7 +52,7 @@ def _alone(tmp_path, monkeypatch):
     yield
     for one in list(transport._states):  # those that a test leaves open, before the folder goes
         one.close(retry=False)
-        one._waiting.clear()  # else it would be told of in the log of the test in which it is collected
+        one._waiting.clear()  # else the log of the test in which it is collected would have it
 
 
 @pytest.fixture
@@ -61,18 +61,18 @@ def gms(tmp_path):
         yield server
 
 
-def client(**said):
-    return OpenLineageClient(config={"transport": {"type": TYPE, **said}})
+def client(**stated):
+    return OpenLineageClient(config={"transport": {"type": TYPE, **stated}})
 
 
-def event(state, seconds=0, *, run=RUN, name="load_orders", facets=None, **said):
+def event(state, seconds=0, *, run=RUN, name="load_orders", facets=None, **stated):
     return RunEvent(
         eventTime=(START + timedelta(seconds=seconds)).isoformat(),
         eventType=getattr(RunState, state),
         run=Run(run, facets or {}),
         job=Job("shop", name),
         producer="https://github.com/shop/loader",
-        **said,
+        **stated,
     )
 
 
@@ -111,18 +111,20 @@ def test_client_writes_the_same_catalogue_as_emit(tmp_path):
     both = {
         "type": "composite",
         "transports": {
-            "datahub": {"type": TYPE, "to": f"catalog:{tmp_path / 'told.db'}"},
+            "datahub": {"type": TYPE, "to": f"catalog:{tmp_path / 'sent.db'}"},
             "file": {"type": "file", "log_file_path": str(tmp_path / "events.ndjson"), "append": True},
         },
     }
-    told = OpenLineageClient(config={"transport": both})
+    tested_transport = OpenLineageClient(config={"transport": both})
     for one in [*a_run(), event("START", run=OTHER, name="other")]:
-        told.emit(one)
+        tested_transport.emit(one)
     table = Dataset("postgres://db:5432", "shop.public.x")
-    told.emit(DatasetEvent(eventTime=START.isoformat(), producer="https://github.com/shop/loader", dataset=table))
-    assert told.close()
+    tested_transport.emit(
+        DatasetEvent(eventTime=START.isoformat(), producer="https://github.com/shop/loader", dataset=table)
+    )
+    assert tested_transport.close()
     assert CliRunner().invoke(commands, ["emit", "events.ndjson", "--to", "catalog:emitted.db"]).exit_code == 0
-    with Catalog("told.db") as ours, Catalog("emitted.db") as theirs:
+    with Catalog("sent.db") as ours, Catalog("emitted.db") as theirs:
         assert list(dump_catalog(ours)) == list(dump_catalog(theirs))
         assert ours.aspects(urn())["dataProcessInstanceProperties"]
 
@@ -134,44 +136,46 @@ client = OpenLineageClient()
 run, job = Run(sys.argv[1]), Job("shop", "load")
 client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
 """
-    said = {
+    stated = {
         "OPENLINEAGE__TRANSPORT__TYPE": TYPE,
-        "OPENLINEAGE__TRANSPORT__TO": "file:told.json",
+        "OPENLINEAGE__TRANSPORT__TO": "file:sent.json",
         "OPENLINEAGE__TRANSPORT__SETTINGS": '{"datahub_version": "1.2", "identity": {"rules": [{"platform": "shop"}]}}',
     }
     command = [sys.executable, "-c", program, RUN]
-    subprocess.run(command, check=True, env=os.environ | said, cwd=tmp_path)
-    told = (tmp_path / "told.json").read_text(encoding="utf-8")  # written at the end of the program
-    assert RUN in told
-    assert "urn:li:dataFlow:(shop," in told
+    subprocess.run(command, check=True, env=os.environ | stated, cwd=tmp_path)
+    text = (tmp_path / "sent.json").read_text(encoding="utf-8")  # written at the end of the program
+    assert RUN in text
+    assert "urn:li:dataFlow:(shop," in text
     down = {"OPENLINEAGE__TRANSPORT__TO": "rest:http://127.0.0.1:9", "DH_BRIDGE_REST__RETRIES": "0"}
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=os.environ | said | down, cwd=tmp_path
+        command, capture_output=True, text=True, check=False, env=os.environ | stated | down, cwd=tmp_path
     )
     assert "SinkError" in done.stderr
     assert "ended before all of its events were sent" in done.stderr
 
 
 def test_transport_without_a_ledger_sends_only_new_proposals(gms):
-    told = client(to=f"rest:{gms.url}")
+    tested_transport = client(to=f"rest:{gms.url}")
     one, _, end = a_run()
-    told.emit(one)
+    tested_transport.emit(one)
     after_start = len(gms.proposals)
-    told.emit(end)
+    tested_transport.emit(end)
     names = [proposal.aspect_name for proposal in gms.proposals[after_start:]]
     assert "dataProcessInstanceRelationships" not in names  # said by START, and unchanged
     (point,) = [one for one in gms.proposals[after_start:] if one.aspect_name == "dataProcessInstanceRunEvent"]
     assert point.value["durationMillis"] == 42_000
     sent = len(gms.proposals)
-    told.emit(end)
+    tested_transport.emit(end)
     assert len(gms.proposals) == sent
-    assert told.close()
+    assert tested_transport.close()
 
 
 def test_finished_run_equals_a_single_translation(gms):
-    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"datahub_version": "1.4"}}))
+    tested_transport = DataHubTransport(
+        DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"datahub_version": "1.4"}})
+    )
     for one in a_run():
-        told.emit(one)
+        tested_transport.emit(one)
     together = Bridge(Settings(datahub_version="1.4")).translate(parsed(*a_run()))
     sent = {(one.entity_urn, one.aspect_name, str(one.value)) for one in gms.proposals}
     assert {(one.entity_urn, one.aspect_name, str(one.value)) for one in together.proposals} <= sent
@@ -179,41 +183,41 @@ def test_finished_run_equals_a_single_translation(gms):
 
 @pytest.mark.parametrize("state", ["START", "COMPLETE"])
 def test_refused_proposals_are_sent_with_the_next_event(gms, state):
-    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
-    told.emit(event("START", run=OTHER, name="other"))
+    tested_transport = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    tested_transport.emit(event("START", run=OTHER, name="other"))
     gms.stop()
     with pytest.raises(SinkError) as raised:
-        told.emit(event(state))
+        tested_transport.emit(event(state))
     assert raised.value.retryable
     gms.start()
-    told.emit(event("COMPLETE", 1, run=OTHER, name="other"))
+    tested_transport.emit(event("COMPLETE", 1, run=OTHER, name="other"))
     assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in gms.proposals if one.entity_urn == urn()}
-    assert told.close()
+    assert tested_transport.close()
 
 
 def test_server_that_is_down_at_first_gets_all_of_it_later(gms):
     gms.stop()
-    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    tested_transport = client(to=f"rest:{gms.url}", settings=AT_ONCE)
     start, _, end = a_run()
     with pytest.raises(SinkError):
-        told.emit(start)
-    assert not told.close(timeout=0)
+        tested_transport.emit(start)
+    assert not tested_transport.close(timeout=0)
     gms.start()
-    told.emit(end)
+    tested_transport.emit(end)
     points = [one.value["status"] for one in gms.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]
     assert sorted(points) == ["COMPLETE", "STARTED"]
 
 
 def test_close_sends_waiting_events_and_returns_success(gms, caplog):
-    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
-    told.emit(event("START", run=OTHER, name="other"))
+    tested_transport = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    tested_transport.emit(event("START", run=OTHER, name="other"))
     gms.stop()
     with pytest.raises(SinkError):
-        told.emit(event("START"))
-    assert not told.close(timeout=0)
+        tested_transport.emit(event("START"))
+    assert not tested_transport.close(timeout=0)
     with pytest.raises(SinkError):
-        told.emit(event("START"))
-    assert not told.close()
+        tested_transport.emit(event("START"))
+    assert not tested_transport.close()
     gms.start()
     assert caplog.records
 
@@ -222,12 +226,12 @@ def test_ledger_keeps_events_while_the_token_file_is_missing(gms, tmp_path, capl
     token = tmp_path / "token"
     token.write_text("t")
     settings = {**AT_ONCE, "rest.token_file": str(token)}
-    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
-    told.emit(event("START"))
+    tested_transport = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
+    tested_transport.emit(event("START"))
     token.unlink()
     for run in (RUN, OTHER):
-        told.emit(event("COMPLETE", 60, run=run))
-    assert told.close() is False
+        tested_transport.emit(event("COMPLETE", 60, run=run))
+    assert tested_transport.close() is False
     assert caplog.text.count("delivery failed, proposals wait in the ledger: rest.token_file") == 1
     token.write_text("t")
     later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
@@ -244,11 +248,11 @@ def test_new_ledger_accepts_events_while_the_server_is_down(gms, tmp_path, caplo
     gms.stop()
     config = {"to": f"rest:{gms.url}", "ledger": str(tmp_path / "ledger.db"), "settings": {"rest.retries": 0}}
     start, running, end = a_run()
-    told = client(**config)
-    told.emit(start)
-    told.emit(running)
+    tested_transport = client(**config)
+    tested_transport.emit(start)
+    tested_transport.emit(running)
     assert caplog.text.count("events wait in the event log of the ledger: ") == 1
-    assert told.close() is False
+    assert tested_transport.close() is False
     gms.start()
     later = client(**config)
     later.emit(end)
@@ -260,26 +264,26 @@ def test_new_ledger_accepts_events_while_the_server_is_down(gms, tmp_path, caplo
 def test_server_that_comes_up_later_gets_the_events_in_the_log(gms, tmp_path, monkeypatch):
     monkeypatch.setattr(transport, "FIRST_PAUSE_SECONDS", 0.0)
     gms.stop()
-    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings={"rest.retries": 0})
+    tested_transport = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings={"rest.retries": 0})
     start, running, end = a_run()
-    told.emit(start)
+    tested_transport.emit(start)
     gms.start()
-    told.emit(running)
+    tested_transport.emit(running)
     assert {one.value["status"] for one in gms.proposals if "RunEvent" in one.aspect_name} == {"STARTED"}
-    told.emit(end)
-    assert told.close() is True
+    tested_transport.emit(end)
+    assert tested_transport.close() is True
 
 
 def test_server_outage_with_a_ledger_is_no_error(gms, tmp_path, caplog):
-    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
+    tested_transport = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
     start, running, end = a_run()
-    told.emit(start)
+    tested_transport.emit(start)
     gms.stop()
     with caplog.at_level(logging.WARNING, "dh_bridge.transport"):
-        told.emit(running)
-        told.emit(end)
+        tested_transport.emit(running)
+        tested_transport.emit(end)
     assert len([one for one in caplog.records if "proposals wait in the ledger" in one.message]) == 1
-    assert not told.close()
+    assert not tested_transport.close()
     gms.start()
     later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
     later.emit(event("START", run=OTHER, name="other"))
@@ -290,46 +294,46 @@ def test_server_outage_with_a_ledger_is_no_error(gms, tmp_path, caplog):
 
 def test_rejected_proposal_is_reported_once(gms):
     gms.poison = lambda one: "no such thing" if one.aspect_name == "schemaMetadata" else None
-    told = client(to=f"rest:{gms.url}")
+    tested_transport = client(to=f"rest:{gms.url}")
     start, _, end = a_run()
-    told.emit(start)
+    tested_transport.emit(start)
     with pytest.raises(SinkError, match=r"the target rejected 1 of .*, first: .*no such thing"):
-        told.emit(end)
-    told.emit(end)
+        tested_transport.emit(end)
+    tested_transport.emit(end)
     assert "dataProcessInstanceOutput" in {one.aspect_name for one in gms.proposals}
 
 
 def test_invalid_event_is_an_error_and_the_next_one_is_sent(tmp_path):
-    told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'told.db'}"}))
+    tested_transport = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'sent.db'}"}))
     wrong = event("START")
     object.__setattr__(wrong, "eventTime", "yesterday")
     with pytest.raises(EventError, match="yesterday"):
-        told.emit(wrong)
-    told.emit(event("START"))
-    assert told.close()
-    assert aspects(tmp_path / "told.db", urn())
+        tested_transport.emit(wrong)
+    tested_transport.emit(event("START"))
+    assert tested_transport.close()
+    assert aspects(tmp_path / "sent.db", urn())
 
 
 def test_filters_apply(gms):
-    told = client(to=f"rest:{gms.url}", settings={"filters.jobs": "!tmp_*"})
-    told.emit(event("START", name="tmp_1"))
+    tested_transport = client(to=f"rest:{gms.url}", settings={"filters.jobs": "!tmp_*"})
+    tested_transport.emit(event("START", name="tmp_1"))
     assert not gms.proposals
-    told.emit(event("START"))
+    tested_transport.emit(event("START"))
     assert gms.proposals
 
 
 def test_error_message_is_sent_without_its_secrets(gms):
-    told = client(to=f"rest:{gms.url}")
+    tested_transport = client(to=f"rest:{gms.url}")
     facet = error_message_run.ErrorMessageRunFacet("postgres://u:hunter2@db failed", "python")
-    told.emit(event("START"))
-    told.emit(event("FAIL", 1, facets={"errorMessage": facet}))
+    tested_transport.emit(event("START"))
+    tested_transport.emit(event("FAIL", 1, facets={"errorMessage": facet}))
     sent = json.dumps([one.value for one in gms.proposals])
     assert "failed" in sent
     assert "hunter2" not in sent
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("stated", "words"),
     [
         ({"too": "rest:"}, "`too` .did you mean `to`?"),
         ({"url": "http://x"}, "use one of to, config, ledger, settings"),
@@ -343,9 +347,9 @@ def test_error_message_is_sent_without_its_secrets(gms):
         ({"settings": {"max_new_entities_per_hour": 5}}, "requires a ledger"),
     ],
 )
-def test_invalid_configuration_is_named(said, words):
+def test_invalid_configuration_is_named(stated, words):
     with pytest.raises(SettingsError, match=words):
-        client(**said)
+        client(**stated)
 
 
 def test_settings_file_and_settings_of_its_own(tmp_path):
@@ -357,18 +361,18 @@ def test_settings_file_and_settings_of_its_own(tmp_path):
 
 
 def test_forked_process_opens_its_own(gms, tmp_path):
-    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
+    tested_transport = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
     start, _, end = a_run()
-    told.emit(start)
+    tested_transport.emit(start)
     child = os.fork()
     if not child:
         try:
-            told.emit(end)
+            tested_transport.emit(end)
         finally:
             os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    told.emit(event("START", run=OTHER, name="other"))
-    assert told.close()
+    tested_transport.emit(event("START", run=OTHER, name="other"))
+    assert tested_transport.close()
     points = [one.value for one in gms.proposals if one.entity_urn == urn() and "RunEvent" in one.aspect_name]
     assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
 
@@ -376,12 +380,12 @@ def test_forked_process_opens_its_own(gms, tmp_path):
 def test_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch):
     """Of OPENLINEAGE_URL the client makes a transport of a composite, and puts it into the environment."""
     monkeypatch.setattr(os, "environ", os.environ | {"OPENLINEAGE_URL": "http://localhost:5000"})
-    for target in ("memory:", f"catalog:{tmp_path / 'told.db'}"):
-        told = client(to=target)
-        assert isinstance(told.transport, DataHubTransport)
-        told.emit(event("START"))
-        assert told.close()
-    assert aspects(tmp_path / "told.db", urn())
+    for target in ("memory:", f"catalog:{tmp_path / 'sent.db'}"):
+        tested_transport = client(to=target)
+        assert isinstance(tested_transport.transport, DataHubTransport)
+        tested_transport.emit(event("START"))
+        assert tested_transport.close()
+    assert aspects(tmp_path / "sent.db", urn())
 
 
 def test_unclosed_client_is_closed_at_program_exit(tmp_path):
@@ -398,30 +402,30 @@ client = main()
 child = os.fork()
 if child:
     assert os.waitpid(child, 0)[1] == 0
-    assert not Path("told.json").exists()
+    assert not Path("sent.json").exists()
 """
-    said = {"OPENLINEAGE__TRANSPORT__TYPE": TYPE, "OPENLINEAGE__TRANSPORT__TO": "file:told.json"}
+    stated = {"OPENLINEAGE__TRANSPORT__TYPE": TYPE, "OPENLINEAGE__TRANSPORT__TO": "file:sent.json"}
     done = subprocess.run(
         [sys.executable, "-c", program, RUN],
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | said,
+        env=os.environ | stated,
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert "Error" not in done.stderr
-    assert {one["entityType"] for one in json.loads((tmp_path / "told.json").read_bytes())} >= {"dataProcessInstance"}
-    assert [one.name for one in tmp_path.iterdir()] == ["told.json"]
+    assert {one["entityType"] for one in json.loads((tmp_path / "sent.json").read_bytes())} >= {"dataProcessInstance"}
+    assert [one.name for one in tmp_path.iterdir()] == ["sent.json"]
 
 
 def test_unreferenced_transport_is_closed(tmp_path, caplog):
-    told = DataHubTransport(DataHubConfig(f"file:{tmp_path / 'told.json'}"))
-    told.emit(event("START"))
-    assert not (tmp_path / "told.json").exists()
-    del told
+    tested_transport = DataHubTransport(DataHubConfig(f"file:{tmp_path / 'sent.json'}"))
+    tested_transport.emit(event("START"))
+    assert not (tmp_path / "sent.json").exists()
+    del tested_transport
     gc.collect()
-    assert {one["entityType"] for one in json.loads((tmp_path / "told.json").read_bytes())} >= {"dataProcessInstance"}
+    assert {one["entityType"] for one in json.loads((tmp_path / "sent.json").read_bytes())} >= {"dataProcessInstance"}
     down = DataHubTransport(
         DataHubConfig("rest:http://127.0.0.1:9", Settings(datahub_version="1.7", rest={"retries": 0}))
     )
@@ -434,46 +438,50 @@ def test_unreferenced_transport_is_closed(tmp_path, caplog):
 
 
 def test_forked_process_starts_with_a_new_transport_state(gms):
-    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": AT_ONCE}))
-    told.emit(event("START"))
+    tested_transport = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": AT_ONCE}))
+    tested_transport.emit(event("START"))
     gms.stop()
     with pytest.raises(SinkError):
-        told.emit(event("COMPLETE", 1))
-    with told._state._lock:  # a thread of the parent that emits now never lets go in the child
+        tested_transport.emit(event("COMPLETE", 1))
+    with tested_transport._state._lock:  # a thread of the parent that emits now never lets go in the child
         child = os.fork()
         if not child:
-            anew = told._state._delivery is None and not told._state._waiting and not told._state._lock.locked()
-            os._exit(0 if anew and told.close() else 1)
+            anew = (
+                tested_transport._state._delivery is None
+                and not tested_transport._state._waiting
+                and not tested_transport._state._lock.locked()
+            )
+            os._exit(0 if anew and tested_transport.close() else 1)
     assert os.waitpid(child, 0)[1] == 0
     gms.start()
-    assert told.close()
+    assert tested_transport.close()
     assert "COMPLETE" in {one.value.get("status") for one in gms.proposals if isinstance(one.value, dict)}
 
 
-@pytest.mark.parametrize("target", ["file:", "catalog:no/told.db", "rest:ftp://nowhere"])
+@pytest.mark.parametrize("target", ["file:", "catalog:no/sent.db", "rest:ftp://nowhere"])
 def test_target_that_cannot_be_opened_is_an_error_of_each_event(target):
-    told = client(to=target)
+    tested_transport = client(to=target)
     for seconds in range(2):
         with pytest.raises((SettingsError, SinkError)):
-            told.emit(event("START", seconds))
-    assert not told.close()
+            tested_transport.emit(event("START", seconds))
+    assert not tested_transport.close()
 
 
 @pytest.mark.parametrize("ledger", [False, True])
 def test_threads_may_emit(gms, tmp_path, ledger):
-    told = client(to=f"rest:{gms.url}", **({"ledger": str(tmp_path / "ledger.db")} if ledger else {}))
+    tested_transport = client(to=f"rest:{gms.url}", **({"ledger": str(tmp_path / "ledger.db")} if ledger else {}))
     runs = [f"{RUN[:-2]}{number:02d}" for number in range(8)]
 
     def emit(run):
         for one in a_run(run):
-            told.emit(one)
+            tested_transport.emit(one)
 
     threads = [threading.Thread(target=emit, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert told.close()
+    assert tested_transport.close()
     durations = {
         one.entity_urn
         for one in gms.proposals
@@ -533,128 +541,128 @@ def errors(caplog):
 
 def test_newer_run_is_sent_last_after_an_outage():
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     sink.down = True
-    assert teller.deliver(with_schema("older", 0, RUN))
+    assert delivery_buffer.deliver(with_schema("older", 0, RUN))
     sink.down = False
-    assert not teller.deliver(with_schema("newer", 1, OTHER))
+    assert not delivery_buffer.deliver(with_schema("newer", 1, OTHER))
     assert columns(sink) == ["older", "newer"]
-    assert teller.is_flushed
+    assert delivery_buffer.is_flushed
 
 
 def test_event_behind_an_undeliverable_one_waits_with_an_error():
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     sink.down = True
     first, second = others(2)
-    teller.deliver(first)
-    (problem,) = teller.deliver(second)
+    delivery_buffer.deliver(first)
+    (problem,) = delivery_buffer.deliver(second)
     assert problem.retryable
     assert sink.asked == 2
     sink.down = False
-    teller.flush()
+    delivery_buffer.flush()
     assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
-    assert teller.is_flushed
+    assert delivery_buffer.is_flushed
 
 
 def test_close_sends_events_behind_a_failing_run():
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
-    teller = BufferedDelivery(BRIDGE, sink)
-    assert teller.deliver(with_schema("huge", 1, RUN))
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
+    assert delivery_buffer.deliver(with_schema("huge", 1, RUN))
     (behind,) = others(1)
-    assert teller.deliver(behind)
+    assert delivery_buffer.deliver(behind)
     assert not sink.proposals
-    teller.flush()
+    delivery_buffer.flush()
     assert arrived(sink, urn(run=behind.run_id))
 
 
 def test_failing_run_is_dropped_once_others_are_delivered(caplog):
     sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
-    teller = BufferedDelivery(BRIDGE, sink)
-    assert teller.deliver(with_schema("huge", 1, RUN))
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
+    assert delivery_buffer.deliver(with_schema("huge", 1, RUN))
     behind = others(MAX_TRIES - 1)
     for one in behind[:-1]:
-        assert teller.deliver(one)
-        assert not teller.is_flushed
+        assert delivery_buffer.deliver(one)
+        assert not delivery_buffer.is_flushed
     assert not errors(caplog)
-    assert not teller.deliver(behind[-1])
-    assert teller.is_flushed
+    assert not delivery_buffer.deliver(behind[-1])
+    assert delivery_buffer.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in behind))
     (error,) = errors(caplog)
     assert f"run {RUN} failed {MAX_TRIES + 1} times while other runs were sent, and is not sent again: down" in error
-    assert not teller.deliver(parsed(event("START"))[0])  # what it says beside arrives
+    assert not delivery_buffer.deliver(parsed(event("START"))[0])  # what it says beside arrives
     assert arrived(sink, urn())
 
 
 def test_two_failing_runs_are_both_dropped(caplog):
     poison = {urn(run=RUN), urn(run=OTHER)}
     sink = Taken(poison=lambda one: one.entity_urn in poison)
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     behind = others(MAX_TRIES**2 - 2)
     for one in (*parsed(event("START"), event("START", run=OTHER)), *behind):
-        teller.deliver(one)
-    assert teller.is_flushed
+        delivery_buffer.deliver(one)
+    assert delivery_buffer.is_flushed
     assert arrived(sink, *(urn(run=one.run_id) for one in behind))
     assert len(errors(caplog)) == 2
 
 
 def test_long_outage_drops_nothing_and_tries_once_per_event(caplog):
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     sink.down = True
     asked = []
-    told = others(4 * MAX_TRIES)
-    for one in told:
+    tested_transport = others(4 * MAX_TRIES)
+    for one in tested_transport:
         before = sink.asked
-        assert teller.deliver(one)[-1].retryable
+        assert delivery_buffer.deliver(one)[-1].retryable
         asked.append(sink.asked - before)
     assert asked == 4 * [*(MAX_TRIES - 1) * [1], 2]
-    teller.flush()
+    delivery_buffer.flush()
     sink.down = False
     sink.busy = "dataFlowInfo"
-    teller.flush()
-    assert not teller.is_flushed  # what is refused for now is not yet given up
+    delivery_buffer.flush()
+    assert not delivery_buffer.is_flushed  # what is refused for now is not yet given up
     sink.busy = ""
-    teller.flush()
-    assert teller.is_flushed
-    assert arrived(sink, *(urn(run=one.run_id) for one in told))
+    delivery_buffer.flush()
+    assert delivery_buffer.is_flushed
+    assert arrived(sink, *(urn(run=one.run_id) for one in tested_transport))
     assert not errors(caplog)
 
 
 def test_outage_ending_between_runs_drops_nothing(caplog):
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     sink.fails = MAX_TRIES
-    assert teller.deliver(with_schema("older", 0, RUN))
-    assert teller.deliver(with_schema("newer", 1, OTHER))
-    told = others(MAX_TRIES - 2)
-    for one in told[:-1]:
-        assert teller.deliver(one)
-    assert not teller.deliver(told[-1])
-    assert teller.is_flushed
+    assert delivery_buffer.deliver(with_schema("older", 0, RUN))
+    assert delivery_buffer.deliver(with_schema("newer", 1, OTHER))
+    tested_transport = others(MAX_TRIES - 2)
+    for one in tested_transport[:-1]:
+        assert delivery_buffer.deliver(one)
+    assert not delivery_buffer.deliver(tested_transport[-1])
+    assert delivery_buffer.is_flushed
     assert columns(sink) == ["newer", "older", "newer"]
-    assert arrived(sink, urn(), *(urn(run=one.run_id) for one in told))
+    assert arrived(sink, urn(), *(urn(run=one.run_id) for one in tested_transport))
     assert not errors(caplog)
 
 
 def test_permanently_refused_run_is_not_sent_again():
-    said = [SinkError("answers 401")]
+    stated = [SinkError("answers 401")]
     sink = Taken()
-    told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
-    teller = BufferedDelivery(BRIDGE, told)
+    tested_transport = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not stated else throw(stated[0]))
+    delivery_buffer = BufferedDelivery(BRIDGE, tested_transport)
     first, second, third = others(3)
-    assert teller.deliver(first) == said
-    assert teller.is_flushed
-    sink.down, error = True, said.pop()
-    assert teller.deliver(first)
-    assert teller.deliver(second)
-    said.append(error)
-    assert teller.deliver(third) == [error]
-    assert not teller.is_flushed
-    said.clear()
+    assert delivery_buffer.deliver(first) == stated
+    assert delivery_buffer.is_flushed
+    sink.down, error = True, stated.pop()
+    assert delivery_buffer.deliver(first)
+    assert delivery_buffer.deliver(second)
+    stated.append(error)
+    assert delivery_buffer.deliver(third) == [error]
+    assert not delivery_buffer.is_flushed
+    stated.clear()
     sink.down = False
-    teller.flush()
-    assert teller.is_flushed
+    delivery_buffer.flush()
+    assert delivery_buffer.is_flushed
     assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
     assert not arrived(sink, urn(run=first.run_id))
 
@@ -664,16 +672,16 @@ def throw(error):
 
 
 def test_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
-    said = [SettingsError("cannot be read", location="rest.token_file")]
+    stated = [SettingsError("cannot be read", location="rest.token_file")]
     sink = Taken()
-    told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
-    teller = BufferedDelivery(BRIDGE, told)
+    tested_transport = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not stated else throw(stated[0]))
+    delivery_buffer = BufferedDelivery(BRIDGE, tested_transport)
     first, second = others(2)
-    assert teller.deliver(first) == said
-    said.clear()
-    assert not teller.deliver(second)
+    assert delivery_buffer.deliver(first) == stated
+    stated.clear()
+    assert not delivery_buffer.deliver(second)
     assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
-    assert teller.is_flushed
+    assert delivery_buffer.is_flushed
 
 
 def test_internal_error_of_one_run_does_not_block_others():
@@ -682,143 +690,143 @@ def test_internal_error_of_one_run_does_not_block_others():
     def translate(events):
         return throw(ZeroDivisionError()) if events[0].run_id in wrong else BRIDGE.translate(events)
 
-    teller = BufferedDelivery(SimpleNamespace(translate=translate), sink)
+    delivery_buffer = BufferedDelivery(SimpleNamespace(translate=translate), sink)
     first, second, third = others(3)
     sink.down = True
-    assert teller.deliver(first)
+    assert delivery_buffer.deliver(first)
     sink.down = False
     wrong.add(first.run_id)
     with pytest.raises(ZeroDivisionError):
-        teller.deliver(second)
-    assert not teller.deliver(third)
+        delivery_buffer.deliver(second)
+    assert not delivery_buffer.deliver(third)
     assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
-    assert teller.is_flushed
+    assert delivery_buffer.is_flushed
 
 
 def test_events_without_a_run_are_kept_only_while_waiting():
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     table = Dataset("postgres://db:5432", "shop.public.x")
     (one,) = parsed(DatasetEvent(eventTime=START.isoformat(), producer="https://shop", dataset=table))
-    assert not teller.deliver(one)
-    assert not teller._runs
+    assert not delivery_buffer.deliver(one)
+    assert not delivery_buffer._runs
     sink.down = True
-    assert teller.deliver(one)
-    assert len(teller._runs) == 1
+    assert delivery_buffer.deliver(one)
+    assert len(delivery_buffer._runs) == 1
     sink.down = False
-    assert not teller.deliver(parsed(event("START"))[0])
-    assert list(teller._runs) == [RUN]
+    assert not delivery_buffer.deliver(parsed(event("START"))[0])
+    assert list(delivery_buffer._runs) == [RUN]
 
 
 def test_retryable_refusal_is_retried_until_dropped(caplog):
     sink = Taken(busy="dataFlowInfo")
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     first, second = parsed(event("START"), event("START", run=OTHER, name="other"))
-    (problem,) = teller.deliver(first)
+    (problem,) = delivery_buffer.deliver(first)
     assert problem.retryable
     sink.busy = "none"
     sent = len(sink.proposals)
-    assert not teller.deliver(second)
+    assert not delivery_buffer.deliver(second)
     assert "dataFlowInfo" in {one.aspect_name for one in sink.proposals[sent:]}
-    assert teller.is_flushed
+    assert delivery_buffer.is_flushed
     sink.busy = "dataProcessInstanceRunEvent"
-    teller.deliver(parsed(event("COMPLETE", 1))[0])
+    delivery_buffer.deliver(parsed(event("COMPLETE", 1))[0])
     for _ in range(MAX_TRIES - 2):
-        teller.flush()
-        assert not teller.is_flushed
+        delivery_buffer.flush()
+        assert not delivery_buffer.is_flushed
     assert "not sent again" not in caplog.text
-    teller.flush()
-    assert teller.is_flushed
+    delivery_buffer.flush()
+    assert delivery_buffer.is_flushed
     assert f"rejected {MAX_TRIES} times, and not sent again: " in caplog.text
 
 
 def test_reverted_change_is_no_longer_waiting():
-    sink, said = Taken(), []
-    told = SimpleNamespace(translate=lambda _events: Translation(said, [], [], Counts()))
-    teller = BufferedDelivery(told, sink)
+    sink, stated = Taken(), []
+    tested_transport = SimpleNamespace(translate=lambda _events: Translation(stated, [], [], Counts()))
+    delivery_buffer = BufferedDelivery(tested_transport, sink)
     (one,) = parsed(event("START"))
     old, new = (upsert("dataset", "d", "status", {"removed": removed}) for removed in (False, True))
-    said[:] = [old]
-    assert not teller.deliver(one)
-    said[:], sink.busy = [new], "status"
-    assert teller.deliver(one)
-    assert not teller.is_flushed
-    said[:] = [old]
-    teller.flush()
-    assert teller.is_flushed
+    stated[:] = [old]
+    assert not delivery_buffer.deliver(one)
+    stated[:], sink.busy = [new], "status"
+    assert delivery_buffer.deliver(one)
+    assert not delivery_buffer.is_flushed
+    stated[:] = [old]
+    delivery_buffer.flush()
+    assert delivery_buffer.is_flushed
 
 
 def test_run_of_many_events_keeps_its_first_and_its_last_ones():
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink)
     events = [
         event("START"),
         *(event("RUNNING", n) for n in range(1, 3 * MAX_EVENTS_PER_RUN)),
         event("COMPLETE", 3 * MAX_EVENTS_PER_RUN),
     ]
     for one in parsed(*events):
-        assert not teller.deliver(one)
-    assert len(teller._runs[RUN].events) == MAX_EVENTS_PER_RUN
+        assert not delivery_buffer.deliver(one)
+    assert len(delivery_buffer._runs[RUN].events) == MAX_EVENTS_PER_RUN
     (end,) = [one.value for one in sink.proposals if one.value and "result" in one.value]
     assert end["durationMillis"] == 3 * MAX_EVENTS_PER_RUN * 1000
 
 
 def test_runs_of_before_are_let_go_but_not_silently(caplog):
     sink = Taken()
-    teller = BufferedDelivery(BRIDGE, sink, max_bytes=3000)
+    delivery_buffer = BufferedDelivery(BRIDGE, sink, max_bytes=3000)
     every = [event("START", run=f"{RUN[:-2]}{number:02d}") for number in range(20)]
     for one in parsed(*every[:10]):
-        assert not teller.deliver(one)
-    assert len(teller._runs) < 10
+        assert not delivery_buffer.deliver(one)
+    assert len(delivery_buffer._runs) < 10
     assert not caplog.records
     sink.down = True
     for one in parsed(*every[10:]):
-        assert teller.deliver(one)
-    assert len([one for one in caplog.records if "are dropped" in one.message]) == 10 - len(teller._runs)
-    assert not teller.is_flushed
+        assert delivery_buffer.deliver(one)
+    assert len([one for one in caplog.records if "are dropped" in one.message]) == 10 - len(delivery_buffer._runs)
+    assert not delivery_buffer.is_flushed
     sink.down = False
-    teller.flush()
-    assert teller.is_flushed
+    delivery_buffer.flush()
+    assert delivery_buffer.is_flushed
 
 
 def test_events_waiting_for_the_target_are_bounded(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(transport, "MAX_WAITING_EVENTS", 5)
-    told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'no' / 'told.db'}"}))
+    tested_transport = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'no' / 'sent.db'}"}))
     one = event("START")
     for _ in range(7):
         with pytest.raises(SinkError):
-            told.emit(one)
-    assert len(told._state._waiting) == 5
+            tested_transport.emit(one)
+    assert len(tested_transport._state._waiting) == 5
     assert len([record for record in caplog.records if "is dropped" in record.message]) == 1, "the other one is counted"
     (tmp_path / "no").mkdir()
-    told.emit(one)
-    assert told.close()
+    tested_transport.emit(one)
+    assert tested_transport.close()
 
 
 def test_atomic_file_is_written_by_close(tmp_path):
-    told = client(to=f"file:{tmp_path / 'told.json'}")
+    tested_transport = client(to=f"file:{tmp_path / 'sent.json'}")
     for one in a_run():
-        told.emit(one)
-    assert not (tmp_path / "told.json").exists()
-    assert told.close()
-    assert json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
+        tested_transport.emit(one)
+    assert not (tmp_path / "sent.json").exists()
+    assert tested_transport.close()
+    assert json.loads((tmp_path / "sent.json").read_text(encoding="utf-8"))
     assert list(read_events([str(tmp_path)]))
 
 
 def test_closed_transport_can_be_used_again(gms):
-    told = client(to=f"rest:{gms.url}")
-    told.emit(event("START"))
-    assert told.close()
-    assert told.close()
-    told.emit(event("COMPLETE", 1))
-    assert told.close(timeout=5)
+    tested_transport = client(to=f"rest:{gms.url}")
+    tested_transport.emit(event("START"))
+    assert tested_transport.close()
+    assert tested_transport.close()
+    tested_transport.emit(event("COMPLETE", 1))
+    assert tested_transport.close(timeout=5)
     assert "COMPLETE" in {one.value.get("status") for one in gms.proposals if isinstance(one.value, dict)}
 
 
 def test_temporary_server_error_is_waited_for(gms):
     gms.faults = [Fault(status=503)]
-    told = client(to=f"rest:{gms.url}")
-    told.emit(event("START"))
+    tested_transport = client(to=f"rest:{gms.url}")
+    tested_transport.emit(event("START"))
     assert gms.proposals
 
 
@@ -828,7 +836,7 @@ def test_first_event_imports_nothing(tmp_path):
 import sys
 from openlineage.client.event_v2 import *
 from dh_bridge.transport import DataHubConfig, DataHubTransport
-told = DataHubTransport(DataHubConfig("catalog:told.db"))
+told = DataHubTransport(DataHubConfig("catalog:sent.db"))
 before = set(sys.modules)
 run, job = Run("{RUN}"), Job("shop", "load")
 told.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
@@ -844,12 +852,12 @@ assert told.close()
 def test_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypatch):
     """SQLite keeps its locks in memory: forked inside of a transaction, a process would find the file locked for ever."""
     monkeypatch.setattr("dh_bridge.storage.connection._BUSY_MILLIS", 500)
-    told = DataHubTransport(DataHubConfig(f"catalog:{tmp_path / 'told.db'}"))
-    told.emit(event("START"))
+    tested_transport = DataHubTransport(DataHubConfig(f"catalog:{tmp_path / 'sent.db'}"))
+    tested_transport.emit(event("START"))
     writes = threading.Event()
 
     def write():
-        with told._state._lock, Catalog(tmp_path / "told.db") as file, file.transaction():
+        with tested_transport._state._lock, Catalog(tmp_path / "sent.db") as file, file.transaction():
             writes.set()
             time.sleep(0.2)
 
@@ -859,12 +867,12 @@ def test_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypat
     child = os.fork()
     if not child:
         try:
-            told.emit(event("START", run=OTHER, name="other"))
+            tested_transport.emit(event("START", run=OTHER, name="other"))
             os._exit(0)
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     thread.join()
-    told.emit(event("COMPLETE", 1))
-    assert told.close()
-    assert aspects(tmp_path / "told.db", urn("other", OTHER))
+    tested_transport.emit(event("COMPLETE", 1))
+    assert tested_transport.close()
+    assert aspects(tmp_path / "sent.db", urn("other", OTHER))

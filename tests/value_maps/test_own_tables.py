@@ -1,4 +1,4 @@
-"""A user's own tables: a file shadows ours of its name; one that is none is told at the start."""
+"""A user's own tables: a file replaces the bundled one of its name; an invalid file is reported at the start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
-from support.facet_cases import DBT, ORDERS, TOTALS, facet, orders, pair, told, totals
+from support.facet_cases import DBT, ORDERS, TOTALS, facet, orders, pair, totals, translate_events
 from support.value_tables import TABLES, document
 
 from dh_bridge import Bridge, Settings
@@ -92,7 +92,9 @@ def test_every_table_can_be_a_users_own():
 
 
 def test_assertion_follows_the_custom_table(tmp_path):
-    found = told(check(assertion="acme_seven"), datahub_version="1.7", mappings=shadowed(tmp_path, "assertions"))
+    found = translate_events(
+        check(assertion="acme_seven"), datahub_version="1.7", mappings=shadowed(tmp_path, "assertions")
+    )
     assert "'aggregation': 'ROW_COUNT', 'operator': 'EQUAL_TO', 'parameters': {'value': {'value': '7'" in checked(
         found, "assertionInfo", "customAssertion"
     )
@@ -110,7 +112,7 @@ def test_error_is_of_the_users_type(tmp_path):
     events = check(
         assertion="not_null", name="not_null_orders", severity="error", params={"error_message": "the warehouse asleep"}
     )
-    found = told(events, mappings=shadowed(tmp_path, "assertion_errors"))
+    found = translate_events(events, mappings=shadowed(tmp_path, "assertion_errors"))
     assert "INSUFFICIENT_DATA" in checked(found, "assertionRunEvent", "result")
 
 
@@ -122,7 +124,7 @@ def test_columns_datasets_and_owners_follow_custom_tables(tmp_path):
         "datasetType": facet(datasetType="VIEW"),
         "ownership": facet(owners=[{"name": "user:ann", "type": "gardener"}]),
     }
-    found = told(pair(outputs=[totals(facets=facets)]), mappings=str(tmp_path))
+    found = translate_events(pair(outputs=[totals(facets=facets)]), mappings=str(tmp_path))
     (schema,) = found.all(TOTALS, "schemaMetadata")
     assert schema["fields"][0]["type"] == {"type": {"com.linkedin.schema.MapType": {}}}
     assert found.one(TOTALS, "subTypes") == {"typeNames": ["Acme Window"]}
@@ -131,16 +133,16 @@ def test_columns_datasets_and_owners_follow_custom_tables(tmp_path):
 
 
 def test_operation_follows_the_custom_table(tmp_path):
-    said = facet(lifecycleStateChange="ACME_PURGE")
-    found = told(
-        pair(outputs=[totals(facets={"lifecycleStateChange": said})]), mappings=shadowed(tmp_path, "operation_types")
+    stated = facet(lifecycleStateChange="ACME_PURGE")
+    found = translate_events(
+        pair(outputs=[totals(facets={"lifecycleStateChange": stated})]), mappings=shadowed(tmp_path, "operation_types")
     )
     assert found.one(TOTALS, "operation")["operationType"] == "DELETE"
 
 
 def test_query_is_of_the_platform_of_the_users_table(tmp_path):
     events = pair(job={"sql": facet(query="select 1", dialect="acme-sql")}, outputs=[totals()])
-    found = told(
+    found = translate_events(
         events, optional_metadata=["queries"], datahub_version="1.7", mappings=shadowed(tmp_path, "sql_dialects")
     )
     assert [
@@ -153,8 +155,8 @@ def test_query_is_of_the_platform_of_the_users_table(tmp_path):
 def test_dataset_name_follows_the_custom_symlink_table(tmp_path):
     identifiers = [{"namespace": "hive://h:9083", "name": "shop.totals", "type": "TABLE"}]
     events = pair(outputs=[totals(facets={"symlinks": facet(identifiers=identifiers)})])
-    assert told(events).has(TOTALS, "datasetProperties")
-    found = told(events, mappings=shadowed(tmp_path, "symlinks"))
+    assert translate_events(events).has(TOTALS, "datasetProperties")
+    found = translate_events(events, mappings=shadowed(tmp_path, "symlinks"))
     assert not found.has(TOTALS, "datasetProperties")
     assert found.has("urn:li:dataset:(urn:li:dataPlatform:hive,shop.totals,PROD)", "datasetProperties")
 
