@@ -272,7 +272,7 @@ def test_unavailable_server_fails_a_checkpoint_only_if_set(monkeypatch, on_error
             action.run(result)
         return
     with pytest.warns(RuntimeWarning) as found:
-        assert action.run(result) == {"told": 1}
+        assert action.run(result) == {"reported": 1}
     assert "3 proposals lost" in str(found[-1].message)
 
 
@@ -284,7 +284,7 @@ def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
     stated = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
     result = checkpoint(expectation(column="amount"))
     assert DataHubAction(**stated, settings={"assertions.type": "dataset", "datahub_version": "1.7"}).run(result) == {
-        "told": 1
+        "reported": 1
     }
     with pytest.raises(SettingsError, match="did you mean `datahub_version`"):
         DataHubAction(**stated, settings={"datahub_versio": "1.7"}).run(result)

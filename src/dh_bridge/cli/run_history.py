@@ -52,7 +52,7 @@ def _row(time: int, event: RunHistoryEntry) -> dict[str, Any]:
         "type": event.type,
         "job": {"namespace": event.namespace, "name": event.name},
         "producer": event.producer,
-        "told": _format_time(event.recorded_at * 1000),
+        "recorded": _format_time(event.recorded_at * 1000),
         "sent": event.sent_aspects,
     }
 

@@ -47,4 +47,4 @@ class DataHubAction(ValidationAction):  # type: ignore[misc, unused-ignore]
     ) -> Dict[str, Any]:  # noqa: UP006 - as above
         """Write the results; return the number of expectations."""
         with Pipeline(self.settings, sink=self.sink, on_error=self.on_error) as pipeline:
-            return {"told": report_checkpoint(pipeline, checkpoint_result, self.datasets)}
+            return {"reported": report_checkpoint(pipeline, checkpoint_result, self.datasets)}
