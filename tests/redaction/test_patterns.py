@@ -42,6 +42,11 @@ def cost(function, text):
     return time.process_time() - begun
 
 
+def least_cost(function, text):
+    """Return the cost without what Python does meanwhile, such as garbage collection of all earlier tests."""
+    return min(cost(function, text) for _ in range(3))
+
+
 @pytest.mark.parametrize("function", [redact, redact_sql])
 @pytest.mark.parametrize("pump", PUMPS)
 def test_redaction_of_repeated_text_is_linear(pump, function):
@@ -49,7 +54,7 @@ def test_redaction_of_repeated_text_is_linear(pump, function):
     function(short)  # the first text in a process loads the rules, and the first with a prefix compiles an expression
     taken = cost(function, long)
     assert taken < 2
-    assert taken < 0.1 or taken / cost(function, short) < 24
+    assert taken < 0.1 or least_cost(function, long) / least_cost(function, short) < 24
 
 
 def test_text_of_many_names_of_secrets_costs_little():
