@@ -103,9 +103,10 @@ class ReadOnlyLog(EventLog):
     def _read_next(self, position: int, max_events: int, max_bytes: int) -> LogBatch:
         oldest = self.first_position() if self._oldest is None else self._oldest
         batch = super().read_after(position, max_events=max_events, max_bytes=max_bytes)
-        is_next = bool(batch.events) and batch.events[0].position == position + 1
+        if batch.events and batch.events[0].position == position + 1:
+            return batch
         first = self.first_position()
-        if not is_next and oldest <= position + 1 < first:
+        if oldest <= position + 1 < first:
             raise SinkError(
                 f"the events {position + 1:,} to {first - 1:,} were deleted from the log before they were read",
                 location=str(self.folder),
